@@ -1,4 +1,5 @@
-# The way in: `make demo` shows what the library does here, `make check` tests it. docs/building.md has the rest.
+# The entry point: `make demo` shows what Fermata does on this machine, `make check` tests it. docs/building.md has
+# the rest.
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
@@ -15,14 +16,14 @@ SOAK_SECONDS ?= 3600
 CROSS ?= aarch64 ppc64le
 
 # $(1): preset
-configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFERMATA_TEST_PCH=ON -DFERMATA_UNITY=ON --log-level=WARNING
+configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFERMATA_TEST_PCH=ON \
+	-DFERMATA_UNITY=ON --log-level=WARNING
 compile = cmake --build --preset $(1) --parallel $(JOBS)
-# One more than CPUs: many tests wait for what they have started.
+# One more than CPUs, since many tests wait for the processes that they have started.
 test = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
 
-.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check fuzz fuzz-mpi large-mpi \
-	random-plans soak \
-	install clean
+.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check \
+	fuzz fuzz-mpi large-mpi random-plans soak install clean
 
 help:
 	@echo "make demo          build, then show topology, profile, plan, proof and a real program"
@@ -31,13 +32,16 @@ help:
 	@echo "make core          build the libraries with hwloc alone, and run two programs on them"
 	@echo "make sanitize      the tests under ASan+UBSan and under TSan"
 	@echo "make cross         build and test the run-time library for: $(CROSS) (under qemu-user)"
-	@echo "make includes      check the arrows between the parts and the rules for sources"
+	@echo "make includes      check the dependencies between the parts and the rules for sources"
 	@echo "make format-check  report files that clang-format would change"
-	@echo "make random-plans  prove and execute random plans RANDOM_PLANS=$(RANDOM_PLANS), first:count (10^6 take about an hour)"
-	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of SOAK_SECONDS=$(SOAK_SECONDS) that go on where the last one ended"
+	@echo "make random-plans  prove and execute random plans RANDOM_PLANS=$(RANDOM_PLANS), first:count" \
+		"(10^6 take about an hour)"
+	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of" \
+		"SOAK_SECONDS=$(SOAK_SECONDS); each continues the last one"
 	@echo "make fuzz          fuzz every file reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang-19)"
-	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED), plainly and preloaded; goes on where it stopped"
-	@echo "make large-mpi     elements and blocks beyond 2 GiB with MPI=$(MPI): a minute or two, and 9 GiB of memory"
+	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED), natively" \
+		"and preloaded; continues where it stopped"
+	@echo "make large-mpi     elements and blocks beyond 2 GiB with MPI=$(MPI): a minute or two, 9 GiB of memory"
 	@echo "make install       install build/release into PREFIX=$(PREFIX) (DESTDIR is honoured)"
 	@echo "make clean         remove build/"
 
@@ -95,13 +99,14 @@ fuzz: bootstrap-ci
 	@scripts/fuzz build/fuzz $(FUZZ_SECONDS)
 
 fuzz-mpi: build
-	@tests/preload/mpi/fuzz/compare $(MPI) mpirun.$(MPI) build/release/preload/mpi/libfermata-mpi-$(MPI).so \
+	@tests/preload/mpi/fuzz/compare $(MPI) mpirun.$(MPI) \
+	  build/release/preload/mpi/libfermata-mpi-$(MPI).so \
 	  build/release/tests/preload/mpi/fuzz-$(MPI) --ranks $(RANKS) --seed $(SEED) --calls $(CALLS) --most 1000 \
 	  --state build/fuzz-$(MPI)-$(RANKS)-$(SEED).json
 
 large-mpi: build
-	@FERMATA_TEST_PRELOAD=build/release/preload/mpi/libfermata-mpi-$(MPI).so tests/preload/mpi/launch $(MPI) mpirun.$(MPI) 2 \
-	  build/release/tests/preload/mpi/large-$(MPI) bytes
+	@FERMATA_TEST_PRELOAD=build/release/preload/mpi/libfermata-mpi-$(MPI).so \
+	  tests/preload/mpi/launch $(MPI) mpirun.$(MPI) 2 build/release/tests/preload/mpi/large-$(MPI) bytes
 
 install: build
 	@cmake --install build/release --prefix $(PREFIX)

@@ -11,8 +11,8 @@
 namespace fermata::bench {
 namespace {
 
-// Far from where programs, libraries and stacks are put, so that it is free in an invited process as well.
-// Only a hint: where there is no such address, the kernel chooses.
+// Far from the addresses of programs, libraries and stacks, so that it is also free in an invited process. It
+// is only a hint: if the machine has no such address, the kernel chooses one.
 void* const kPlace = reinterpret_cast<void*>(std::uintptr_t{0x2000'0000'0000});
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Memory that all members see alike, threads, forked processes or processes that came from elsewhere: one
-// shared mapping, handed out in order, zeroed, never taken back before the subject ends. Addresses are equal
-// in all members, so rivals with pointers inside work too.
+// Memory that all members share: threads, forked processes, and processes started by another program. It is
+// one shared mapping at the same address in all members, so rivals with internal pointers work, too.
+// Allocations are zeroed and live until the subject ends.
 #ifndef FERMATA_BENCH_ARENA_HPP
 #define FERMATA_BENCH_ARENA_HPP
 
@@ -20,13 +20,12 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Where another process of the same user finds this arena, for `adopt` there; valid while this process
-  // lives.
+  // Text by which another process of the same user can `adopt` this arena, as long as this process lives.
   std::string invitation() const;
-  // Maps the arena of an invitation at its address, for the rest of this process's life. "" or why not.
+  // Maps the arena of an invitation at its address, until this process ends. Returns "" or the reason.
   static std::string adopt(const std::string& invitation);
 
-  // Starts on a line of its own. Throws std::bad_alloc when the mapping is used up.
+  // Starts on a line of its own. Throws std::bad_alloc if the mapping is used up.
   void* allocate(std::size_t bytes) {
     const std::size_t at = round_up(used_, kMaxLine);
     if (base_ == nullptr || at + bytes > bytes_) throw std::bad_alloc();

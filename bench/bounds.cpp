@@ -1,4 +1,4 @@
-// What a group's numbers are compared with: the fastest variant of each floor, the bound, the planner's
+// What a group's numbers are compared with: the fastest variant of each floor, the bound, and the planner's
 // choice.
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,7 @@
 namespace fermata::bench {
 namespace {
 
-// Of each floor and probe, only the variant with the lowest median stays.
+// Keeps only the variant with the lowest median of each floor and probe.
 void keep_fastest_variants(std::vector<Row>& rows) {
   const auto slower = [&rows](const Row& row) {
     const bool has_variants = row.role == Role::kFloor || row.role == Role::kProbe;
@@ -27,7 +27,7 @@ void keep_fastest_variants(std::vector<Row>& rows) {
   rows = std::move(kept);
 }
 
-// Of the quantity given, if one is.
+// The row of a subject, with the given quantity if there is one.
 const Row* find(const std::vector<Row>& rows, const std::string& subject, Engine engine,
                 std::optional<Quantity> quantity = {}) {
   const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
@@ -52,12 +52,13 @@ std::string labelled(const Row& row) {
 
 int log2_ceiling(int n) { return n <= 1 ? 0 : std::bit_width(static_cast<unsigned>(n - 1)); }
 
-// Above two members, and for latency: from the one-way latency and the scheduler's switch of the same run.
+// The bound for more than two members and for latency: from the one-way latency and the switch of the same
+// run.
 void bound_from_probes(Row& row, const Row* round_trip, const Row* two_switches) {
   const int n = row.what.members;
   char text[96];
   if (row.what.cpus.empty() && n > 1) {
-    // More members than CPUs: the last arriver on each CPU goes on without a switch, each other takes one.
+    // More members than CPUs: on each CPU the last arriver continues without a switch, all others need one.
     const int cpus = static_cast<int>(allowed_cpus().size());
     if (two_switches == nullptr || n <= cpus) return;
     const int switches = std::max(1, (n + cpus - 1) / cpus - 1);
@@ -79,10 +80,10 @@ void settle(std::vector<Row>& rows) {
   keep_fastest_variants(rows);
   const Row* const round_trip = find(rows, "probe_one_way", Engine::kThreads);
   const Row* const two_switches = find(rows, "probe_switch", Engine::kThreads);
-  std::vector<Row> settled = rows;  // lookups go to `rows`, which stays as it is
+  std::vector<Row> settled = rows;  // lookups use `rows`, which does not change
   for (Row& row : settled) {
     if (row.role == Role::kProbe) {
-      // An episode of a probe is two of what it measures.
+      // An episode of a probe does the probed action twice.
       for (double& value : row.rounds) value /= 2;
       row.summary = summarize(row.rounds);
       continue;

@@ -1,4 +1,4 @@
-// Co-tenants: child processes that burn CPU time for as long as this object lives.
+// Co-tenants: child processes that use up CPU time while this object lives.
 #ifndef FERMATA_BENCH_BURNERS_HPP
 #define FERMATA_BENCH_BURNERS_HPP
 

@@ -1,4 +1,4 @@
-// What a subject is asked to do. Plain values: they travel on a worker's command line and into the JSON.
+// A subject's task, in plain values: they are passed on a worker's command line and written into the JSON.
 #ifndef FERMATA_BENCH_CASE_HPP
 #define FERMATA_BENCH_CASE_HPP
 
@@ -12,10 +12,10 @@
 
 namespace fermata::bench {
 
-// kMixed: processes of two members each, an odd one alone.
+// kMixed: processes of two members each; with an odd number the last process has one.
 enum class Engine : std::uint8_t { kThreads = 0, kProcesses = 1, kMixed = 2 };
-// kStagger is not reported: it is the untimed check in which one member after the other comes late. kSkewed
-// and kOverlap are `fermata bench overlap`'s (bench/overlap.hpp).
+// kStagger is not reported: it is the untimed check in which each member in turn comes late. kSkewed and
+// kOverlap belong to `fermata bench overlap` (bench/overlap.hpp).
 enum class Quantity : std::uint8_t {
   kPeriod = 0,
   kLatency = 1,
@@ -33,7 +33,7 @@ constexpr const char* name_of(Quantity q) {
   return kNames[static_cast<int>(q)];
 }
 
-// A delay between episodes is subtracted from what they take.
+// Whether the delay between episodes is subtracted from their time.
 constexpr bool has_reference(Quantity q) {
   return q == Quantity::kEpcc || q == Quantity::kSkewed || q == Quantity::kOverlap;
 }
@@ -43,8 +43,8 @@ std::optional<Quantity> quantity_from(std::string_view name);
 
 inline constexpr int kMaxBytes = 8 << 20;
 
-// Blocks of one payload that a member gives and gets, as MPI counts them: an alltoall of 8 bytes moves 8 from
-// each to each.
+// How many blocks of one payload a member contributes and receives, counted as in MPI: an alltoall of 8 bytes
+// moves 8 bytes between each two members.
 constexpr int blocks_in(Kind k, int members) {
   return k == Kind::kScatter || k == Kind::kReduceScatter || k == Kind::kAlltoall ? members : 1;
 }
@@ -56,14 +56,14 @@ struct Case {
   Kind collective = Kind::kBarrier;
   Engine engine = Engine::kThreads;
   int members = 2;
-  // payload, a multiple of 8; 0 for a barrier. Of gather and the like: one member's block
+  // payload, a multiple of 8; 0 for a barrier; for gather and similar kinds one member's block
   int bytes = 0;
-  bool rotating = false;  // episode e of a turn has root e mod members, else all have root 0
-  std::vector<int> cpus;  // OS index of each rank's CPU; empty: nobody is pinned
+  bool rotating = false;  // episode e of a turn has root e mod members; otherwise the root is always 0
+  std::vector<int> cpus;  // OS index of each rank's CPU; empty: no member is pinned
   int doubles() const { return bytes / 8; }
 };
 
-// The roots of a turn's episodes, in order, the untimed ones too.
+// The roots of a turn's episodes in order, with the untimed episodes.
 class Roots {
  public:
   Roots(int members, bool rotating) : members_(members), step_(rotating ? 1 : 0) {}
@@ -79,7 +79,7 @@ class Roots {
   int next_ = 0;
 };
 
-// "1,2,8" -> {1, 2, 8}; nothing on anything else than a list of non-negative numbers.
+// "1,2,8" -> {1, 2, 8}; nothing if the text is not a list of non-negative numbers.
 std::optional<std::vector<int>> numbers_from(std::string_view list);
 std::string to_string(const std::vector<int>& numbers);
 std::vector<std::string> split(std::string_view list, char separator = ',');

@@ -1,5 +1,4 @@
-// Time as the benchmarks see it: CLOCK_MONOTONIC for whole batches, the invariant counter for single
-// episodes.
+// The clocks of the benchmarks: CLOCK_MONOTONIC for whole batches, the invariant counter for single episodes.
 #ifndef FERMATA_BENCH_CLOCK_HPP
 #define FERMATA_BENCH_CLOCK_HPP
 
@@ -19,9 +18,8 @@ inline std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// A counter that all CPUs share. On x86 it is the time stamp counter (the caller checks that it is
-// invariant); rdtscp waits for the loads before it, so a departure is not stamped early, and a store after it
-// cannot be seen before it.
+// A counter that all CPUs share: on x86 the time stamp counter, whose invariance the caller checks. rdtscp
+// waits for earlier loads, so a departure is not stamped early. Later stores become visible after the stamp.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
   unsigned cpu;
@@ -41,7 +39,7 @@ inline void cpu_pause() {
 #endif
 }
 
-// EPCC's delay: a dependent chain that touches no memory. About a nanosecond per round at a few GHz.
+// EPCC's delay: a dependent chain that touches no memory, about a nanosecond per round at a few GHz.
 inline void delay(std::uint64_t rounds) {
   for (std::uint64_t i = 0; i < rounds; ++i) asm volatile("" : "+r"(i)::);
 }

@@ -1,4 +1,4 @@
-// Who takes part in a group: floors and probes, rivals, Fermata.
+// The contestants of a group: floors and probes, rivals, Fermata.
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace fermata::bench {
 namespace {
 
-constexpr std::size_t kMostBuffers = std::size_t{4} << 30;  // of all members together
+constexpr std::size_t kMostBuffers = std::size_t{4} << 30;  // for all members together
 
 std::string directory_of_tool() {
   std::array<char, 4096> path{};
@@ -20,7 +20,7 @@ std::string directory_of_tool() {
   return text.substr(0, text.rfind('/'));
 }
 
-// Beside the tool in a build, in libexec when installed.
+// The worker is beside the tool in a build, and in libexec after an installation.
 std::string find_worker(const std::string& name, const std::string& directory) {
   const std::string tool = directory_of_tool();
   std::vector<std::string> places = {tool, tool + "/../libexec/fermata"};

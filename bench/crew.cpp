@@ -13,7 +13,7 @@
 namespace fermata::bench {
 namespace {
 
-// Shared futexes, since members may be processes.
+// Shared futexes, since members can be processes.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_equal,
                 const timespec* at_most = nullptr) {
   syscall(SYS_futex, &word, FUTEX_WAIT, while_equal, at_most, nullptr, 0);
@@ -23,8 +23,8 @@ void futex_wake_all(std::atomic<std::uint32_t>& word) {
 }
 
 void finish(const Case& c, Muster& muster) {
-  // order: acq_rel: releases this member's results, and the last one passes all members' on to the host's
-  // acquire.
+  // order: acq_rel: releases this member's results, and the last member passes all of them on; pairs with the
+  // acquire load in await_all.
   const auto done = muster.finished.fetch_add(1, std::memory_order_acq_rel) + 1;
   if (done == static_cast<std::uint32_t>(c.members)) futex_wake_all(muster.finished);
 }
@@ -35,7 +35,7 @@ void live_as_member(const Case& c, Subject& subject, Muster& muster, int rank) {
   std::snprintf(muster.entrances[rank].error, sizeof(Muster::Entrance), "%s", subject.enter(rank).c_str());
   finish(c, muster);
   for (std::uint32_t seen = 0;;) {
-    // order: acquire; pairs with the release in run: the order of the turn is visible.
+    // order: acquire: the order of the turn is visible; pairs with the release in run.
     while (muster.generation.load(std::memory_order_acquire) == seen) futex_wait(muster.generation, seen);
     if (muster.quit.load(std::memory_order_acquire) != 0) return;
     ++seen;
@@ -51,7 +51,7 @@ Crew::Crew(const Case& c, Subject& subject, Turn& turn, Arena& arena)
 }
 
 Crew::~Crew() {
-  // order: release; pairs with the acquire load in live_as_member, which then returns.
+  // order: release: live_as_member returns; pairs with its acquire loads.
   muster_->quit.store(1, std::memory_order_release);
   muster_->generation.fetch_add(1, std::memory_order_release);
   futex_wake_all(muster_->generation);
@@ -66,7 +66,7 @@ std::string Crew::await_all() {
   const auto all = static_cast<std::uint32_t>(case_.members);
   const timespec look_around{0, 100'000'000};
   for (;;) {
-    // order: acquire; pairs with the members' fetch_add in finish.
+    // order: acquire: the members' results are visible; pairs with their fetch_add in finish.
     const std::uint32_t done = muster_->finished.load(std::memory_order_acquire);
     if (done == all) return {};
     futex_wait(muster_->finished, done, &look_around);
@@ -92,7 +92,7 @@ std::string Crew::start_members() {
     if (child < 0) return "fork failed";
     if (child == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() != host) _exit(1);  // it died before the signal was set
+      if (getppid() != host) _exit(1);  // the host died before the signal was set
       if (in_process == 2 && rank + 1 < case_.members) std::thread(member, rank + 1).detach();
       member(rank);
       _exit(0);
@@ -116,10 +116,9 @@ std::string Crew::run() {
     subject_.launch(turn_);
     return {};
   }
-  // order: relaxed: nobody reads it before the generation moves.
+  // order: relaxed: no member reads it before the generation changes.
   muster_->finished.store(0, std::memory_order_relaxed);
-  // order: release; pairs with the acquire in live_as_member: the turn's order and cleared lines come with
-  // it.
+  // order: release: the turn's order and cleared lines are visible; pairs with the acquire in live_as_member.
   muster_->generation.fetch_add(1, std::memory_order_release);
   futex_wake_all(muster_->generation);
   return await_all();

@@ -1,5 +1,5 @@
-// The members of a subject, asleep between turns: threads of the host process, processes forked from it, or
-// processes that a program of the subject's starts (mpirun).
+// The members of a subject, which sleep between turns: threads of the host process, processes forked from it,
+// or processes that another program starts (mpirun).
 #ifndef FERMATA_BENCH_CREW_HPP
 #define FERMATA_BENCH_CREW_HPP
 
@@ -12,20 +12,19 @@
 
 namespace fermata::bench {
 
-// What the host and its members share, in the arena.
+// The memory that the host and its members share, in the arena.
 struct Muster {
   struct Entrance {
     char error[248] = {};
   };
   alignas(kMaxLine) std::atomic<std::uint32_t> generation{0};  // a turn begins
-  alignas(kMaxLine) std::atomic<std::uint32_t> finished{0};    // members that are through with it
+  alignas(kMaxLine) std::atomic<std::uint32_t> finished{0};    // members that have finished the turn
   alignas(kMaxLine) std::atomic<std::uint32_t> quit{0};
   Turn* turn = nullptr;
   Entrance* entrances = nullptr;
 };
 
-// A member's life: it enters the subject, then takes its turns until the crew ends. Precondition: it is
-// pinned.
+// A member's life: it enters the subject and takes its turns until the crew ends. Precondition: it is pinned.
 void live_as_member(const Case& c, Subject& subject, Muster& muster, int rank);
 
 class Crew {
@@ -35,10 +34,10 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // Starts and pins the members and has them enter the subject. "" or the first error.
+  // Starts and pins the members, which then enter the subject. Returns "" or the first error.
   std::string start();
-  // One turn of all members; returns when all have finished, "", or why they cannot. For ever if the subject
-  // hangs: the parent has a watchdog.
+  // Runs one turn of all members. Returns "" when all have finished, or why they cannot. It does not return
+  // if the subject hangs: the parent has a watchdog.
   std::string run();
 
  private:

@@ -107,7 +107,7 @@ std::vector<Guideline> judge(const Outcome& outcome) {
     guidelines.push_back({row.what, row.subject, call->summary.median, row.summary.median, *row.ratio_to_plan,
                           finding_of(*row.ratio_to_plan), call->variant});
   }
-  // Rows come by median; those who read, look for the case.
+  // Rows come in the order of medians; readers look for the case.
   std::stable_sort(guidelines.begin(), guidelines.end(), [](const Guideline& a, const Guideline& b) {
     const auto key = [](const Case& c) { return std::tuple(c.engine, c.members, c.collective, c.bytes); };
     return std::tuple(key(a.what), a.mockup) < std::tuple(key(b.what), b.mockup);

@@ -1,5 +1,5 @@
-// Self-consistency: no collective should take longer than what does the same by other calls of the same
-// library (bench/mockups.cpp).
+// Self-consistency: no collective should take longer than other calls of the same library with the same
+// result (bench/mockups.cpp).
 #ifndef FERMATA_BENCH_GUIDELINES_HPP
 #define FERMATA_BENCH_GUIDELINES_HPP
 
@@ -11,15 +11,15 @@
 
 namespace fermata::bench {
 
-// By the interval of mock-up / call: violated where all of it lies below kTolerated; holds where the median
-// is 1 or more; else close. unknown: too few rounds for an interval.
+// Judged by the confidence interval of mock-up / call. kViolated: all of it is below kTolerated. kHolds: the
+// median is 1 or more. kClose: neither. kUnknown: too few rounds for an interval.
 enum class Finding : std::uint8_t { kHolds = 0, kClose = 1, kViolated = 2, kUnknown = 3 };
 constexpr const char* name_of(Finding f) {
   constexpr const char* kNames[] = {"holds", "close", "VIOLATED", "too few rounds"};
   return kNames[static_cast<int>(f)];
 }
-// Subjects live in processes of their own, whose memory may lie differently: what is below it is no accident
-// of that.
+// Each subject has a process of its own, with another placement of memory. A ratio below this is no accident
+// of the placement.
 inline constexpr double kTolerated = 0.95;
 
 struct Guideline {
@@ -28,14 +28,13 @@ struct Guideline {
   double call_ns = 0, mockup_ns = 0;  // medians of the period
   Ratio ratio;                        // mock-up / call, within rounds
   Finding finding = Finding::kHolds;
-  std::string plan;  // what the call ran, where the planner says it: "butterfly/packed"
+  std::string plan;  // the call's plan, if the planner reports it: "butterfly/packed"
 };
 
-// Whether mock-ups of that kind exist.
+// Whether there are mock-ups of that kind.
 bool has_guidelines(Kind kind);
-// `options` with `collective` of each of `kinds`, each call with its mock-ups in a group of its own.
-// Payloads: of options, else 8 bytes, 4 KiB and 1 MiB; a barrier has none. "" or what is wrong with the
-// options.
+// Uses `options` for each collective of `kinds`; each call and its mock-ups form a group. Default payloads
+// are 8 bytes, 4 KiB and 1 MiB; a barrier has none. Returns "" or what is wrong with the options.
 std::string check_guidelines(Options options, const std::vector<Kind>& kinds);
 Outcome run_guidelines(Options options, const std::vector<Kind>& kinds);
 

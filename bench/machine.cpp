@@ -1,4 +1,4 @@
-// What a result file says about where its numbers come from.
+// Writes the origin of the numbers into a result file: machine, build, settings.
 #include <sys/utsname.h>
 
 #include <fstream>

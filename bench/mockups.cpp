@@ -1,7 +1,7 @@
-// Mock-ups and guidelines: Träff, Gropp, Thakur, Self-Consistent MPI Performance Guidelines, IEEE TPDS 21(5),
-// 2010, whose list these are of, with the ones added that our users ask for. That they are timed as one
-// piece, as a program would call them: Hunold, Carpen-Amarie, Lübbe, Träff, Automatic Verification of
-// Self-Consistent MPI Performance Guidelines, Euro-Par 2016.
+// Mock-ups and guidelines. Source of most of the list: Träff, Gropp, Thakur, Self-Consistent MPI Performance
+// Guidelines, IEEE TPDS 21(5), 2010. Mock-ups are timed as one piece, as a program would call them: Hunold,
+// Carpen-Amarie, Lübbe, Träff, Automatic Verification of Self-Consistent MPI Performance Guidelines, Euro-Par
+// 2016.
 #include "bench/mockups.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ int barrier_allreduce(const MockCall& c, const double*, double*) {
   return fermata_allreduce(c.member, &one, &one, 1, kType, kOp);
 }
 
-// Where the data of a broadcast are: what the root sends is not to be written to.
+// The buffer of a broadcast. The root's contribution is never written to.
 double* broadcast_buffer(const MockCall& c, const double* in, double* out) {
   return c.rank == kRoot ? const_cast<double*>(in) : out;
 }

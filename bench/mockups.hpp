@@ -1,5 +1,5 @@
-// Mock-ups: what a program could call instead of a collective and get the same result, from the library's
-// other calls. A collective that is slower than one of its mock-ups is not what it could be.
+// Mock-ups: other calls of Fermata by which a program could get a collective's result. A collective that is
+// slower than one of its mock-ups can be improved.
 #ifndef FERMATA_BENCH_MOCKUPS_HPP
 #define FERMATA_BENCH_MOCKUPS_HPP
 
@@ -14,14 +14,14 @@ namespace fermata::bench {
 struct MockCall {
   fermata_member* member;
   int rank, members;
-  std::size_t count;  // doubles of a block
-  double* scratch;    // of this member, as large as a result of this kind at its largest
+  std::size_t count;  // doubles in a block
+  double* scratch;    // of this member, as large as the largest result of this kind
 };
 
 struct Mockup {
   Kind kind;
   const char* name;  // "reduce + broadcast"
-  // it cuts a block into one part for each member: count must be a multiple of their number
+  // whether it cuts a block into one part for each member: count must then be a multiple of their number
   bool divides;
   int (*call)(const MockCall& c, const double* in, double* out);  // a status; barriers have no buffers
 };

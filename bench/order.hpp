@@ -1,4 +1,4 @@
-// A turn's order, and what members write down while they follow it. Plain data.
+// The order that starts a turn, and the values that members record during it. Plain data.
 #ifndef FERMATA_BENCH_ORDER_HPP
 #define FERMATA_BENCH_ORDER_HPP
 
@@ -10,27 +10,26 @@
 
 namespace fermata::bench {
 
-inline constexpr std::uint64_t kMaxStamps = 2048;  // episodes of one latency batch
+inline constexpr std::uint64_t kMaxStamps = 2048;  // most episodes of a latency batch
 
-// One batch, as the parent orders it. Plain data: it goes over a socket.
+// One batch that the parent orders. It is sent over a socket.
 struct Order {
   Quantity quantity = Quantity::kPeriod;
   std::uint64_t episodes = 1;
-  std::uint64_t warm = 1;  // untimed episodes before, checked all the same
+  std::uint64_t warm = 1;  // untimed episodes before the batch, which are checked, too
   std::uint64_t check_every = 1;
-  std::uint64_t delay_rounds = 0;  // kEpcc; kSkewed and kOverlap: of each of `chunks`
+  std::uint64_t delay_rounds = 0;  // kEpcc: rounds of the delay; kSkewed and kOverlap: of each chunk's delay
   std::uint64_t chunks =
-      1;  // delays that a member computes for, with a call for progress after each under kOverlap
-  // Arrivals are spread over so much: delay rounds under kLatency, ns under kSkewed and kOverlap. kStagger:
-  // how late the late one is.
+      1;  // delays that a member computes; under kOverlap each is followed by a call for progress
+  // The spread of arrivals: delay rounds under kLatency, ns under kSkewed and kOverlap. kStagger: the
+  // lateness of the late member, in ns.
   std::uint64_t skew_ns = 0;
   std::uint64_t seed = 1;
-  std::uint64_t limit_ns = 0;  // warm-up and batch each end early after so much; 0: never
+  std::uint64_t limit_ns = 0;  // warm-up and batch each end after this time at the latest; 0: no limit
 };
 static_assert(std::is_trivially_copyable_v<Order>);
 
-// Written by one member during a turn, read by the host after all have finished (the crew's gate orders
-// that).
+// One member writes it during a turn. The host reads it after all have finished; the crew's gate orders that.
 struct alignas(kMaxLine) MemberLine {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
@@ -38,12 +37,12 @@ struct alignas(kMaxLine) MemberLine {
   std::uint64_t warm = 0;
   double reference_ns = 0;  // what an episode takes without its collective
   std::uint64_t failures = 0;
-  double expected = 0, seen = 0;  // of the first failure
+  double expected = 0, seen = 0;  // at the first failure
   int about = -1;                 // rank whose data was wrong, or element of the result
-  int status = 0;                 // of a subject that reports errors; not 0: the turn is void
+  int status = 0;                 // the subject's error status; if it is not 0, the turn is void
 };
 
-// Plain on purpose: the barrier under test is all that orders these accesses.
+// Plain on purpose: only the barrier under test orders these accesses.
 struct alignas(kMaxLine) Cell {
   std::uint64_t value[2] = {0, 0};
 };

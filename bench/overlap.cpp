@@ -16,8 +16,8 @@ constexpr const char* kIdle = "idle progress";
 constexpr int kIdleCalls = 1000;
 constexpr double kIdleSeconds = 1;
 
-// An episode is a thousand calls for progress and a barrier, which the harness checks and which hardly
-// counts.
+// An episode is a thousand calls for progress and one barrier. The harness checks the barrier, whose time
+// hardly counts.
 class IdleProgress final : public TeamSubject {
  public:
   void work(int rank, Turn& turn) override {
@@ -56,7 +56,7 @@ std::vector<Contestant> idle_contestants(const Options& o, int members) {
   return list;
 }
 
-// Those that can overlap, each three times.
+// The contestants that can overlap, each with three quantities.
 std::vector<Contestant> overlap_contestants(const Options& o, int members, int bytes) {
   std::vector<Contestant> list = contestants(o, members, bytes, Quantity::kOverlap);
   const std::size_t count = list.size();
@@ -156,10 +156,9 @@ std::string overlap_table(const Outcome& outcome) {
   }
   if (!list.empty())
     text +=
-        "\nwork: the call alone, nobody late; then what a blocking and an overlapped call add to computing, "
-        "and\n"
-        "the slower member's time / (computing + work), median within rounds; 95 %: its confidence "
-        "interval.\n";
+        "\nwork: the call alone, no member late. Then the times that a blocking and an overlapped call add\n"
+        "to computing, and the slower member's time / (computing + work), median within rounds; 95 %: its\n"
+        "confidence interval.\n";
   const double idle = idle_progress_of(outcome);
   if (!std::isnan(idle))
     text += "\na call for progress with nothing outstanding: " + short_number(idle) + " ns\n";

@@ -9,7 +9,7 @@
 namespace fermata::bench {
 namespace {
 
-// Does a plan of the planner's carry it? Else it is an operation on blocks, which any team has.
+// Whether the planner plans it. Otherwise it is an operation on blocks, which needs no plan.
 bool rides(Kind collective, int bytes) {
   return rides_on_a_line(collective) && bytes <= static_cast<int>(kLinePayload);
 }
@@ -33,7 +33,7 @@ class Own final : public TeamSubject {
     const auto count = static_cast<size_t>(turn.doubles);
     const size_t bytes = count * sizeof(double);
     Roots roots(turn.members, turn.rotating);
-    int bad = 0;  // statuses are checked as a program would: one test of the result
+    int bad = 0;  // checked as a program would: one test of each status
     const auto note = [&bad](int status) {
       if (status != FERMATA_OK) [[unlikely]]
         bad = status;
@@ -106,7 +106,7 @@ class Own final : public TeamSubject {
   }
 
  private:
-  // Begin, compute with a call for progress after each chunk, wait.
+  // Begins the request, computes with a call for progress after each chunk, and waits.
   void overlap(int rank, Turn& turn) {
     static_assert(static_cast<int>(Kind::kAllreduce) == FERMATA_DO_ALLREDUCE);
     fermata_member* const member = member_of(rank);
@@ -160,7 +160,7 @@ std::vector<std::string> spellings(const std::vector<std::string>& wanted, int m
       continue;
     }
     for (const int degree : {2, 4, 8}) {
-      // A degree above the members' number makes the same tree again.
+      // A degree above the number of members gives the same tree again.
       if (degree == 2 || degree <= members)
         names.push_back(std::string(algorithm.name) + "(" + std::to_string(degree) + ")");
     }
@@ -181,7 +181,7 @@ std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes,
     if (parsed) {
       const Request request{.kind = collective, .members = members, .degree = parsed->degree};
       if (!parsed->algorithm->applicable(request)) continue;
-      // Contributions are sums of doubles: an algorithm that repeats them cannot carry those.
+      // Contributions are sums of doubles, which an algorithm that repeats contributions cannot compute.
       if (parsed->algorithm->redundant && collective != Kind::kBarrier) continue;
       stages = static_cast<int>(parsed->algorithm->build(request).stages.size());
     }  // else the plan request reports the bad name

@@ -14,19 +14,17 @@ struct OwnSubject {
   std::string name;       // "planned", "fermata:kary(4)/packed"
   std::string algorithm;  // "" for the planner's choice
   std::string layout;
-  int stages = 0;  // of its schedule; 0: not known before it is planned
+  int stages = 0;  // of its schedule; 0: unknown before it is planned
 };
 
-// `algorithms`: spellings of the table, or "all": every applicable one, those with a degree at 2, 4 and 8 as
-// far as that makes a difference. `layouts`: spellings, or empty for the planner's choice. "planned" is
-// always first; alone where the payload does not ride on a line: an operation on blocks, whose schedule the
-// library chooses.
+// `algorithms`: names of the table, or "all": each applicable one, with degrees 2, 4 and 8 if it has a degree
+// and they give different trees. `layouts`: names; empty: the planner's choice. "planned" is always first. It
+// is the only subject of an operation on blocks, whose schedule Fermata chooses.
 std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes,
                                      const std::vector<std::string>& algorithms,
                                      const std::vector<std::string>& layouts);
 
-// What the text of a plan says it is, for names and bounds: {"dissemination", "packed", 1}; empty where it
-// does not say.
+// Facts from the text of a plan, for names and bounds: {"dissemination", "packed", 1}. Empty: not said.
 struct PlanFacts {
   std::string algorithm, layout;
   int stages = 0;

@@ -88,8 +88,8 @@ std::string planning_table(const std::vector<PlanningRow>& rows) {
     text += line;
   }
   return text +
-         "\nCPU time of one core: built, proved, costed, compiled; a search does so for all candidates and "
-         "times nothing.\n";
+         "\nCPU time of one core to build, prove, cost and compile. A search does this for all candidates; "
+         "it times nothing.\n";
 }
 
 nlohmann::json planning_json(const std::vector<PlanningRow>& rows) {

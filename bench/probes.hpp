@@ -1,5 +1,5 @@
-// What a quantity adds to the worker loop (bench/turn.hpp): `before` and `after` each episode, and
-// `timed_part` where the warm-up ends.
+// What each quantity adds to the worker loop (bench/turn.hpp): `before` and `after` each episode, and
+// `timed_part` at the end of the warm-up.
 #ifndef FERMATA_BENCH_PROBES_HPP
 #define FERMATA_BENCH_PROBES_HPP
 
@@ -18,11 +18,11 @@ struct ProbePlace {
   const Order& order;
   MemberLine& line;  // this member's
   Stamps& stamps;
-  std::atomic<std::uint64_t>& met;  // everybody's
+  std::atomic<std::uint64_t>& met;  // shared by all members
   int rank, members;
 };
 
-// By how much arrivals are spread: xorshift, another sequence for each rank and turn.
+// Random spread of arrivals: xorshift, with another sequence for each rank and turn.
 class Spread {
  public:
   explicit Spread(const ProbePlace& place)
@@ -43,8 +43,8 @@ struct PeriodProbe {
   void timed_part() {}
 };
 
-// Arrivals are spread at random over skew_ns, so that the last one is any member and nobody runs in lock
-// step.
+// Arrivals are spread at random over skew_ns, so that each member can be the last and members do not run in
+// lock step.
 class LatencyProbe {
  public:
   explicit LatencyProbe(const ProbePlace& place)
@@ -69,7 +69,7 @@ class LatencyProbe {
 class EpccProbe {
  public:
   explicit EpccProbe(const ProbePlace& place) : rounds_(place.order.delay_rounds) {
-    // The reference: the delay alone. One member times it while the others wait in the first warm-up episode.
+    // The reference is the delay alone. One member times it; the others wait in the first warm-up episode.
     if (place.rank != 0) return;
     const std::uint64_t repeats = std::clamp<std::uint64_t>(place.order.episodes, 100, 2000);
     const std::uint64_t begin = now_ns();
@@ -84,8 +84,8 @@ class EpccProbe {
   const std::uint64_t rounds_;
 };
 
-// Members meet, begin up to skew_ns apart, and compute. Stamps are of CLOCK_MONOTONIC: an episode takes
-// milliseconds.
+// Members meet, begin up to skew_ns apart, and compute. An episode takes milliseconds, so CLOCK_MONOTONIC is
+// precise enough for the stamps.
 class SkewProbe {
  public:
   explicit SkewProbe(const ProbePlace& place) : place_(place), spread_(place) {
@@ -98,7 +98,7 @@ class SkewProbe {
     meet();
     if (place_.order.skew_ns != 0) spin_ns(spread_() % place_.order.skew_ns);
     place_.stamps.arrival[at_] = now_ns();
-    if (place_.order.quantity == Quantity::kSkewed) compute();  // under kOverlap the subject does, in between
+    if (place_.order.quantity == Quantity::kSkewed) compute();  // under kOverlap the subject computes
   }
   void after() {
     place_.stamps.departure[at_] = now_ns();
@@ -110,10 +110,10 @@ class SkewProbe {
   void compute() const {
     for (std::uint64_t chunk = 0; chunk < place_.order.chunks; ++chunk) delay(place_.order.delay_rounds);
   }
-  // Not by the subject, which is in the middle of its episodes: what is late is late by the skew alone.
+  // Does not use the subject, which has episodes outstanding. Members are late by the skew alone.
   void meet() {
     const auto all = static_cast<std::uint64_t>(place_.members);
-    // order: relaxed, both: nothing but the time goes by it.
+    // order: relaxed, both: only the time of the meeting depends on them.
     const std::uint64_t goal = (place_.met.fetch_add(1, std::memory_order_relaxed) / all + 1) * all;
     for (int spins = 0; place_.met.load(std::memory_order_relaxed) < goal; ++spins) {
       if (spins < 1000) {
@@ -128,7 +128,7 @@ class SkewProbe {
   Spread spread_;
 };
 
-// One member after the other comes late: whoever does not wait for it is seen by the check.
+// One member after the other comes late. The check finds a subject that does not wait for it.
 class StaggerProbe {
  public:
   explicit StaggerProbe(const ProbePlace& place)

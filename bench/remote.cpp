@@ -18,7 +18,7 @@
 namespace fermata::bench {
 namespace {
 
-constexpr double kPrepareLimit = 60;  // seconds: a plan may be searched for
+constexpr double kPrepareLimit = 60;  // seconds: the subject may have to search for a plan
 
 void clear_settings() {
   std::vector<std::string> names;
@@ -48,7 +48,7 @@ void clear_settings() {
   _exit(127);
 }
 
-// "" if there can be none.
+// "" if no folder can be created.
 std::string make_scratch() {
   for (std::string path : {"/dev/shm/fermata-bench-XXXXXX", "/tmp/fermata-bench-XXXXXX"}) {
     if (mkdtemp(path.data()) != nullptr) return path;
@@ -60,7 +60,7 @@ std::string make_scratch() {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  // Other workers' sockets must not stay open here: their end would go unnoticed.
+  // Other workers' sockets must not stay open here: the end of such a worker would then go unnoticed.
   if (socket == kWorkerSocket) {
     fcntl(socket, F_SETFD, 0);
   } else {
@@ -70,7 +70,7 @@ std::string make_scratch() {
   if (!launch.executable.empty()) execute(launch, c);
   const std::unique_ptr<Subject> subject = launch.make();
   serve(kWorkerSocket, c, *subject);
-  _exit(0);  // nothing of the parent's is flushed or destroyed twice
+  _exit(0);  // the parent's buffers must not be flushed, nor its objects destroyed, a second time
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ std::string Remote::start(const Launch& launch, const Case& c) {
     return "fork failed";
   }
   if (child == 0) become_worker(launch, c, sockets[1], parent);
-  setpgid(child, child);  // both sides do it: whoever comes first
+  setpgid(child, child);  // parent and child both do it, so the order does not matter
   close(sockets[1]);
   pid_ = child;
   socket_ = sockets[0];
@@ -109,7 +109,7 @@ std::string Remote::start(const Launch& launch, const Case& c) {
   Reply reply;
   std::string text, error;
   const Order order;
-  send_all(socket_, &order, sizeof order);  // if it has died already, receive says of what
+  send_all(socket_, &order, sizeof order);  // if the child has died already, receive reports the cause
   error = receive(reply, text, kPrepareLimit);
   if (error.empty() && reply.verdict != Reply::kGood) error = text;
   if (!error.empty()) {
@@ -138,7 +138,7 @@ std::string Remote::receive(Reply& reply, std::string& text, double limit_s) {
     waitpid(pid_, &status, 0);
     pid_t group = pid_;
     pid_ = -1;
-    kill(-group, SIGKILL);  // its members, if it had processes
+    kill(-group, SIGKILL);  // its members, if they are processes
     if (WIFSIGNALED(status)) {
       std::snprintf(buffer, sizeof buffer, "died of signal %d (%s)", WTERMSIG(status),
                     strsignal(WTERMSIG(status)));
@@ -154,8 +154,7 @@ std::string Remote::receive(Reply& reply, std::string& text, double limit_s) {
 void Remote::suspend() {
   if (pid_ <= 0) return;
   kill(-pid_, SIGSTOP);
-  // Until the kernel says that the host has stopped; members of a process team sleep at their gate by now
-  // anyway.
+  // Waits until the kernel reports that the host has stopped. Members of a process team sleep at their gate.
   int status = 0;
   if (waitpid(pid_, &status, WUNTRACED) == pid_ && !WIFSTOPPED(status)) pid_ = -1;
 }

@@ -1,4 +1,4 @@
-// The parent's end of a worker: starts it, gives it turns, stops it in between, kills it when it hangs.
+// The parent's side of a worker: starts it, gives it turns, stops it in between, and kills it if it hangs.
 #ifndef FERMATA_BENCH_REMOTE_HPP
 #define FERMATA_BENCH_REMOTE_HPP
 
@@ -14,9 +14,9 @@ namespace fermata::bench {
 
 struct Launch {
   std::string name;
-  std::function<std::unique_ptr<Subject>()> make;  // forked from this process; or
-  std::string executable;                          // executed, with
-  // these settings and no other of an OpenMP run-time or an MPI
+  std::function<std::unique_ptr<Subject>()> make;  // the subject of a worker forked from this process
+  std::string executable;                          // or else the program to execute
+  // the program's settings; all others of an OpenMP run-time or an MPI are removed
   std::vector<std::string> environment;
 };
 
@@ -27,10 +27,11 @@ class Remote {
   Remote(Remote&& other) noexcept { *this = std::move(other); }
   Remote& operator=(Remote&& other) noexcept;
 
-  // Precondition: this process has no threads. "" or the reason; `version` and `description` are then valid.
+  // Precondition: this process has no threads. Returns "" or the reason; on "" sets `version` and
+  // `description`.
   std::string start(const Launch& launch, const Case& c);
-  // One turn: the worker runs, answers, and is stopped again with all its threads and processes. A worker
-  // that has not answered after `limit_s` seconds is killed.
+  // One turn: the worker runs, answers, and is stopped again with all its threads and processes. It is killed
+  // if it has not answered after `limit_s` seconds.
   struct Outcome {
     Reply reply;
     std::string error;  // not "": no number; the worker is gone
@@ -46,10 +47,10 @@ class Remote {
   void suspend();
   std::string receive(Reply& reply, std::string& text, double limit_s);
   void remove_scratch();
-  // TMPDIR of an executable, in shared memory where there is one: what its run-time leaves behind when it is
-  // killed goes with it.
+  // TMPDIR of an executable, in shared memory if there is any. Removing it removes what a killed run-time has
+  // left there.
   std::string scratch_;
-  pid_t pid_ = -1;  // also its process group, which has all of its members
+  pid_t pid_ = -1;  // also its process group, which contains all its members
   int socket_ = -1;
 };
 

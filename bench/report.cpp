@@ -92,7 +92,7 @@ std::string line_of(const Row& row) {
   const std::string label = row.subject + (row.variant.empty() ? "" : " (" + row.variant + ")");
   char over_bound[32] = "", over_threads[32] = "";
   std::string over_plan, interval;
-  // EPCC's overhead may be about nothing: no ratio then.
+  // EPCC's overhead can be about 0: then there is no ratio.
   if (row.bound && *row.bound > 0 && s.median > 0)
     std::snprintf(over_bound, sizeof over_bound, "%.2f", s.median / *row.bound);
   if (row.ratio_to_plan && row.subject != "planned") {
@@ -177,8 +177,8 @@ std::string to_table(const Outcome& outcome) {
   }
   if (previous != nullptr)
     text +=
-        "\n/planned: median of ratios within a round; 95 %: its confidence interval; < marks what was "
-        "faster.\n";
+        "\n/planned: median of ratios within a round; 95 %: its confidence interval; < marks subjects that "
+        "were faster.\n";
   return text + left_out_table(outcome);
 }
 

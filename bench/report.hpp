@@ -1,4 +1,4 @@
-// A run's outcome as JSON and as a table.
+// The outcome of a run as JSON and as a table.
 #ifndef FERMATA_BENCH_REPORT_HPP
 #define FERMATA_BENCH_REPORT_HPP
 
@@ -15,17 +15,16 @@ inline constexpr int kTableWidth = 100;
 // CPU, kernel, compiler, flags, commit, affinity, plans, versions, command line, date.
 nlohmann::json machine_json(const Options& options, const Outcome& outcome, const std::string& command_line);
 
-// {"unit", "samples", "median", "p10", "p90", "min"}, to be added to.
+// {"unit", "samples", "median", "p10", "p90", "min"}; the caller adds to it.
 nlohmann::json samples_json(const std::vector<double>& samples, const char* unit);
 
-// {"version": 1, "machine": {...}, "results": [...], "left_out": [...]}. Times in ns per episode. `bound` and
-// `ratio_to_plan` are null where there is none; `samples` has one entry per round, null where the subject sat
-// out.
+// {"version": 1, "machine": {...}, "results": [...], "left_out": [...]}. Times are in ns per episode. `bound`
+// and `ratio_to_plan` can be null. `samples` has one entry per round, null if the subject did not run.
 nlohmann::json to_json(const Options& options, const Outcome& outcome, const std::string& command_line);
 
 // Lines of at most kTableWidth columns: one block per (n, bytes, quantity, engine).
 std::string to_table(const Outcome& outcome);
-std::string left_out_table(const Outcome& outcome);  // its last part
+std::string left_out_table(const Outcome& outcome);  // the last part of the table
 
 // "31.2", "1234", "12.3k", "4.56M": up to five characters below 1e12, plus a sign.
 std::string short_number(double value);

@@ -14,16 +14,16 @@ namespace fermata::bench {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
-constexpr double kTooSlowNs = 100e6;  // an episode; such a subject would eat everybody's rounds
+constexpr double kTooSlowNs = 100e6;  // of an episode; a slower subject would use up the others' rounds
 constexpr double kDelayNs = 100;      // EPCC's delay between episodes
-constexpr double kSkewNs = 300;       // spread of arrivals when latency is measured
+constexpr double kSkewNs = 300;       // spread of arrivals in latency batches
 constexpr std::size_t kMinRounds = 5;
-// Overlap: computing for 2 ms in chunks of 10 us, members up to 1 ms apart, so that each has begun before any
-// has computed.
+// Overlap: members compute for 2 ms in chunks of 10 us. They begin up to 1 ms apart, so each begins before
+// any has finished computing.
 constexpr double kChunkNs = 10e3;
 constexpr std::uint64_t kChunks = 200, kApartNs = 1'000'000;
 
-// Rounds of delay() per nanosecond here.
+// Rounds of delay() per nanosecond on this machine.
 double delay_rate() {
   double best = 0;
   for (int repeat = 0; repeat < 5; ++repeat) {
@@ -38,11 +38,11 @@ struct Player {
   Contestant who;
   Remote remote;
   Order order;
-  double batch_ns = 0;  // what its last batch took, warm-up included
+  double batch_ns = 0;  // time of its last batch, with warm-up
   double batch_episodes = 1;
-  double used_ns = 0;  // and all of its rounds
+  double used_ns = 0;  // time of all its rounds
   std::vector<double> rounds, references;
-  double reference_ns = 0;  // of the last batch
+  double reference_ns = 0;  // in the last batch
   std::string error;
 };
 
@@ -79,7 +79,7 @@ class Group {
     const double fit = std::clamp(target_ns_ / std::max(ns_per_episode, 1.0), 1.0, most);
     p.order.episodes = static_cast<std::uint64_t>(fit);
     p.order.warm = std::clamp<std::uint64_t>(p.order.episodes / 16, 1, 2000);
-    // A check costs about two line moves; between checks a batch that has become slow cannot be ended.
+    // A check costs about two line moves. A batch that has become slow can end only at a check.
     p.order.check_every =
         std::clamp<std::uint64_t>(p.order.episodes / 8, 1, ns_per_episode < 1000 ? 256 : 16);
     p.order.limit_ns = static_cast<std::uint64_t>(5 * target_ns_);
@@ -95,7 +95,7 @@ class Group {
     return outcome.reply.value_ns;
   }
 
-  // Time per episode with whatever the quantity adds to it, which sizes batches.
+  // Time per episode with the quantity's own additions; it decides the size of batches.
   static double cost(const Player& p) { return p.batch_ns / p.batch_episodes; }
 
   void calibrate(Player& p) {
@@ -106,7 +106,7 @@ class Group {
     p.order.chunks = computes ? kChunks : 1;
     p.order.skew_ns = computes ? kApartNs : static_cast<std::uint64_t>(kSkewNs * rate_);
     take_turn(p);
-    if (p.error.empty() && cost(p) > kTooSlowNs) take_turn(p);  // the first turn wakes everybody up
+    if (p.error.empty() && cost(p) > kTooSlowNs) take_turn(p);  // the first turn only wakes the members
     if (!p.error.empty()) return;
     if (cost(p) > kTooSlowNs) {
       char text[96];
@@ -114,7 +114,7 @@ class Group {
       p.error = text;
       return;
     }
-    // Each member comes late in turn, each episode checked.
+    // One member after the other comes late; every episode is checked.
     const Order timed = p.order;
     const double timed_ns = p.batch_ns, timed_episodes = p.batch_episodes, each = cost(p) + 50e3;
     p.order.quantity = Quantity::kStagger;
@@ -149,7 +149,7 @@ class Group {
     if (p->error.empty()) players_.push_back(std::move(p));
   }
 
-  // Names what the planner chose; keeps versions and the plan's text for the record.
+  // Names the planner's choice; records versions and the plan's text.
   void describe(Player& p) {
     Contestant& who = p.who;
     if (who.role != Role::kOwn) {
@@ -203,8 +203,8 @@ class Group {
     }
   }
 
-  // A subject that has had twice its share of the time sits out, so that slow ones don't take the others'
-  // rounds.
+  // A subject that has used twice its share of the time sits out, so that slow subjects don't take the rounds
+  // of the others.
   bool sits_out(const Player& p, double elapsed_ns) const {
     return p.used_ns > 0 &&
            p.used_ns + p.batch_ns > 2 * (elapsed_ns + p.batch_ns) / static_cast<double>(players_.size()) &&

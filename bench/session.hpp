@@ -1,8 +1,8 @@
-// A whole run: who competes, in which groups, and the interleaved rounds.
+// A whole run: the contestants, their groups, and the interleaved rounds.
 //
 // All contestants of a group (one n, payload and quantity; all engines) take turns in short batches, in a new
-// random order each round, each in a process that is stopped outside its turn. So they share whatever the
-// machine does in those seconds, and a ratio pairs two batches of the same round.
+// random order each round. Each has a process of its own, which is stopped outside its turn. So all meet the
+// same disturbances of the machine, and a ratio pairs two batches of the same round.
 #ifndef FERMATA_BENCH_SESSION_HPP
 #define FERMATA_BENCH_SESSION_HPP
 
@@ -24,7 +24,7 @@ struct Contestant {
   Launch launch;
   Case what;
   Quantity quantity = Quantity::kPeriod;
-  std::string unavailable;  // not "": why it cannot take part
+  std::string unavailable;  // why it cannot take part; "": it can
   int stages = 0;           // of its schedule, if known
 };
 
@@ -38,15 +38,15 @@ struct Options {
   std::vector<std::string> algorithms = {"all"};  // as in own_subjects
   std::vector<std::string> layouts;
   bool own = true;        // Fermata's subjects
-  bool floors = true;     // and probes
-  bool rotating = false;  // roots
-  bool pin = true;        // as long as there is a CPU for each member
-  double seconds = 10;    // of rounds, per group
-  double limit_s = 10;    // of one batch; then the subject counts as hung
+  bool floors = true;     // floors and probes
+  bool rotating = false;  // rotating roots
+  bool pin = true;        // if there is a CPU for each member
+  double seconds = 10;    // for the rounds of a group
+  double limit_s = 10;    // for one batch; after it the subject counts as hung
   int burners = 0;
   std::uint64_t seed = 1;
   std::string worker_directory;   // "": beside the tool, or its libexec
-  std::vector<Contestant> extra;  // further ones; `what` is completed by the group
+  std::vector<Contestant> extra;  // further contestants; the group completes `what`
   std::function<void(double done, const std::string& what)> progress;
 };
 
@@ -55,13 +55,13 @@ struct Row {
   Role role = Role::kRival;
   Case what;
   Quantity quantity = Quantity::kPeriod;
-  std::vector<double> rounds;      // ns per episode, one per round; NaN where it did not run
-  std::vector<double> references;  // likewise, what was subtracted; empty where nothing is
+  std::vector<double> rounds;      // ns per episode, one per round; NaN if it did not run
+  std::vector<double> references;  // what was subtracted in each round; empty: nothing was
   Summary summary;
   std::optional<double> bound;
   std::string bound_source;  // which floor, or "estimate: ..."
   std::optional<Ratio> ratio_to_plan;
-  std::optional<Ratio> ratio_to_threads;  // of processes: to the same subject among threads, paired
+  std::optional<Ratio> ratio_to_threads;  // processes to the same subject with threads, paired
   int stages = 0;
 };
 
@@ -72,18 +72,18 @@ struct LeftOut {
 };
 
 struct Outcome {
-  std::vector<Row> rows;  // in the order of groups; within one by engine and median
+  std::vector<Row> rows;  // in the order of groups; in a group by engine and median
   std::vector<LeftOut> left_out;
   std::map<std::string, std::string> versions;  // of rivals
   std::map<std::string, std::string> plans;     // of `planned`, by "n=2 threads 8 bytes"
 };
 
-// Names and counts of `options` checked. "" or what is wrong and what would be right.
+// Checks the names and numbers of `options`. Returns "" or what is wrong and what would be right.
 std::string check(const Options& options);
 // Precondition: check(options) is "", and this process has no threads.
 Outcome run(const Options& options);
 
-// One group, appended to `outcome`: `done` of the whole run is over before it, `share` of it is this group's.
+// Runs one group and appends it to `outcome`. `done` and `share`: the parts of the run before and in it.
 void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done,
                double share, Outcome& outcome);
 

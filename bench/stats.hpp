@@ -1,5 +1,4 @@
-// Robust statistics of batch samples. Medians and percentiles only: a mean would follow the one batch that
-// was preempted.
+// Robust statistics of batch samples. Only medians and percentiles: one preempted batch would spoil a mean.
 #ifndef FERMATA_BENCH_STATS_HPP
 #define FERMATA_BENCH_STATS_HPP
 
@@ -22,18 +21,18 @@ Summary summarize(std::span<const double> values);
 struct Interval {
   double low = 0, high = 0;
 };
-// Holds the median of what the values are drawn from with a probability of at least 95 %, whatever its
-// distribution: the k-th value from below and from above, k the largest with 2 P(B(n, 1/2) < k) <= 5 %.
-// Nothing for fewer than six values. Source: Conover, Practical Nonparametric Statistics, section 3.2. It
-// takes the values as independent.
+// Contains the median of the values' distribution, whatever it is, with a probability of at least 95 %. The
+// bounds are the k-th value from below and from above, with the largest k such that 2 P(B(n, 1/2) < k) <= 5
+// %. Nothing for fewer than six values. Source: Conover, Practical Nonparametric Statistics, section 3.2. The
+// values are assumed to be independent.
 std::optional<Interval> median_interval(std::vector<double> values);
 
 struct Ratio {
   double median = 0;
   std::optional<Interval> interval;
 };
-// One sample per round; NaN where the subject did not run in that round. Ratios of the rounds that both
-// have, or nothing when there is none. Pairing cancels drift: both ran within the same fraction of a second.
+// One sample per round; NaN if the subject did not run in it. Uses the rounds in which both ran; nothing if
+// there are none. Pairing cancels drift: both ran within the same fraction of a second.
 std::optional<Ratio> paired_ratio(std::span<const double> subject, std::span<const double> base);
 
 std::vector<double> present(std::span<const double> rounds);  // without the NaNs

@@ -1,4 +1,4 @@
-// What can be benchmarked. One rival = one file in bench/rivals/ + one line in bench/table.cpp.
+// The interface of a benchmark subject. One rival = one file in bench/rivals/ + one line in bench/table.cpp.
 #ifndef FERMATA_BENCH_SUBJECT_HPP
 #define FERMATA_BENCH_SUBJECT_HPP
 
@@ -15,35 +15,35 @@ namespace fermata::bench {
 
 struct Muster;  // bench/crew.hpp
 
-// Lives in a process of its own, which is stopped outside its turns. Order of calls: prepare (once, before
-// any other member exists; everything shared goes into the arena), enter (once per member, in it), work (per
-// turn, in each member).
+// A subject lives in a process of its own, which is stopped outside its turns. Order of calls: prepare (once,
+// before any other member exists; all shared data goes into the arena), enter (once by each member), work
+// (once by each member in each turn).
 class Subject {
  public:
   virtual ~Subject() = default;
-  // "" or why it cannot run here.
+  // Returns "" or why the subject cannot run here.
   virtual std::string prepare(const Case& c, Arena& arena) = 0;
   virtual std::string enter(int rank) { return (void)rank, std::string(); }
   // Calls turn.run(rank, episode) once.
   virtual void work(int rank, Turn& turn) = 0;
-  // True for run-time systems with threads of their own: the host then calls launch, which has all members
+  // True for run-time systems with threads of their own: the host calls launch, and launch makes all members
   // call work.
   virtual bool launches() const { return false; }
   virtual void launch(Turn& turn) { (void)turn; }
-  // True where another program starts the members (mpirun). The host then calls recruit, which has each of
-  // them adopt the invitation's arena and call live_as_member with the muster, and, while it waits for them,
-  // trouble: not "" once they are lost.
+  // True if another program starts the members (mpirun). The host calls recruit, which makes each member
+  // adopt the invitation's arena and call live_as_member with the muster. While the host waits for them it
+  // calls trouble, which returns a text once the members are lost.
   virtual bool recruits() const { return false; }
   virtual std::string recruit(const std::string& invitation, Muster& muster) {
     return (void)invitation, (void)muster, std::string();
   }
   virtual std::string trouble() { return {}; }
   virtual std::string version() const { return {}; }
-  // What is being run, for the record: a plan's text.
+  // The text of the plan, for the record.
   virtual std::string description() const { return {}; }
 };
 
-// Floors bound what is possible, probes are measured for the bounds only, rivals are what users have today.
+// Floors bound what is possible. Probes are measured only for the bounds. Rivals are what users have today.
 enum class Role : std::uint8_t { kFloor, kProbe, kRival, kOwn };
 
 struct Sizes {
@@ -55,17 +55,17 @@ inline constexpr Sizes kLarge = {1 << 10, kMaxBytes};
 
 struct Entry {
   const char* name;     // of a data floor without the payload's size, which reports append: floor_exchange8
-  const char* variant;  // of a floor: "pause"; the fastest variant counts. Else "".
+  const char* variant;  // of a floor: "pause"; the fastest variant counts. Otherwise "".
   Role role;
   unsigned collectives;  // bits of 1 << Kind
   unsigned engines;      // bits of 1 << Engine
-  int members;           // the only count it is defined for, or 0
+  int members;           // the only number of members that it is defined for, or 0
   Sizes bytes;           // payloads that it is defined for
   std::unique_ptr<Subject> (*make)();
-  const char* worker;       // executable that it lives in, or nullptr: the tool's own code
+  const char* worker;       // the executable that it lives in, or nullptr: the tool's own code
   const char* environment;  // of that executable: "A=1 B=2"
-  const char* needs;        // what to install when it is not available
-  // of collectives: any root, and an allreduce that goes on while its caller computes
+  const char* needs;        // what to install if it is not available
+  // has all roots, and an allreduce that overlaps with computing
   bool library = false;
 };
 

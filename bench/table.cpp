@@ -1,4 +1,4 @@
-// All subjects but Fermata's own, which come from its table of algorithms (bench/own.cpp).
+// All subjects except Fermata's own, which come from Fermata's table of algorithms (bench/own.cpp).
 #include "bench/floors/floors.hpp"
 #include "bench/rivals/rivals.hpp"
 
@@ -10,7 +10,7 @@ constexpr unsigned kAllreduce = bit(Kind::kAllreduce);
 constexpr unsigned kRooted = bit(Kind::kBroadcast) | bit(Kind::kReduce);
 constexpr unsigned kAnyKind = (1u << kKindCount) - 1;
 constexpr unsigned kFolding = kReductions | bit(Kind::kReduceScatter) | bit(Kind::kScan);
-constexpr unsigned kMoving = kAnyKind & ~(kBarrier | kFolding);  // of two members, exscan only moves
+constexpr unsigned kMoving = kAnyKind & ~(kBarrier | kFolding);  // between two members exscan only moves data
 constexpr unsigned kThreads = bit(Engine::kThreads);
 constexpr unsigned kProcesses = bit(Engine::kProcesses);
 constexpr const char* kGompWorker = "fermata-bench-worker-gomp";

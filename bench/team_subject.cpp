@@ -2,7 +2,7 @@
 
 namespace fermata::bench {
 
-// The library's: a team of processes takes any number of members of each.
+// Fermata's engine: a team of processes can have several members in each process.
 int engine_of(const Case& c) { return c.engine == Engine::kThreads ? FERMATA_THREADS : FERMATA_PROCESSES; }
 
 TeamSubject::~TeamSubject() {

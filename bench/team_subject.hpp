@@ -1,4 +1,4 @@
-// What Fermata's own subjects have in common: a team, made before its members exist, that each of them joins.
+// The common part of Fermata's own subjects: a team, created before its members exist and joined by each.
 #ifndef FERMATA_BENCH_TEAM_SUBJECT_HPP
 #define FERMATA_BENCH_TEAM_SUBJECT_HPP
 
@@ -20,10 +20,10 @@ class TeamSubject : public Subject {
   std::string version() const override { return std::string("fermata ") + fermata_version(); }
 
  protected:
-  // plan: instead of what the library would take, or nullptr. It must outlive the team's making only.
+  // plan: replaces Fermata's choice; nullptr: Fermata chooses. It must exist only until the team is created.
   std::string make_team(const Case& c, const fermata_plan* plan);
   fermata_member* member_of(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
-  // What went wrong, with the library's own words.
+  // Describes the error, with Fermata's own detail.
   static std::string failure(const char* what, int status);
 
  private:

@@ -18,12 +18,12 @@ namespace {
 
 constexpr int kLeastRepeats = 3;
 constexpr int kMostRepeats = 200;
-constexpr double kMostWait = 30;  // seconds of one call
+constexpr double kMostWait = 30;  // seconds in one call
 
-// Rank 0's samples; processes see them, too.
+// Rank 0's samples, in memory shared with forked members.
 struct Samples {
   int count;
-  int status;  // the first that is no FERMATA_OK, of any rank
+  int status;  // the first status of any rank that is not FERMATA_OK
   double us[kMostRepeats];
 };
 
@@ -31,7 +31,7 @@ double us_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// One member's splits. Rank 0 says when it is enough.
+// One member's splits. Rank 0 decides when to stop.
 int split_again_and_again(fermata_member* m, double seconds, Samples& samples) {
   const int rank = fermata_member_rank(m);
   const auto start = std::chrono::steady_clock::now();
@@ -73,7 +73,7 @@ int make_team(Engine engine, int members, fermata_team** team) {
   return fermata_team_create(&config, team);
 }
 
-// Created, joined by all ranks from here, and gone.
+// Creates a team, joins all ranks from this thread, and destroys the team.
 int time_make(Engine engine, int members, double seconds, std::vector<double>& us) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<fermata_member*> all(static_cast<std::size_t>(members));
@@ -133,7 +133,7 @@ Result<std::vector<TeamsRow>> run_teams(
     for (const int n : members)
       for (const bool splits : {false, true}) {
         if (engine == Engine::kMixed)
-          return Error{Status::kUnsupported, "teams are timed of threads and of processes"};
+          return Error{Status::kUnsupported, "teams can be timed with engines threads and processes only"};
         if (progress) progress(static_cast<double>(rows.size()) / cases, std::to_string(n) + " members");
         TeamsRow row{splits ? "split" : "make", engine, n, {}};
         const int status = (splits ? time_split : time_make)(engine, n, seconds / cases, row.us);
@@ -155,8 +155,8 @@ std::string teams_table(const std::vector<TeamsRow>& rows) {
     text += line;
   }
   return text +
-         "\nmake: created, and joined by all ranks from one thread; split: into two halves, by all members, "
-         "at rank 0.\n";
+         "\nmake: create a team and join all ranks from one thread; split: into two halves, by all members, "
+         "timed at rank 0.\n";
 }
 
 nlohmann::json teams_json(const std::vector<TeamsRow>& rows) {

@@ -1,5 +1,5 @@
-// What teams take: to be made and joined, and to be split, over and over as a program that divides its work
-// anew would.
+// The time to create and join teams, and to split them repeatedly, as a program that divides its work anew
+// would.
 #ifndef FERMATA_BENCH_TEAMS_HPP
 #define FERMATA_BENCH_TEAMS_HPP
 
@@ -14,13 +14,13 @@
 namespace fermata::bench {
 
 struct TeamsRow {
-  std::string what;  // "make": create and join; "split": into two halves, all members waiting for it
+  std::string what;  // "make": create and join; "split": into two halves, all members at the same time
   Engine engine;
   int members;
   std::vector<double> us;  // at rank 0, one for each repeat
 };
 
-// Engines of threads and processes (each with one member); splits into two halves. Errors: the library's.
+// Engines: threads and processes (each with one member). Splits make two halves. Errors: Fermata's.
 Result<std::vector<TeamsRow>> run_teams(
     const std::vector<Engine>& engines, const std::vector<int>& members, double seconds,
     const std::function<void(double done, const std::string& what)>& progress);

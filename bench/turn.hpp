@@ -1,16 +1,16 @@
-// The ONE worker loop that all subjects run in: it times, and while it times it checks that the subject does
-// what it should, so that a wrong barrier has no number.
+// The ONE worker loop that all subjects run in. It times the subject and checks its results at the same time,
+// so a wrong barrier gets no number.
 //
-// Every `check_every` episodes, with a fresh check number c:
+// Every `check_every` episodes there is a check, with a new number c:
 //   barrier: each member writes c into a plain cell of its own before the episode and reads others' cells
-//   after it; the one
-//     of c's parity must hold c exactly: nobody left before all entered, and plain data written before is
-//     seen after. Two cells by parity, since a correct barrier lets a neighbour be one episode ahead.
+//   after it. The cell of c's parity must hold exactly c: then no member left before all entered, and plain
+//   data written before is visible after. There are two cells by parity, since a correct barrier lets a
+//   neighbour be one episode ahead.
 //   data: the contribution depends on c; the result is compared with the exact sum (or the sender's value).
-//   Of a large payload some 16 to 31 elements per block depend on c, other ones each time; all others keep
-//   their values, and once per batch, untimed, the whole of the last result is compared.
-// Cost: a check moves two lines per member, or some ten of a large payload; at one in 256 episodes that is
-// below a nanosecond per episode, or far below what the payload takes.
+//   In a large payload 16 to 31 elements per block depend on c, other elements each time; all others keep
+//   their values. Once per batch, untimed, the whole last result is compared.
+// Cost: a check moves two lines per member, or about ten for a large payload. At one check in 256 episodes
+// that is below a nanosecond per episode, or far below the time of the payload.
 #ifndef FERMATA_BENCH_TURN_HPP
 #define FERMATA_BENCH_TURN_HPP
 
@@ -43,17 +43,17 @@ class Turn {
                 reinterpret_cast<std::uintptr_t>(buffers_);
   }
 
-  // What the members' buffers take of the arena.
+  // The part of the arena that the members' buffers need.
   static std::size_t buffer_bytes(const Case& c) {
     return 2 * static_cast<std::size_t>(c.members) * stride(c.collective, c.members, c.doubles());
   }
-  // Each member's contribution and result: on pages of their own, which every member can read and write. Only
-  // floors reach into those of others.
+  // Each member's contribution and result, on pages of their own, which every member can read and write. Only
+  // floors access those of other members.
   double* in_of(int rank) const { return buffer(2 * rank); }
   double* out_of(int rank) const { return buffer(2 * rank + 1); }
 
-  // Runs this turn's order for one member. Barrier subjects give a callable without arguments; data subjects
-  // one that takes (const double* in, double* out); both may keep state in their captures: of rooted kinds,
+  // Runs this turn's order for one member. The callable of a barrier subject takes no arguments; a data
+  // subject's takes (const double* in, double* out). Both may keep state in their captures: rooted kinds keep
   // Roots.
   template <class Episode>
   void run(int rank, Episode&& episode);
@@ -62,17 +62,17 @@ class Turn {
   const int doubles;
   const Kind collective;
   const bool rotating;
-  Order order;                    // set by the host between turns
-  std::uint64_t first_check = 1;  // likewise; numbers are never used twice, so stale data never passes
+  Order order;                    // the host sets it between turns
+  std::uint64_t first_check = 1;  // also; numbers are never used twice, so stale data never passes
   MemberLine* const lines;
   Cell* const cells;
   Stamps* const stamps;
   // A subject can become a thousand times slower within a batch (a co-tenant, yields). Rank 0 then names the
-  // check number after which all members stop. order: relaxed: it is written before rank 0 enters the episode
-  // of that check and read after it.
+  // check number after which all members stop. order: relaxed: rank 0 writes it before it enters the episode
+  // of that check, and members read it after that episode.
   alignas(kMaxLine) std::atomic<std::uint64_t> stop_after{0};
-  // Members that have come to a meeting of the harness's own, in all: episodes whose arrivals are skewed
-  // begin with one, so that what is late is late by the skew alone.
+  // Counts arrivals at the harness's own meetings. Episodes with skewed arrivals begin with such a meeting,
+  // so that members are late by the skew alone.
   alignas(kMaxLine) std::atomic<std::uint64_t> met{0};
 
  private:
@@ -115,8 +115,7 @@ class BarrierCheck {
   }
   void before() { turn_.cells[rank_].value[number_ & 1] = number_; }
   std::uint64_t after() {
-    // Two neighbours per check, one of them rotating: all pairs are covered over the checks at a constant
-    // cost.
+    // Two neighbours per check, one of them rotating: in time all pairs are checked, at a constant cost.
     const int n = turn_.members;
     if (n > 1) {
       look((rank_ + 1) % n);
@@ -157,7 +156,7 @@ class DataCheck {
   void call(Episode& episode) {
     root_ = roots_.next();
     episode(static_cast<const double*>(in_), out_);
-    asm volatile("" ::"r"(out_) : "memory");  // the result is used
+    asm volatile("" ::"r"(out_) : "memory");  // the compiler must keep the result
   }
   void before() {
     for (int k = sampled_; k < given_; k += step_) in_[k] = value(rank_, k, 0);
@@ -169,15 +168,15 @@ class DataCheck {
     compare(step_, sampled_);
     return number_++;
   }
-  // The whole result of the last check's episode, or of a later one with the same contributions.
+  // Compares the whole result of the last check's episode, or of a later episode with the same contributions.
   void whole() { compare(1, 0); }
 
  private:
   static double value(int rank, int k, double tag) { return tag + (rank + 1.0) * (k + 1.0); }
-  // Elements `first`, `first` + `step`, ... of each block of the result.
+  // Compares elements `first`, `first` + `step`, ... of each block of the result.
   void compare(int step, int first) {
     const Kind kind = turn_.collective;
-    // the result comes from block rank_ of the contributions
+    // then the result comes from block rank_ of the contributions
     const bool mine = blocks_in(kind, turn_.members) > 1;
     const int from = mine ? rank_ * count_ : 0;
     const int begin = (first - from % step + step) % step;
@@ -223,8 +222,8 @@ class DataCheck {
 
 template <class Probe, class Check, class Episode>
 std::uint64_t Turn::loop(int rank, std::uint64_t count, Probe& probe, Check& check, Episode& episode) {
-  // Contributors to a reduce or a gather do not wait for anybody, nor do roots, so nobody could tell them all
-  // when to stop.
+  // Contributors to a reduce or a gather wait for no other member, and rotating roots neither, so no member
+  // could tell all of them when to stop.
   const bool may_stop =
       order.limit_ns != 0 && collective != Kind::kReduce && collective != Kind::kGather && !rotating;
   const std::uint64_t deadline = now_ns() + order.limit_ns;

@@ -1,11 +1,11 @@
-/* Times barriers and allreduces of two builds of libfermata in one process, a batch of one after a batch of
- * the other.
+/* Times barriers and allreduces of two builds of libfermata in one process, with batches of both in
+ * alternation.
  *
  *   versions OLD.so NEW.so threads|processes MEMBERS PAIRS SECONDS
  *
- * MEMBERS threads, each on a CPU of its own, are members of a team of each build. A pair is a batch of either
+ * MEMBERS threads, each on a CPU of its own, are members of a team of each build. A pair is a batch of each
  * build, in alternating order. Prints a line for each pair: collective, ns per episode of the old build, and
- * of the new one. Exit 1 if a sum was wrong. */
+ * of the new build. Exits with 1 if a sum was wrong. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fermata/fermata.h>
@@ -32,7 +32,7 @@ typedef struct {
 static build_t builds[2];
 static int members, pairs;
 static double seconds;
-static pthread_barrier_t gate; /* between batches; it is not timed */
+static pthread_barrier_t gate; /* between batches; its time is not counted */
 static long episodes[kCollectives];
 static double results[kCollectives][2];
 static atomic_int wrong;

@@ -15,8 +15,8 @@
 namespace fermata::bench {
 namespace {
 
-// Last departure of the warm-up to last departure of the batch: exactly `episodes` periods, however skewed
-// members leave.
+// From the last departure of the warm-up to the last departure of the batch: exactly `episodes` periods,
+// whatever the skew between members.
 double period_of(const Turn& turn) {
   std::uint64_t begin = 0, end = 0;
   for (int rank = 0; rank < turn.members; ++rank) {
@@ -45,8 +45,8 @@ double latency_of(const Turn& turn) {
   return *middle;
 }
 
-// Mean over the batch of what an episode took the slower of its members: how long one waits is a matter of
-// chance, and what it waits on average is what counts.
+// Mean over the batch of the slower member's time of an episode. One episode's wait is a matter of chance, so
+// its average counts.
 double skewed_of(const Turn& turn) {
   const std::uint64_t count = std::min(turn.lines[0].episodes, kMaxStamps - 1);
   std::uint64_t sum = 0;
@@ -144,9 +144,9 @@ void serve(int descriptor, const Case& c, Subject& subject) {
               Turn::buffer_bytes(c));
   std::string reason;
   Order order;
-  if (!receive_all(descriptor, &order, sizeof order)) return;  // the first one only asks for the subject
+  if (!receive_all(descriptor, &order, sizeof order)) return;  // the first order only asks for the subject
   try {
-    Turn& turn = *arena.make<Turn>(c, arena);  // in shared memory: forked members read its orders
+    Turn& turn = *arena.make<Turn>(c, arena);  // in shared memory, so that forked members can read its orders
     reason = subject.prepare(c, arena);
     if (!reason.empty()) {
       answer(descriptor, {.verdict = Reply::kUnavailable}, reason);

@@ -1,5 +1,4 @@
-// The process that one subject lives in: reads orders from a socket, runs batches, answers with one number
-// each.
+// The process of one subject: it reads orders from a socket, runs batches, and answers each with one number.
 #ifndef FERMATA_BENCH_WORKER_HPP
 #define FERMATA_BENCH_WORKER_HPP
 
@@ -13,24 +12,24 @@ namespace fermata::bench {
 
 inline constexpr int kWorkerSocket = 3;  // the descriptor on which a worker finds its socket
 
-// Answer to an order; `length` bytes of text follow it: why there is no number. The first order of all is not
-// run; its answer's text is version '\0' description, or why the subject cannot run.
+// Answer to an order. `length` bytes of text follow it: why there is no number. The very first order is not
+// run; the text of its answer is version '\0' description, or why the subject cannot run.
 struct Reply {
   enum Verdict : std::int32_t { kGood = 0, kWrong = 1, kUnavailable = 2, kFailed = 3 };
   std::int32_t verdict = kGood;
   std::uint32_t length = 0;
-  // per episode: period, latency (the batch's median), or what it adds to the reference
+  // per episode: period, latency (the batch's median), or the time added to the reference
   double value_ns = 0;
-  double elapsed_ns = 0;       // of the whole batch, warm-up included: calibration goes by this
+  double elapsed_ns = 0;       // of the whole batch with warm-up; calibration uses it
   double reference_ns = 0;     // what was subtracted, per episode
-  std::uint64_t episodes = 0;  // that were run, warm-up included; fewer than ordered if it took too long
+  std::uint64_t episodes = 0;  // that ran, with warm-up; fewer than ordered if they took too long
 };
 static_assert(std::is_trivially_copyable_v<Reply>);
 
 bool send_all(int descriptor, const void* data, std::size_t bytes);
 bool receive_all(int descriptor, void* data, std::size_t bytes);
 
-// Serves until the socket closes. Whatever goes wrong is answered, never printed.
+// Serves until the socket closes. It answers with every error and prints none.
 void serve(int descriptor, const Case& c, Subject& subject);
 
 // Main function of the worker executables: --subject NAME --collective K --engine E --members N --bytes B
@@ -38,7 +37,7 @@ void serve(int descriptor, const Case& c, Subject& subject);
 struct WorkerArguments {
   std::string subject;
   Case what;
-  std::string member;  // --member TEXT: of a recruited member, from its host
+  std::string member;  // --member TEXT: for a recruited member, from its host
 };
 WorkerArguments parse_worker_arguments(int argc, char** argv);
 using MakeByName = std::unique_ptr<Subject> (*)(std::string_view name);

@@ -1,5 +1,5 @@
-# Sets `result` (cached) to whether `compiler` compiles and links `source` with `flags`, and says what is missing otherwise; try_compile
-# knows only the project's own compiler.
+# Sets `result` (cached) to whether `compiler` compiles and links `source` with `flags`; if not, prints what
+# is missing. try_compile knows only the project's own compiler.
 function(check_links result compiler source missing)
   if(DEFINED CACHE{${result}})
     return()
@@ -8,7 +8,8 @@ function(check_links result compiler source missing)
   if(compiler)
     set(probe ${CMAKE_CURRENT_BINARY_DIR}/${result})
     file(WRITE ${probe}.cpp "${source}")
-    execute_process(COMMAND ${compiler} ${ARGN} ${probe}.cpp -o ${probe} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    execute_process(COMMAND ${compiler} ${ARGN} ${probe}.cpp -o ${probe}
+                    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
     if(failed EQUAL 0)
       set(works ON)
     endif()
@@ -25,6 +26,7 @@ function(check_openmp result compiler)
 endfunction()
 
 function(check_libcxx result compiler)
-  check_links(${result} "${compiler}" "#include <barrier>\nint main() { std::barrier<> b(1); b.arrive_and_wait(); }\n"
+  check_links(${result} "${compiler}"
+    "#include <barrier>\nint main() { std::barrier<> b(1); b.arrive_and_wait(); }\n"
     "libc++'s barrier will be reported as not available" -std=c++20 -stdlib=libc++ -pthread)
 endfunction()

@@ -1,12 +1,13 @@
 include(${CMAKE_CURRENT_LIST_DIR}/CheckLinks.cmake)
 
-# The MPI libraries that are looked for: Debian's, side by side, and newer ones, each alone in a folder of this one under plain names.
-set(FERMATA_RIVALS ${PROJECT_SOURCE_DIR}/build/rivals CACHE PATH "Where scripts/bootstrap --rivals has put newer MPI libraries")
+# The MPI libraries: Debian's, side by side; and newer ones, each with plain names in a folder of its own.
+set(FERMATA_RIVALS ${PROJECT_SOURCE_DIR}/build/rivals CACHE PATH
+    "The folder of newer MPI libraries from scripts/bootstrap --rivals")
 set(FERMATA_MPIS openmpi mpich openmpi5 mpich5)
 
-# Sets FERMATA_HAVE_<MPI> (cached), FERMATA_MPICXX_<MPI> and FERMATA_MPIRUN_<MPI> for one of those: the wrapper that
-# compiles against it and the launcher that starts its ranks. FindMPI knows one library at a time. Nothing is remembered of the absence
-# of the newer ones, since scripts/bootstrap --rivals may fill their folder any time.
+# For one of these libraries, sets FERMATA_HAVE_<MPI> (cached), FERMATA_MPICXX_<MPI>, the compiler wrapper,
+# and FERMATA_MPIRUN_<MPI>, the launcher. FindMPI can handle only one library. The absence of a newer library
+# is not cached, since scripts/bootstrap --rivals can install it at any time.
 function(check_mpi mpi)
   string(TOUPPER ${mpi} upper)
   set(folder ${FERMATA_RIVALS}/${mpi}/bin)
@@ -24,13 +25,14 @@ function(check_mpi mpi)
   if(FERMATA_MPIRUN_${upper})
     set(compiler "${FERMATA_MPICXX_${upper}}")
   endif()
-  check_links(FERMATA_HAVE_${upper} "${compiler}" "#include <mpi.h>\nint main(int argc, char** argv) { return MPI_Init(&argc, &argv); }\n"
+  check_links(FERMATA_HAVE_${upper} "${compiler}"
+    "#include <mpi.h>\nint main(int argc, char** argv) { return MPI_Init(&argc, &argv); }\n"
     "no rival ${mpi}, and no preload for it" -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
 endfunction()
 
-# Sets `found` to those for which libraries are made, each with a target mpi_<mpi> to link: what the wrapper would
-# compile and link with, folders and the library itself, without its interface for C++. None where the MPI libraries, which are this
-# machine's and not instrumented, are of no use.
+# Sets `found` to the MPI libraries for which preloads and transports are built. For each there is a target
+# mpi_<mpi> with the include folders and the library of its wrapper, without its C++ interface. `found` is
+# empty for cross builds and sanitizers: the MPI libraries are this machine's and not instrumented.
 function(mpi_libraries found)
   set(list)
   if(NOT TARGET fermata OR CMAKE_CROSSCOMPILING OR FERMATA_SANITIZE)
@@ -47,7 +49,8 @@ function(mpi_libraries found)
     if(TARGET mpi_${mpi})
       continue()
     endif()
-    execute_process(COMMAND ${FERMATA_MPICXX_${upper}} -show OUTPUT_VARIABLE command OUTPUT_STRIP_TRAILING_WHITESPACE)
+    execute_process(COMMAND ${FERMATA_MPICXX_${upper}} -show
+                    OUTPUT_VARIABLE command OUTPUT_STRIP_TRAILING_WHITESPACE)
     separate_arguments(command UNIX_COMMAND "${command}")
     foreach(kind I L l)
       set(${kind} ${command})

@@ -1,11 +1,12 @@
-# hwloc is the core's; each further dependency gates one folder, and the folders that rest on that.
+# The core needs hwloc. Each further dependency gates one folder, and the folders that depend on it.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 
 if(FERMATA_JSON)
   find_package(nlohmann_json 3.9 QUIET)
   if(NOT nlohmann_json_FOUND)
-    message(STATUS "nlohmann-json missing: no profiles, plans or topologies are read from JSON; tools and tests are not built")
+    message(STATUS
+      "nlohmann-json missing: JSON profiles, plans and topologies are not read; tools and tests are not built")
     set(FERMATA_JSON OFF)
   endif()
 endif()

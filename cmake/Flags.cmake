@@ -3,20 +3,23 @@ add_library(fermata_flags INTERFACE)
 target_compile_options(fermata_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
-  # g++ 12 sees overlapping copies in "literal" + std::string where there are none (its bug 105651).
+  # g++ 12 sees overlapping copies in "literal" + std::string that do not exist (its bug 105651).
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
-# clang 19 sees libstdc++ 12's own stable_sort use a function that C++17 deprecated.
-target_compile_options(fermata_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>)
+# In libstdc++ 12, clang 19 sees a stable_sort that uses a function deprecated by C++17.
+target_compile_options(fermata_flags INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>)
 target_include_directories(fermata_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-# g++ clears a hundred bytes, as many as a call's arguments have, by "rep stos", which takes some 10 ns to begin.
+# g++ clears a hundred bytes, the size of a call's arguments, by "rep stos", which takes about 10 ns to begin.
 include(CheckCXXCompilerFlag)
-check_cxx_compiler_flag("-mmemset-strategy=vector_loop:256:noalign,libcall:-1:noalign" FERMATA_HAS_MEMSET_STRATEGY)
+check_cxx_compiler_flag("-mmemset-strategy=vector_loop:256:noalign,libcall:-1:noalign"
+  FERMATA_HAS_MEMSET_STRATEGY)
 if(FERMATA_HAS_MEMSET_STRATEGY)
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-mmemset-strategy=vector_loop:256:noalign,libcall:-1:noalign>")
+  add_compile_options(
+    "$<$<COMPILE_LANGUAGE:CXX>:-mmemset-strategy=vector_loop:256:noalign,libcall:-1:noalign>")
 endif()
 
 if(FERMATA_SANITIZE STREQUAL "thread")
-  # The asymmetric fence stays a compiler barrier there; membarrier is what makes it a fence.
+  # The asymmetric fence is a compiler barrier for ThreadSanitizer, too; membarrier makes it a fence.
   add_compile_options(-fsanitize=thread -g1 $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-tsan>)
   add_link_options(-fsanitize=thread)
 elseif(FERMATA_SANITIZE STREQUAL "address+undefined")

@@ -1,5 +1,6 @@
-# Installed package: libraries, headers, find_package(fermata) with fermata::fermata and fermata::rt, pkg-config
-# modules fermata and fermata-rt, the tool and its pages. Paths are relative, so that the prefix can be moved.
+# The installed package: libraries, headers, find_package(fermata) with fermata::fermata and fermata::rt,
+# pkg-config modules fermata and fermata-rt, the tool and its man pages. Paths are relative, so that the
+# prefix can be moved.
 include(CMakePackageConfigHelpers)
 
 set(libraries)
@@ -26,10 +27,11 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/fermata-config.cmake.i
 # Before 1.0 each minor release may change the ABI.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/fermata-config-version.cmake
   COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/cmake/fermata-config.cmake ${PROJECT_BINARY_DIR}/cmake/fermata-config-version.cmake
-  DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/cmake/fermata-config.cmake
+  ${PROJECT_BINARY_DIR}/cmake/fermata-config-version.cmake DESTINATION ${package_dir})
 
-# pcfiledir is <prefix>/<libdir>/pkgconfig; the way back up depends on the depth of libdir (lib, lib64, lib/x86_64-...).
+# pcfiledir is <prefix>/<libdir>/pkgconfig. The relative path from it to the prefix depends on the depth of
+# libdir (lib, lib64, lib/x86_64-...).
 file(RELATIVE_PATH pc_prefix /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
 foreach(target ${libraries})
@@ -50,7 +52,7 @@ foreach(section 1 3 7)
     install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
   endif()
 endforeach()
-# man fermata_allreduce: a line that leads to the page which names it.
+# For man fermata_allreduce: a one-line page that refers to the page which describes the function.
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.3)
 foreach(page ${pages})
   get_filename_component(name ${page} NAME)
@@ -64,4 +66,5 @@ foreach(page ${pages})
     endif()
   endforeach()
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,4 +1,4 @@
-/* Four threads sum their ranks; every thread gets the bitwise same sum. */
+/* Four threads sum their ranks; every thread gets bitwise the same sum. */
 #include <fermata/fermata.h>
 #include <pthread.h>
 #include <stdio.h>

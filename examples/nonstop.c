@@ -1,16 +1,16 @@
-/* A barrier in two phases: between arrive and depart a member does work that needs nobody else, so that a
- * late member costs the others nothing as long as they have such work. */
+/* A barrier in two phases. Between arrive and depart a member does work that needs no other member. A late
+ * member costs the others nothing as long as they have such work. */
 #include <fermata/fermata.h>
 #include <pthread.h>
 #include <stdio.h>
 
 enum { kMembers = 2, kSteps = 200, kCells = 64 };
 static fermata_team* team;
-static double border[2][kMembers]; /* of this step and the next one */
+static double border[2][kMembers]; /* for this step and the next one */
 static long done_early[kMembers];
 static int wrong[kMembers];
 
-/* One piece of inner work: needs no border. */
+/* One piece of inner work, which needs no border. */
 static double inner(double x) {
   for (int i = 0; i < kCells; ++i) x = 0.5 * x + 1.0;
   return x;
@@ -26,10 +26,10 @@ static void* work(void* argument) {
   }
   for (int step = 0; step < kSteps; ++step) {
     border[step % 2][rank] = step + rank;
-    wrong[rank] |= fermata_arrive(member) < 0; /* my border of this step is there */
+    wrong[rank] |= fermata_arrive(member) < 0; /* my border of this step is written */
     for (int piece = 0; piece < 4; ++piece) x = inner(x);
     done_early[rank] += fermata_test(member) == FERMATA_OK; /* would depart wait? */
-    wrong[rank] |= fermata_depart(member) < 0;              /* now everybody's is */
+    wrong[rank] |= fermata_depart(member) < 0;              /* all borders are written */
     wrong[rank] |= border[step % 2][1 - rank] != step + 1 - rank;
   }
   fermata_member_leave(member);
@@ -52,7 +52,7 @@ int main(void) {
   for (int rank = 0; rank < kMembers; ++rank) {
     pthread_join(threads[rank], NULL);
     failed |= wrong[rank];
-    printf("rank %d: in %ld of %d steps all had come before its own work was done\n", rank, done_early[rank],
+    printf("rank %d: in %ld of %d steps all had arrived before its work was done\n", rank, done_early[rank],
            kSteps);
   }
   fermata_team_destroy(team);

@@ -1,5 +1,5 @@
-/* A long vector is reduced in parts by one persistent operation that its own callback moves along the vector,
- * while this thread computes. */
+/* One persistent operation reduces a long vector in parts: its own callback moves it along the vector, while
+ * this thread computes. */
 #include <fermata/fermata.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ static fermata_team* team;
 
 struct walk {
   double* data;
-  int part;   /* done so far */
+  int part;   /* number of parts that are done */
   int status; /* the first error */
 };
 
@@ -46,7 +46,7 @@ static void* work(void* argument) {
   if (fermata_prepare(member, &sum, &request) != FERMATA_OK) return "prepare";
   fermata_request_set_callback(request, next_part, &walk);
   if (fermata_request_start(request) != FERMATA_OK) return "start";
-  while (fermata_progress(member, 5) == FERMATA_PENDING) /* each time a little of both */
+  while (fermata_progress(member, 5) == FERMATA_PENDING) /* alternates progress and computing */
     for (int i = 1; i < 1000; ++i) computed += 1.0 / i;
 
   for (int i = 0; i < kParts * kPart; ++i) wrong += walk.data[i] != 1 + 2.0 * i;

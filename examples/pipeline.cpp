@@ -1,5 +1,5 @@
-// A long vector is summed part by part by two coroutines at once, each with a persistent operation of its
-// own, while this thread computes: what one of them waits for goes on while the other one works.
+// Two coroutines sum a long vector part by part, each with a persistent operation of its own, while this
+// thread computes. One coroutine's sum goes on while the other one works.
 #include <fermata/fermata.hpp>
 
 #include <atomic>
@@ -14,11 +14,11 @@ constexpr int kMembers = 2;
 constexpr std::size_t kParts = 16;
 constexpr std::size_t kPart = 4096;
 
-// Every second part from `first` on.
+// Sums every second part, from `first` on.
 fermata::Task<> sum_parts(fermata::Request& sum, std::span<double> data, std::size_t first) {
   for (std::size_t part = first; part < kParts; part += 2) {
     const std::span<double> here = data.subspan(part * kPart, kPart);
-    for (double& x : here) x *= 2;  // work of this part's own
+    for (double& x : here) x *= 2;  // this part's own work
     co_await sum.reset(fermata::in_place, here).start();
   }
 }
@@ -27,7 +27,7 @@ int run(fermata::Member& member) {
   std::vector<double> data(kParts * kPart);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = member.rank() + static_cast<double>(i);
   const std::span<double> whole(data);
-  // Persistent: the two may overtake each other, at some members and not at others.
+  // Persistent, since one may overtake the other at some members and not at others.
   fermata::Request even =
       member.prepare(fermata::allreduce(fermata::in_place, whole.first(kPart), fermata::Op::kSum));
   fermata::Request odd =

@@ -1,4 +1,5 @@
-/* A team of processes: made before fork, joined after it. Nothing is left behind, however a process ends. */
+/* A team of processes: created before fork, joined after it. It leaves nothing behind, however a process
+ * ends. */
 #define _POSIX_C_SOURCE 200809L
 #include <fermata/fermata.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ int main(void) {
   pid_t children[kMembers];
   int failed;
   config.members = kMembers;
-  config.engine = FERMATA_PROCESSES; /* a memfd, which children inherit */
+  config.engine = FERMATA_PROCESSES; /* its segment is a memfd, which children inherit */
   if (check(fermata_team_create(&config, &team))) return 1;
   for (int rank = 1; rank < kMembers; ++rank) {
     children[rank] = fork();

@@ -24,9 +24,9 @@ int main() {
       // 0 1 2 | 3 4 5: rows add up to 3 and 12, columns to 3, 5 and 7.
       if (row_sum != 3 + 9 * row || column_sum != 3 + 2 * column)
         wrong.fetch_add(1, std::memory_order_relaxed);
-      // A colour below 0 belongs to no sub-team; all members of the team still make the call.
+      // A colour below 0 means no sub-team; all members of the team still make the call.
       const bool odd = rank % 2 == 1;
-      const auto odds = all.split(odd ? 1 : -1, -rank);  // a descending key: the order is turned round
+      const auto odds = all.split(odd ? 1 : -1, -rank);  // a descending key reverses the order
       if (odds.has_value() != odd) wrong.fetch_add(1, std::memory_order_relaxed);
       if (odd && odds->rank() != (5 - rank) / 2) wrong.fetch_add(1, std::memory_order_relaxed);
       all.barrier();

@@ -1,5 +1,5 @@
-/* What making and leaving sub-teams costs: all members split in halves again and again, each half reduces a
- * vector, and goes. subteams [threads|processes] [members] [splits] */
+/* The cost of creating and leaving sub-teams: all members split in halves again and again; each half reduces
+ * a vector and leaves. subteams [threads|processes] [members] [splits] */
 #define _POSIX_C_SOURCE 200809L
 #include <fermata/fermata.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ static int compare(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-/* The middle one of many, since the machine has others to serve, too. */
+/* The median, since the machine also runs other programs. */
 static double middle(double* times, int count) {
   qsort(times, (size_t)count, sizeof *times, compare);
   return times[count / 2];
@@ -69,8 +69,8 @@ static int member_main(int rank) {
     fprintf(stderr, "rank %d: %s: %s\n", rank, fermata_status_string(status), fermata_error_detail());
   if (status == FERMATA_OK && rank == 0)
     printf(
-        "%d members, %d splits in halves: made and joined in %.0f us, first allreduce of %d doubles %.0f us, "
-        "left in %.0f us\n",
+        "%d members, %d splits in halves: created and joined in %.0f us, first allreduce of %d doubles "
+        "%.0f us, left in %.0f us\n",
         members, splits, middle(made, splits), kValues, middle(first, splits), middle(left, splits));
   fermata_member_leave(member);
   free(made);
@@ -137,7 +137,7 @@ int main(int count, char** arguments) {
     return 1;
   }
   created = now_us() - start;
-  printf("%s: the first team was made in %.0f us\n", processes ? "processes" : "threads", created);
+  printf("%s: the first team was created in %.0f us\n", processes ? "processes" : "threads", created);
   failed = processes ? run_processes() : run_threads();
   fermata_team_destroy(team);
   return failed;

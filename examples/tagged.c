@@ -1,5 +1,5 @@
-/* A barrier with a tag, as UPC has it: members that are at different places of the program find out, all of
- * them. */
+/* A barrier with a tag, as UPC has it: all members find out if they are at different places of the program.
+ * */
 #include <fermata/fermata.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,11 +16,11 @@ static void* work(void* argument) {
     wrong[rank] = 1;
     return NULL;
   }
-  /* Rank 2 thinks that this is another place. */
+  /* Rank 2 is at another place. */
   status = fermata_barrier_tagged(member, rank == 2 ? 200 : 100);
   if (rank == 0) printf("100, 100 and 200: %s (%s)\n", fermata_status_string(status), fermata_error_detail());
   wrong[rank] |= status != FERMATA_ERR_MISMATCH;
-  /* The team goes on; a barrier without a tag matches any. */
+  /* The team still works; a barrier without a tag matches any. */
   status = rank == 2 ? fermata_barrier(member) : fermata_barrier_tagged(member, 300);
   if (rank == 0) printf("300, 300 and none: %s\n", fermata_status_string(status));
   wrong[rank] |= status != FERMATA_OK;

@@ -1,29 +1,33 @@
-"""Sources that do at run time what the mutant does that the variable MUTANT names (scripts/mutate), so that one build has them all."""
+"""Makes sources that behave at run time like the mutant whose id the variable MUTANT has (scripts/mutate), so
+that one build contains all mutants."""
 import collections
 import re
 
 
 def code_of(text):
-    """Comments and literals become blanks; positions stay."""
+    """Comments and literals become blanks; positions do not change."""
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
     return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
 
 
-# Each object has the number of its own, which its first constructor reads.
+# Each object has its own copy of the number, which its first constructor reads.
 HEADER = """#pragma once
 extern "C" char* getenv(const char*) noexcept;
 __attribute__((visibility("hidden"))) inline unsigned long long mutant_number = 0;
 __attribute__((constructor(101))) static inline void read_mutant_number() {
   unsigned long long number = 0;
-  for (const char* c = getenv("MUTANT"); c != nullptr && *c != 0; ++c) number = number * 16 + (*c <= '9' ? *c - '0' : *c - 'a' + 10);
+  for (const char* c = getenv("MUTANT"); c != nullptr && *c != 0; ++c)
+    number = number * 16 + (*c <= '9' ? *c - '0' : *c - 'a' + 10);
   mutant_number = number;
 }
-constexpr bool mutant_is(unsigned long long number) { return !__builtin_is_constant_evaluated() && mutant_number == number; }
+constexpr bool mutant_is(unsigned long long number) {
+  return !__builtin_is_constant_evaluated() && mutant_number == number;
+}
 """
 
 
 def closing(code, at):
-    """Where the bracket that opens at `at` is closed in this line, or -1; and where semicolons stand directly inside."""
+    """Where the bracket that opens at `at` closes in this line, or -1; and the semicolons directly inside."""
     depth, semicolons = 0, []
     for k in range(at, len(code)):
         if code[k] in "([{":
@@ -42,8 +46,9 @@ def balanced(code):
 
 
 def chosen_at_run_time(line, code, following, edits):
-    """The line that does what the mutant named by MUTANT does, of `edits` (mutants of this line): as a whole statement, or in the part of
-    it that is a condition, an initial value or a result. None: it can't."""
+    """The line that behaves like the mutant in MUTANT, one of `edits` (the mutants of this line). The choice
+    is a whole statement, or the part of the line that is a condition, an initial value or a result. None if
+    neither is possible."""
     comment = line[len(code.rstrip()):]
     if comment.lstrip().startswith("//"):
         line, code = line[:-len(comment)], code.rstrip()
@@ -62,11 +67,13 @@ def chosen_at_run_time(line, code, following, edits):
         return f"{indent}{{ {text}{{ {line.strip()} }} }}"
 
     def one_of(begin, end, as_bool):
-        """The part of the line from `begin` to `end`, as often as there are mutants; None: one changes something else."""
+        """The part of the line from `begin` to `end`, once per mutant; None if a mutant changes another
+        part."""
         behind = len(line) - end
         text = ""
         for m in edits:
-            if not m.after.startswith(line[:begin]) or not m.after.endswith(line[end:]) or len(m.after) - behind < begin:
+            if (not m.after.startswith(line[:begin]) or not m.after.endswith(line[end:])
+                or len(m.after) - behind < begin):
                 return None
             text += f"mutant_is(0x{m.id}) ? {as_bool}({m.after[begin:len(m.after) - behind]}) : "
         return f"{line[:begin]}({text}{as_bool}({line[begin:end]})){line[end:]}"
@@ -87,10 +94,11 @@ def chosen_at_run_time(line, code, following, edits):
 
 
 def with_choices(name, text, picked, alone, header):
-    """The text of a source with all of its mutants that can be chosen at run time; those that can't join `alone`. `header`: where HEADER
-    lies."""
+    """The text of a source with all its mutants that can be chosen at run time; the others join `alone`.
+    `header` is the path of HEADER."""
     lines, code, by_line = text.split("\n"), code_of(text).split("\n"), collections.defaultdict(list)
-    emitted = {line for found in re.finditer(r'R"(\w*)\(.*?\)\1"', text, re.S)  # code that is a text here
+    # lines of code that is only a text here
+    emitted = {line for found in re.finditer(r'R"(\w*)\(.*?\)\1"', text, re.S)
                for line in range(text.count("\n", 0, found.start()), text.count("\n", 0, found.end()) + 1)}
     alone |= {m.id for m in picked if m.file == name and m.line in emitted}
     for m in picked:

@@ -1,5 +1,6 @@
-"""Which functions of other libraries an object's code can come to from some of its own. From the disassembly: a call, a jump or an address
-that is taken counts, and a table of functions counts whole; a function that the program hands over does not."""
+"""Finds the functions of other libraries that an object's code can reach from given functions of its own, by
+the disassembly. A call, a jump and the use of an address count; a table of functions counts as a whole. A
+function that the program passes in does not count."""
 import bisect
 import re
 import subprocess
@@ -46,7 +47,7 @@ class Object:
         return None
 
     def reach(self, caller, address):
-        """The code at `caller` names this address."""
+        """Records that the code at `caller` uses this address."""
         function = self.function_of(address)
         if function is not None:
             self.edges.setdefault(caller, set()).add(function)
@@ -82,7 +83,7 @@ class Object:
                     self.reach(caller, int(address, 16))
 
     def reached(self, roots, without=()):
-        """{function's address: who comes to it} from the functions whose names match one of `roots`."""
+        """{function's address: address of its caller} from the functions whose names match one of `roots`."""
         names = list(self.exported.items()) + [(name, start) for start, (_, name) in self.functions.items()]
         found = {a: None for name, a in names if any(re.fullmatch(r, name) for r in roots)}
         stack = list(found)
@@ -95,7 +96,7 @@ class Object:
         return found
 
     def imports_from(self, roots, without=()):
-        """{import: the way there, as names of functions}."""
+        """{import: the chain of functions that leads to it}."""
         found = self.reached(roots, without)
         result = {}
         for at in found:

@@ -1,6 +1,6 @@
-// The best hand-written exchanges of two members: what any barrier of two is compared with. Each in variants
-// (no, one or four pauses between two looks); the faster one of the run is the floor. No calls, no parity,
-// monotonic episodes.
+// The best hand-written barriers of two members, as floors for every barrier of two. Variants pause zero, one
+// or four times between two polls; the fastest variant of the run is the floor. Episode numbers only grow, so
+// there is no parity, and no call.
 #include <atomic>
 
 #include "bench/floors/floors.hpp"
@@ -12,14 +12,14 @@ using Word = std::atomic<std::uint64_t>;
 
 template <int kPauses>
 void await(const Word& word, std::uint64_t value) {
-  // order: acquire; pairs with the release of the member that reaches `value`: what it wrote before is
-  // visible.
+  // order: acquire: earlier writes of the other member are visible; pairs with the release of its flag or
+  // counter.
   while (word.load(std::memory_order_acquire) < value) {
     for (int p = 0; p < kPauses; ++p) cpu_pause();
   }
 }
 
-// Flags in two lines by parity: a poller never holds the line that is written next.
+// Flags on two lines by parity: a polling member never holds the line that is written next.
 template <int kPauses>
 class ParityFlags final : public Subject {
  public:
@@ -33,7 +33,7 @@ class ParityFlags final : public Subject {
     std::uint64_t e = episode_[rank].value;
     turn.run(rank, [&] {
       ++e;
-      // order: release, as in Flags.
+      // order: release: as in Flags; pairs with the acquire in await.
       mine[e & 1].word.store(e, std::memory_order_release);
       await<kPauses>(other[e & 1].word, e);
     });
@@ -48,7 +48,7 @@ class ParityFlags final : public Subject {
   Episode episode_[2];
 };
 
-// A flag each; kSpacing bytes from one to the other decide whether they share a line.
+// One flag for each member; kSpacing, the bytes between the flags, decides whether they share a line.
 template <int kPauses, std::size_t kSpacing>
 class Flags final : public Subject {
  public:
@@ -63,7 +63,7 @@ class Flags final : public Subject {
     std::uint64_t e = episode_[rank].value;
     turn.run(rank, [&] {
       ++e;
-      // order: release: what this member wrote before goes with its flag; pairs with the other's acquire in
+      // order: release: earlier writes of this member are visible with its flag; pairs with the acquire in
       // await.
       mine.store(e, std::memory_order_release);
       await<kPauses>(other, e);
@@ -88,8 +88,8 @@ class Counter final : public Subject {
     std::uint64_t goal = 2 * episode_[rank].value;
     turn.run(rank, [&] {
       goal += 2;
-      // order: acq_rel: releases what this member wrote; the second one acquires the first one's without
-      // polling.
+      // order: acq_rel: releases this member's writes, and the second member acquires the first one's; pairs
+      // with the acquire in await.
       if (word.fetch_add(1, std::memory_order_acq_rel) + 1 < goal) await<kPauses>(word, goal);
     });
     episode_[rank].value = goal / 2;
@@ -100,7 +100,7 @@ class Counter final : public Subject {
   Episode episode_[2];
 };
 
-// Not a floor but a measure: member 1 answers member 0, so that an episode is exactly two one-way latencies.
+// A probe, not a floor: member 1 answers member 0, so that an episode takes exactly two one-way latencies.
 template <int kPauses>
 class PingPong final : public Subject {
  public:
@@ -115,7 +115,7 @@ class PingPong final : public Subject {
     turn.run(rank, [&] {
       ++e;
       if (rank == 1) await<kPauses>(other, e);
-      // order: release; pairs with the acquire in await.
+      // order: release: earlier writes are visible; pairs with the acquire in await.
       mine.store(e, std::memory_order_release);
       if (rank == 0) await<kPauses>(other, e);
     });
@@ -127,7 +127,7 @@ class PingPong final : public Subject {
   Episode episode_[2];
 };
 
-// Two members on one CPU hand it to each other: an episode is two of the scheduler's switches.
+// Two members on one CPU yield it to each other: an episode takes two switches of the scheduler.
 class Switch final : public Subject {
  public:
   std::string prepare(const Case&, Arena& arena) override {
@@ -139,9 +139,9 @@ class Switch final : public Subject {
     std::uint64_t goal = 2 * episode_[rank].value;
     turn.run(rank, [&] {
       goal += 2;
-      // order: acq_rel, as in Counter.
+      // order: acq_rel: as in Counter; pairs with the acquire below.
       word.fetch_add(1, std::memory_order_acq_rel);
-      // order: acquire, as in await.
+      // order: acquire: as in await; pairs with the fetch_add above.
       while (word.load(std::memory_order_acquire) < goal) yield();
     });
     episode_[rank].value = goal / 2;

@@ -1,9 +1,8 @@
-// What memory alone allows two members that move or sum a large payload: each reads the other's contribution
-// where it lies and writes its result, with memcpy (floor_memcpy) or one plain loop over two arrays
-// (floor_sum), and nothing is copied twice. Of the synchronization there is what cannot be left out: nobody
-// reads before the other has come, and nobody leaves before the other has read. "shared" splits each piece of
-// work in halves, one per member, which then also writes into the other's result: for allreduce that is one
-// pass over the payload less.
+// The least that memory allows two members that move or sum a large payload. Each member reads the other's
+// contribution in place and writes its own result, with memcpy (floor_memcpy) or one plain loop (floor_sum).
+// No data is copied twice. The synchronization is minimal: no member reads before the other has arrived, or
+// leaves before the other has read. Variant "shared" gives each member half of the work, for both results: an
+// allreduce then makes one pass over the payload less.
 #include <string.h>
 
 #include <atomic>
@@ -54,7 +53,7 @@ class Direct final : public Subject {
     return {};
   }
   void work(int rank, Turn& turn) override {
-    // Where a member's share of each piece of work begins and how long it is.
+    // Start and length of this member's share.
     const std::size_t half = round_up(count_ / 2, kMinLine / sizeof(double));
     const std::size_t begin = kShared && rank == 1 ? half : 0;
     const std::size_t length = !kShared ? count_ : rank == 0 ? half : count_ - half;
@@ -73,9 +72,9 @@ class Direct final : public Subject {
   };
   void meet(int rank) {
     const std::uint64_t e = ++episode_[rank].value;
-    // order: release: this member's reads and writes are over; pairs with the other's acquire.
+    // order: release: this member's reads and writes are over; pairs with the acquire below.
     words_[rank].value.store(e, std::memory_order_release);
-    // order: acquire; pairs with the other's release.
+    // order: acquire: the other member's writes are visible; pairs with the release above.
     while (words_[1 - rank].value.load(std::memory_order_acquire) < e) cpu_pause();
   }
   // Elements [begin, begin + length) of each block of the result of member `to`.
@@ -93,7 +92,7 @@ class Direct final : public Subject {
         break;
       case Kind::kAllreduce:
         if (!kShared) return sum_(ours[0], ours[1], result, length);
-        // Both results in one pass.
+        // One pass writes both results.
         if (to == 0) sum_twice_(ours[0], ours[1], result, turn.out_of(1) + begin, length);
         break;
       case Kind::kGather:

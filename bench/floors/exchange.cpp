@@ -1,6 +1,6 @@
-// The best hand-written exchange of 8 to 56 bytes between two members, summed by both in rank order: what an
-// allreduce of two is compared with. Two slots per direction by parity, since the other may still be reading
-// the last one; in a slot the payload is stored first, then the episode with release, all in one line.
+// The best hand-written exchange of 8 to 56 bytes between two members, which both sum in rank order: the
+// floor of an allreduce of two. Each direction has two slots by parity, since the other member may still read
+// the last one. A slot is one line: first the payload is stored, then the episode with release.
 #include <atomic>
 
 #include "bench/floors/floors.hpp"
@@ -15,8 +15,8 @@ struct Slot {
   double payload[kDoubles] = {};
 };
 
-// Slots of both members as close as they go without straddling a line (8 bytes: all four in one line), or the
-// two members' lines as far apart as the prefetcher of neighbouring lines reaches.
+// Dense: the slots of both members are as close as possible without crossing a line (8 bytes: all four on one
+// line). Otherwise the two members' lines are beyond the reach of the adjacent-line prefetcher.
 template <int kPauses, bool kDense>
 class Exchange final : public Subject {
  public:
@@ -25,7 +25,7 @@ class Exchange final : public Subject {
     const std::size_t unit = doubles_ == 1 ? 16 : kMinLine;
     side_ = kDense ? unit : 2 * kMaxLine;
     slot_ = kDense ? 2 * unit : unit;
-    // An all-zero slot is a valid one: episode 0, nothing to await yet.
+    // An all-zero slot is valid: episode 0, which no member awaits.
     base_ = static_cast<std::byte*>(arena.allocate(2 * side_ + 2 * slot_));
     return {};
   }
@@ -54,13 +54,13 @@ class Exchange final : public Subject {
       auto& to = *reinterpret_cast<Slot<kDoubles>*>(mine + offset);
       auto& from = *reinterpret_cast<Slot<kDoubles>*>(other + offset);
       for (int i = 0; i < kDoubles; ++i) to.payload[i] = in[i];
-      // order: release: the payload is visible with the episode; pairs with the other's acquire below.
+      // order: release: the payload is visible with the episode; pairs with the acquire below.
       to.episode.store(e, std::memory_order_release);
-      // order: acquire; pairs with the other's release above.
+      // order: acquire: the other member's payload is visible; pairs with the release above.
       while (from.episode.load(std::memory_order_acquire) != e) {
         for (int p = 0; p < kPauses; ++p) cpu_pause();
       }
-      // Two summands: either order rounds to the same sum.
+      // With two summands both orders round to the same sum.
       for (int i = 0; i < kDoubles; ++i) out[i] = in[i] + from.payload[i];
     });
     episode_[rank].value = e;

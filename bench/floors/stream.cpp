@@ -1,6 +1,6 @@
-// The best hand-written one-way stream between two members: what a broadcast or a reduce of two is compared
-// with. Back-to-back episodes do not wait for each other: a ring of slots, and a credit word that the
-// receiver writes once in half a ring and the sender reads only when its last reading no longer suffices.
+// The best hand-written one-way stream between two members: the floor of a broadcast or a reduce of two.
+// Back-to-back episodes do not wait for each other. There is a ring of slots and a credit word: the receiver
+// writes it twice per ring, and the sender reads it only if its last reading no longer suffices.
 #include <atomic>
 
 #include "bench/floors/floors.hpp"
@@ -30,10 +30,10 @@ class Stream final : public Subject {
   void work(int rank, Turn& turn) override {
     std::uint64_t e = episode_[rank].value;
     if (rank == sender_) {
-      std::uint64_t free_until = kSlots;  // one low is only one more look at the credit
+      std::uint64_t free_until = kSlots;  // a value that is too low costs one more read of the credit
       turn.run(rank, [&](const double* in, double*) {
         ++e;
-        // order: acquire; pairs with the receiver's release: its reads of the slot are over.
+        // order: acquire: the receiver's reads of the slot are over; pairs with its release.
         while (e > free_until && e > (free_until = credit_->load(std::memory_order_acquire) + kSlots))
           pause();
         Slot& slot = slots_[e % kSlots];
@@ -46,7 +46,7 @@ class Stream final : public Subject {
       turn.run(rank, [&](const double* in, double* out) {
         ++e;
         Slot& slot = slots_[e % kSlots];
-        // order: acquire; pairs with the sender's release.
+        // order: acquire: the payload is visible; pairs with the sender's release.
         while (slot.episode.load(std::memory_order_acquire) != e) pause();
         for (int i = 0; i < count_; ++i) out[i] = folds ? in[i] + slot.payload[i] : slot.payload[i];
         // order: release: the reads above are over; pairs with the sender's acquire.

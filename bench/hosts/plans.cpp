@@ -1,6 +1,6 @@
-// plans ALGORITHM HOST...: in the cache ($XDG_CACHE_HOME), for ranks on the hosts of these names, plans that
-// run ALGORITHM flat over all of them: broadcasts and allreduces on lines and, up to 8 MiB, on blocks. Teams
-// made with that cache are what composed plans are compared with.
+// plans ALGORITHM HOST...: writes plans into the cache ($XDG_CACHE_HOME) for ranks on these hosts. They run
+// ALGORITHM flat over all hosts: broadcasts and allreduces, on lines and, up to 8 MiB, on blocks. Composed
+// plans are compared with teams that use this cache.
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
       BlockPlan plan;
       plan.kind = kind;
       plan.bytes = bytes;
-      plan.origin = "measured";  // those alone are run whatever is predicted
+      plan.origin = "measured";  // measured plans run whatever the prediction says
       plan.entries = {{options.algorithm, 1, 1, "chosen"}};
       if (const auto saved = save_block_plan(key, plan); !saved)
         return std::fprintf(stderr, "%s\n", saved.error().message.c_str()), 1;

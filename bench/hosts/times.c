@@ -1,8 +1,8 @@
-/* times FLAT_CACHE CALLS FROM TO: broadcasts of FROM to TO bytes, and allreduces, over all processes, by the
- * composed plans, by flat ones (FLAT_CACHE, made by plans.cpp), by the MPI library, and each level of the
- * composed ones by itself: among the first ranks of the hosts, and within each host. A row for each size: of
- * each way microseconds per call in each batch, which is calls with every rank as root in turn, and a barrier
- * behind them. */
+/* times FLAT_CACHE CALLS FROM TO: times broadcasts of FROM to TO bytes, and allreduces, over all processes.
+ * Ways: composed plans, flat plans (FLAT_CACHE, made by plans.cpp), MPI's collectives, and each level of the
+ * composed plans alone: among the first ranks of the hosts, and within each host. Prints a row for each size:
+ * for each way the microseconds per call of each batch. A batch has calls with each rank as root in turn,
+ * then a barrier. */
 #include <fermata/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void make(struct way* w, MPI_Comm comm, const char* cache) {
   w->size = fermata_team_size(w->team);
 }
 
-/* The next one on another host, if hosts have two ranks each. */
+/* The next root is on another host, if each host has two ranks. */
 static int root_of(int call, int size) { return call * 3 % size; }
 
 static int one(int which, int allreduce, size_t bytes, int call) {
@@ -57,7 +57,7 @@ static int one(int which, int allreduce, size_t bytes, int call) {
   return fermata_broadcast(w->member, in, bytes, root_of(call, w->size));
 }
 
-/* Of a batch; the slowest rank's time. */
+/* The time of one batch, of its slowest rank. */
 static double batch(int which, int allreduce, size_t bytes, int calls, int* wrong) {
   double took = 0, worst = 0;
   MPI_Barrier(MPI_COMM_WORLD);
@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
   const int calls = atoi(argv[2]);
   const size_t from = (size_t)atol(argv[3]), to = (size_t)atol(argv[4]);
   static const size_t kOnLines[] = {8, 56};
-  row(0, 1024, calls, -1); /* connections are made, and learn how fast they may be */
+  row(0, 1024, calls, -1); /* opens the connections, which then learn their rates */
   for (int allreduce = 0; allreduce < 2; ++allreduce)
     for (int i = 0; i < 2; ++i)
       if (kOnLines[i] >= from) row(allreduce, kOnLines[i], calls, me);

@@ -1,11 +1,12 @@
-/* Collectives in a loop, in the manner of the OSU benchmarks: mpi_loop SECONDS KIND:BYTES... For each rank 0
- * prints KIND:BYTES and the time of a call in ns, the median over windows, two ways: the mean over all ranks
- * of what each one's window took it; and what the window took them all, from the first rank's begin to the
- * last one's end. Where ranks share a CPU a rank may have its window in one turn, while others wait to begin
- * theirs: the second one counts that. BYTES: what one rank contributes. KIND: bcast, ibcast (begun, and
- * waited for), bcast_init (persistent, started and waited for) and so on; and what sets up: init (MPI_Init,
- * once), comm_new (communicators that stay, the ranks in one order and the other in turn), comm_again (each
- * freed at once), with a barrier in each: the median over all. */
+/* Collectives in a loop, similar to the OSU benchmarks: mpi_loop SECONDS KIND:BYTES...
+ * For each argument rank 0 prints KIND:BYTES and two times of a call in ns, medians over windows:
+ * - the mean over all ranks of each rank's own window;
+ * - the window of all ranks, from the begin of the first to the end of the last. If ranks share a CPU, a rank
+ *   may finish its window in one time slice while others have not begun: only the second time counts that.
+ * BYTES: the contribution of one rank. KIND: bcast, ibcast (nonblocking, then a wait), bcast_init
+ * (persistent: start and wait) and so on. KINDs of setup: init (MPI_Init, once), comm_new (communicators that
+ * stay, with two orders of ranks alternately), comm_again (each freed at once); each has a barrier; the
+ * median over all. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +15,10 @@
 
 static int rank, size;
 static char *in, *out;
-static int n;                               /* elements of a block */
+static int n;                               /* elements in a block */
 static int same[1024], displacements[1024]; /* n for each rank */
-static int counts[1024]; /* of others with a v, and of reduce_scatter: the last block has an element more */
-static MPI_Request persistent = MPI_REQUEST_NULL; /* of a kind that is started again and again */
+static int counts[1024]; /* for the v kinds and reduce_scatter: the last block has one element more */
+static MPI_Request persistent = MPI_REQUEST_NULL; /* of a persistent kind */
 
 #define WORLD MPI_COMM_WORLD
 #define TYPE MPI_DOUBLE
@@ -70,7 +71,7 @@ static const struct {
 #define ROW(name, Name, ...) {#name, call_##name, begin_##name, prepare_##name},
     KINDS(ROW)};
 
-/* What is called in the loop; persistent ones are made. Null: there is none. */
+/* The function that the loop calls; makes persistent requests. Null: there is none. */
 static void (*find(const char* kind))(void) {
   for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
     const size_t length = strlen(kinds[k].name);
@@ -88,7 +89,7 @@ static int by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-/* The same clock in all processes of a host, which MPI_Wtime need not be. */
+/* All processes of a host share this clock; MPI_Wtime need not have this property. */
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -105,8 +106,8 @@ static struct Times measure(void (*call)(void), double seconds) {
   long calls = 1;
   int tries = 0;
   double least = 0;
-  for (int i = 0; i < 8; ++i) call(); /* the first ones choose, connect and allocate */
-  for (;;) {                          /* how many calls fill a window, agreed by all */
+  for (int i = 0; i < 8; ++i) call(); /* first calls choose algorithms, connect and allocate */
+  for (;;) {                          /* all ranks agree on the number of calls in a window */
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = now();
     for (long i = 0; i < calls; ++i) call();
@@ -116,7 +117,7 @@ static struct Times measure(void (*call)(void), double seconds) {
     if (least <= seconds / kWindows / 4 && calls <= 100000000) {
       calls *= 2;
       tries = 0;
-    } else if (++tries == 3) { /* a stranger's slice is not the calls' own time, and a window of few calls is
+    } else if (++tries == 3) { /* another program's time slice can disturb one try; a window of few calls is
                                   mostly its ends */
       calls = (long)((double)calls * seconds / kWindows / (least > 0 ? least : 1)) + 1;
       break;
@@ -140,7 +141,7 @@ static struct Times measure(void (*call)(void), double seconds) {
 
 static double init_took;
 
-/* The mean over the ranks, of the median over communicators. */
+/* The mean over the ranks of the median over communicators. */
 static int measure_set_up(const char* kind, struct Times* ns) {
   enum { kMade = 100 };
   MPI_Comm made[kMade];

@@ -1,8 +1,8 @@
-// What a reduction costs whose result every thread has behind it, within one parallel region: the header's
-// allreduce, and what OpenMP offers. Overheads as in openmp_overhead.c; the sums are checked while they are
-// timed.
+// The cost of a reduction within a parallel region whose result every thread has at its end: the allreduce of
+// Fermata's header, and OpenMP's reductions. Overheads are as in openmp_overhead.c; the sums are checked
+// during the timing.
 //
-//   openmp_header [THREADS [SAMPLES]]     one line per way: name, then each sample's overhead in ns
+//   openmp_header [THREADS [SAMPLES]]     one line for each way: name, then each sample's overhead in ns
 #include <fermata/openmp.hpp>
 
 #include <array>
@@ -64,7 +64,7 @@ double header_barrier() {
   });
 }
 
-// Never reset, which would take two more barriers: the least that a reduction clause costs.
+// Never reset, since that takes two more barriers: this is the least cost of a reduction clause.
 double sum_by_clause;
 double clause_one() {
   sum_by_clause = 0;
@@ -79,7 +79,7 @@ double clause_one() {
   return time;
 }
 
-// As a program needs it that uses each sum: nobody resets it before all have read it.
+// For a program that uses each sum: no thread resets it before all have read it.
 double clause_one_used() {
   return time_of([&](int) {
 #pragma omp single

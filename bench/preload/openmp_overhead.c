@@ -1,6 +1,6 @@
-/* What OpenMP constructs cost beyond the work in them, after the EPCC microbenchmarks' definition: the time
- * of many constructs around a fixed delay, less the time of the delays alone, per construct. A barrier's
- * property is checked as often behind each sample: what the check reads is a line more from thread to thread.
+/* The cost of OpenMP constructs beyond their work, by the EPCC microbenchmarks' definition: the time of many
+ * constructs around a fixed delay, less the time of the delays alone, per construct. A barrier's property is
+ * checked after each sample, not during it, since the check moves one more line between threads.
  *
  *   openmp_overhead [THREADS [SAMPLES]]     one line per construct: name, then each sample's overhead in ns
  */
@@ -114,7 +114,7 @@ static double region_reduction(void) {
   return omp_get_wtime() - start;
 }
 
-/* A reduction within a region, whose result everybody has behind it. */
+/* A reduction within a region; every thread has its result afterwards. */
 static double loop_reduction(void) {
   static double sum;
   sum = 0;

@@ -1,14 +1,14 @@
-/* Time per episode of a pthread barrier with work between episodes. Knows nothing of Fermata: run it with and
- * without the preload (scripts/bench-preload-pthread).
+/* The time per episode of a pthread barrier with work between episodes. It does not use Fermata: run it with
+ * and without the preload (scripts/bench-preload-pthread).
  *
  *   pthread_period THREADS WORK_NS SECONDS [EPISODES [LOOPS_PER_NS]]
- *   pthread_period calibrate        prints LOOPS_PER_NS, for both sides of a comparison
+ *   pthread_period calibrate        prints LOOPS_PER_NS, to be used for both sides of a comparison
  *
- * Each thread works for a random time, 0 to 2 x WORK_NS of its own CPU time (a loop that was timed before, so
- * that a thread which loses the CPU still does its share), then waits. Runs for SECONDS and at least EPISODES
- * (8), the first quarter unmeasured. Prints: nanoseconds per episode, CPU nanoseconds per episode of all
- * threads together, episodes, and 0 or 1: did exactly one thread per episode come last, and did nobody leave
- * early? */
+ * Each thread works for a random time, 0 to 2 x WORK_NS of its own CPU time, then waits. The work is a loop
+ * of known speed, so a thread that loses the CPU still does its share. It runs for SECONDS and at least
+ * EPISODES (8); the first quarter is not measured. It prints nanoseconds per episode, CPU nanoseconds per
+ * episode of all threads together, episodes, and 1 if each episode had exactly one serial thread and no
+ * thread left early, else 0. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static struct own* owns;
 static int threads;
 static double loops_per_ns, work_ns, seconds;
 static long least;
-static long stop_at;     /* the first thread's, read after the next wait */
+static long stop_at;     /* written by the first thread, read after the next wait */
 static long first, last; /* measured episodes */
 static double begin_wall, end_wall, begin_cpu, end_cpu;
 
@@ -60,8 +60,7 @@ static uint64_t next_random(uint64_t* state) { /* Marsaglia's xorshift64 */
   return *state;
 }
 
-/* The first thread looks at the clock between two waits. The others see what it decides after the wait that
- * follows. */
+/* The first thread reads the clock between two waits. The others see its decision after the next wait. */
 static void steer(long episode, double started) {
   const double now = clock_ns(CLOCK_MONOTONIC);
   if (first < 0 && episode >= least / 4 && now - started >= 0.25e9 * seconds) {
@@ -84,7 +83,7 @@ static void* work(void* argument) {
   const double started = clock_ns(CLOCK_MONOTONIC);
   uint64_t random = 88172645463325252u + (uint64_t)rank * 7919;
   for (long episode = 0; stop_at < 0 || episode < stop_at; ++episode) {
-    /* A clock costs as much as a barrier: look at it seldom where episodes are short. */
+    /* Reading a clock costs as much as a barrier: do it rarely if episodes are short. */
     if (rank == 0 && (work_ns >= 1000 || episode % 64 == 0 || episode < 64)) steer(episode, started);
     if (work_ns > 0)
       loop((uint64_t)(2 * work_ns * loops_per_ns * (double)(next_random(&random) >> 11) * 0x1p-53));

@@ -1,10 +1,10 @@
-// Concurrency Kit's barriers. They spin with a pause and never yield. Pointers lie inside their structures,
-// which is fine among forked processes, since the arena is at one address in all.
+// Concurrency Kit's barriers, which spin with a pause and never yield. Their structures contain pointers.
+// Forked processes can use these, since the arena has the same address in all of them.
 #include <algorithm>
 
 #include "bench/rivals/rivals.hpp"
 
-// Of its spin locks the header needs one only; the others' headers are not C++ (conversions from void*).
+// ck_barrier.h needs only one spinlock; the headers of the others are not C++ (conversions from void*).
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -126,7 +126,7 @@ class Mcs final : public Ck {
   Padded<ck_barrier_mcs_state_t>* states_ = nullptr;
 };
 
-// Groups of two at the leaves, as its documentation suggests for neighbours that share a cache.
+// Groups of two at the leaves, as the documentation suggests for neighbours that share a cache.
 class Combining final : public Ck {
  public:
   std::string prepare(const Case& c, Arena& arena) override {

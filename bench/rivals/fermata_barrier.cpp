@@ -1,5 +1,4 @@
-// fermata::barrier, beside std::barrier: the same calls on the anonymous barrier, without a completion
-// function.
+// fermata::barrier without a completion function, for comparison with std::barrier.
 #include <optional>
 
 #include "bench/rivals/rivals.hpp"

@@ -1,4 +1,4 @@
-// std::barrier of libc++, in a worker of its own: std_barrier.cpp compiled by clang with that library
+// std::barrier of libc++, in a worker of its own: clang compiles std_barrier.cpp with that library
 // (bench/CMakeLists.txt).
 #include "bench/rivals/rivals.hpp"
 #include "bench/worker.hpp"

@@ -1,6 +1,6 @@
-// MPI's blocking collectives on MPI_COMM_WORLD. Compiled once per MPI library into a worker of its own
-// (bench/CMakeLists.txt). The worker that the bench starts is the host: it has the library's own mpirun start
-// the ranks, the same executable again, which adopt the host's arena and sleep there between turns.
+// MPI's blocking collectives on MPI_COMM_WORLD, compiled once per MPI library into a worker of its own
+// (bench/CMakeLists.txt). The bench starts the worker as the host. The host makes the library's mpirun start
+// the ranks, which run the same executable, adopt the host's arena and sleep there between turns.
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
@@ -29,12 +29,12 @@ std::string scratch() {
   return folder != nullptr ? folder : "/tmp";
 }
 
-// The library's own launcher with what it needs to start any number of ranks here, bound by nobody but
-// ourselves, and to yield while it waits where there are more ranks than CPUs.
+// The library's own launcher, with options to start any number of ranks on this host and to bind none of
+// them. With more ranks than CPUs, waiting ranks yield.
 std::vector<std::string> launcher(const Case& c) {
 #if defined(OPEN_MPI)
   const bool crowded = c.members > static_cast<int>(allowed_cpus().size());
-  // The run-time's files in the folder that the bench removes after it.
+  // The run-time's files go into the folder that the bench removes afterwards.
 #if OMPI_MAJOR_VERSION >= 5
   return {FERMATA_MPIRUN,
           "--allow-run-as-root",
@@ -69,15 +69,15 @@ std::vector<std::string> launcher(const Case& c) {
           std::to_string(c.members)};
 #endif
 #else
-  // MPICH yields after so many polls; 1,000 is its default. 4.0 has the setting, but its ch4 device never
-  // yields: the library does not even import sched_yield.
+  // MPICH yields after this many polls; its default is 1,000. MPICH 4.0 has the setting, but its ch4 device
+  // never yields: the library does not even import sched_yield.
   setenv("MPIR_CVAR_POLLS_BEFORE_YIELD", c.members > static_cast<int>(allowed_cpus().size()) ? "1" : "1000",
          1);
   return {FERMATA_MPIRUN, "-launcher", "fork", "-bind-to", "none", "-n", std::to_string(c.members)};
 #endif
 }
 
-// As the launcher tells it, before MPI_Init: memory is placed where it is first touched.
+// The launcher's rank, known before MPI_Init: memory is placed where it is first touched.
 int rank_of_environment() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
     if (const char* text = getenv(name)) return std::atoi(text);
@@ -90,7 +90,7 @@ class Mpi final : public Subject {
   explicit Mpi(std::string name) : name_(std::move(name)) {}
   ~Mpi() override {
     if (launcher_ <= 0) return;
-    kill(launcher_, SIGTERM);  // it ends its ranks and cleans up
+    kill(launcher_, SIGTERM);  // the launcher ends its ranks and cleans up
     waitpid(launcher_, nullptr, 0);
   }
 
@@ -101,7 +101,7 @@ class Mpi final : public Subject {
 
   bool recruits() const override { return true; }
   std::string recruit(const std::string& invitation, Muster& muster) override {
-    fcntl(kWorkerSocket, F_SETFD, FD_CLOEXEC);  // the bench sees the host's end by it
+    fcntl(kWorkerSocket, F_SETFD, FD_CLOEXEC);  // so the bench notices when the host ends
     std::vector<std::string> list = launcher(case_);
     list.push_back(executable());
     const std::vector<std::string> own = worker_arguments(name_, case_);
@@ -210,7 +210,7 @@ class Mpi final : public Subject {
   }
 
  private:
-  // Begin, compute with a call for progress after each chunk, wait.
+  // Begins the request, computes with a call for progress after each chunk, and waits.
   static void overlap(int rank, Turn& turn) {
     int bad = turn.collective == Kind::kAllreduce ? MPI_SUCCESS : MPI_ERR_OP;
     turn.run(rank, [&](const double* in, double* out) {
@@ -252,7 +252,7 @@ std::unique_ptr<Subject> make(std::string_view name) {
 }
 
 int member_main(int argc, char** argv, const WorkerArguments& arguments) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // some launchers leave their ranks behind when they are killed
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // some launchers leave their ranks running when they are killed
   const Case& c = arguments.what;
   const int expected = rank_of_environment();
   if (expected >= 0 && expected < static_cast<int>(c.cpus.size()))

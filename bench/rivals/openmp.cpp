@@ -1,6 +1,6 @@
-// OpenMP's barrier and reductions inside a region, as section V (Algorithm 3) of reduction-with-barrier times
-// them. Compiled once per run-time system into a worker of its own (bench/CMakeLists.txt); the settings come
-// with its environment.
+// OpenMP's barrier and reductions inside a region. Source: reduction-with-barrier, section V (Algorithm 3).
+// Compiled once per run-time into a worker of its own (bench/CMakeLists.txt); the environment has its
+// settings.
 #include <omp.h>
 
 #include "bench/worker.hpp"
@@ -8,11 +8,11 @@
 namespace fermata::bench {
 namespace {
 
-// Two sums, used in turn: whoever is an episode ahead folds into the other one, so that the last result can
-// be read. They grow for ever; a member's contribution to the result is what was added since it looked last
-// (exact: small integers). A reduction's variable must be shared among the threads of the region: the scalars
-// are at file scope; arrays are sections behind a pointer, since clang 19 does not privatize a section of an
-// array at file scope (updates get lost).
+// Two sums, used alternately: a thread that is an episode ahead adds to the other one, so the last result can
+// be read. They grow for ever; the result of an episode is the growth since the member's last read (exact:
+// small integers). The variable of a reduction must be shared among the threads of the region: scalars are at
+// file scope. Arrays are sections behind a pointer, since clang 19 does not privatize a section of an array
+// at file scope (updates get lost).
 alignas(kMaxLine) double g_sums[2][7];
 alignas(kMaxLine) double g_even;
 alignas(kMaxLine) double g_odd;

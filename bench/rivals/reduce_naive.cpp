@@ -1,7 +1,6 @@
-// The usual reduction on top of a barrier: contributions into a shared array, barrier, the master folds them,
-// barrier. Source: reduction-with-barrier, Algorithm 1. The barrier under it is one shared counter, the best
-// of the floors at two members, that yields when it has polled for long; what is left to gain over it is the
-// gain of combining the two.
+// The usual reduction on top of a barrier: contributions go into a shared array, barrier, the master folds
+// them, barrier. Source: reduction-with-barrier, Algorithm 1. The barrier is one shared counter, the best of
+// the floors at two members, which yields after long polling. A faster reduction gains by combining the two.
 #include <sched.h>
 
 #include <atomic>
@@ -41,16 +40,17 @@ class ReduceNaive final : public Subject {
   }
 
  private:
-  // Plain data, ordered by the barrier. The master cannot overwrite the result before all have read it: that
-  // takes everybody's next arrival.
+  // Plain data, ordered by the barrier. The master cannot overwrite the result before all have read it, since
+  // it first waits for the next arrival of each member.
   struct alignas(kMaxLine) Line {
     double value[8] = {};
   };
   void wait(std::uint64_t& goal) {
     goal += static_cast<std::uint64_t>(members_);
-    // order: acq_rel: releases this member's data; the last arriver acquires all.
+    // order: acq_rel: releases this member's data, and the last arriver acquires all; pairs with the acquire
+    // below.
     if (counter_->fetch_add(1, std::memory_order_acq_rel) + 1 >= goal) return;
-    // order: acquire; pairs with the fetch_add of every member.
+    // order: acquire: all contributions are visible; pairs with the fetch_add of every member.
     for (int polls = 0; counter_->load(std::memory_order_acquire) < goal; ++polls) {
       if (polls < 1000) {
         cpu_pause();

@@ -2,20 +2,18 @@
 //
 // Steps of one iteration (van der Vorst 1992, preconditioned; r^ is the first residual):
 //   1. v = A y, where y = p / diagonal
-//   2. alpha = (r^, r) / (r^, v)                    allreduce of 1 double; after it nobody reads the old y
-//   any more
+//   2. alpha = (r^, r) / (r^, v)                    allreduce of 1 double; then no member reads the old y
 //   3. s = r - alpha v (in r's place), z = s / diagonal
-//   4. barrier                                      z is whole
+//   4. barrier                                      z is complete
 //   5. t = A z
-//   6. omega = (t, s) / (t, t)                      allreduce of 2 doubles; after it nobody reads the old z
-//   any more
+//   6. omega = (t, s) / (t, t)                      allreduce of 2 doubles; then no member reads the old z
 //   7. x += alpha y + omega z, r = s - omega t
 //   8. (r^, r)new, and |r|                          allreduce of 2 doubles
 //   9. p = r + beta (p - omega v), y = p / diagonal, where beta = (r^, r)new / (r^, r) alpha / omega
-//  10. barrier                                      y is whole
-// So five synchronizations for two products with A.
-// (|r|^2 could be had from sums that step 6 brings along, as (s, s) - (t, s)^2 / (t, t): an allreduce less,
-// and the digits lost that the difference cancels.)
+//  10. barrier                                      y is complete
+// So there are five synchronizations for two products with A.
+// (|r|^2 could come from sums of step 6, as (s, s) - (t, s)^2 / (t, t). That saves an allreduce, but loses
+// the digits that cancel in the difference.)
 #ifndef EXAMPLES_CG_BICGSTAB_HPP
 #define EXAMPLES_CG_BICGSTAB_HPP
 

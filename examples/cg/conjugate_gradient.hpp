@@ -2,13 +2,12 @@
 //
 // Steps of one iteration (Hestenes and Stiefel 1952):
 //   1. q = A p                                      reads all of p
-//   2. alpha = (r, z) / (p, q)                      allreduce of 1 double; after it nobody reads the old p
-//   any more
+//   2. alpha = (r, z) / (p, q)                      allreduce of 1 double; then no member reads the old p
 //   3. x += alpha p, r -= alpha q, z = r / diagonal
 //   4. beta = (r, z)new / (r, z), and |r|           allreduce of 2 doubles
 //   5. p = z + beta p
-//   6. barrier                                      p is whole before the next step 1 reads it
-// So three synchronizations, two of which carry data.
+//   6. barrier                                      p is complete before the next step 1 reads it
+// So there are three synchronizations, two of which carry data.
 #ifndef EXAMPLES_CG_CONJUGATE_GRADIENT_HPP
 #define EXAMPLES_CG_CONJUGATE_GRADIENT_HPP
 
@@ -20,7 +19,7 @@ class ConjugateGradient : public Vectors {
  public:
   explicit ConjugateGradient(const Matrix& m) : Vectors(m), p_(x.size()), q_(x.size()) {}
 
-  // Called by every member. Every diagonal entry must be there and positive (why_not_spd).
+  // Called by every member. Every diagonal entry must be stored and positive (why_not_spd).
   template <Team T>
   void solve(T& team, const Part& part, const Limits& limits, Outcome& out) {
     const double mine = start(part);

@@ -61,7 +61,7 @@ class Together {
   int rank() const { return rank_; }
   template <std::size_t N>
   std::array<double, N> allreduce(std::array<double, N> values) {
-    member_.allreduce(std::span<double>(values), fermata::Op::kSum);  // one call: all ride on one line
+    member_.allreduce(std::span<double>(values), fermata::Op::kSum);  // one call: all values share one line
     return values;
   }
   void barrier() { member_.barrier(); }
@@ -100,12 +100,11 @@ class Together {
 
 #ifdef _OPENMP
 // Static, since a reduction inside a region needs variables that all its threads share: one solve at a time.
-// Sums for each of three calls in turn, so that one reduction needs no barrier but its own: the sums of
-// the call after this one are cleared by rank 0 before this call's barrier, and everybody has read them by
-// then (two calls ago).
+// There are sums for three calls in turn, so one reduction needs only its own barrier. Before this call's
+// barrier rank 0 clears the sums of the next call, which all threads read two calls ago.
 alignas(64) double g_sums[3][8];
 
-// OpenMP has neither barriers in two halves nor reductions that go on meanwhile: the second half does it all.
+// OpenMP has neither split barriers nor nonblocking reductions: the second half does everything.
 class InRegion {
  public:
   int rank() const { return omp_get_thread_num(); }
@@ -127,8 +126,7 @@ class InRegion {
 
  private:
 #ifdef __clang__
-  // Orphaned reductions over elements of arrays gave wrong sums with clang 19 and its libomp, so by hand
-  // there.
+  // By hand, since orphaned reductions over elements of arrays give wrong sums with clang 19 and its libomp.
   template <std::size_t N>
   void add(const std::array<double, N>& values, int now) {
     for (std::size_t i = 0; i < N; ++i) {
@@ -159,8 +157,8 @@ class InRegion {
 };
 #endif
 
-// The repeats of one member. Rank 0 keeps time and compares; the others are held by the barriers around each
-// solve.
+// The repeats of one member. Rank 0 measures the time and compares; the barriers around each solve hold the
+// others.
 template <class Solver, Team T>
 void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, Solver& solver,
                 Result& result) {
@@ -217,7 +215,7 @@ Result with_fermata(const Job& job) {
         } catch (...) {
           const std::lock_guard lock(guard);
           if (!failure) failure = std::current_exception();
-          team.abort();  // the others get an error instead of waiting for ever
+          team.abort();  // the others then get an error instead of waiting for ever
         }
       });
     }
@@ -258,7 +256,7 @@ Result with_openmp(const Job&) {
 }
 #endif
 
-// Calls run with the method's solver as template argument.
+// Calls `run` with the method's solver as template argument.
 template <class Run>
 Result by_method(const Job& job, Run&& run) {
   switch (job.method) {

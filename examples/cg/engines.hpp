@@ -1,4 +1,4 @@
-// Who runs the members of a solve.
+// The engines that run the members of a solve.
 #ifndef EXAMPLES_CG_ENGINES_HPP
 #define EXAMPLES_CG_ENGINES_HPP
 
@@ -16,23 +16,23 @@ struct Job {
   Method method = Method::kConjugateGradient;
   int threads = 1;
   Limits limits;
-  std::vector<int> cpus;  // where each rank runs; empty: wherever the system likes
-  int repeats = 1;        // solves of the same system, each timed; threads and team are made once
+  std::vector<int> cpus;  // each rank's CPU; empty: the system decides
+  int repeats = 1;        // solves of the same system, each timed; threads and team are created once
 };
 
 struct Result {
   Outcome outcome;               // of the last solve
   std::vector<double> solution;  // of the last solve
-  std::vector<double> seconds;   // of each solve, from the barrier before to the barrier behind
-  bool repeatable = true;        // did all solves give bitwise the same residuals?
+  std::vector<double> seconds;   // of each solve, from the barrier before it to the barrier after it
+  bool repeatable = true;        // whether all solves gave bitwise the same residuals
 };
 
 Result run_serial(const Job& job);
-// A serial run whose sums are wrong in their last bit, by turns a little too large and too small: what
+// A serial run whose sums are wrong in their last bit, alternately too large and too small. It shows what
 // rounding does to this method on this system.
 Result run_nudged(const Job& job);
 Result run_fermata(const Job& job);
-// Throws std::runtime_error where the program was built without OpenMP.
+// Throws std::runtime_error if the program was built without OpenMP.
 Result run_openmp(const Job& job);
 
 }  // namespace cg

@@ -1,4 +1,4 @@
-// cg: solves A x = A x* for a known x* by a method of Krylov's kind, A read from a Matrix Market file.
+// cg: solves A x = A x* for a known x* by a Krylov method, with A from a Matrix Market file.
 #include <sched.h>
 
 #include <charconv>
@@ -17,19 +17,18 @@
 namespace {
 
 constexpr const char* kUsage =
-    "cg --matrix FILE [options]: solves a sparse system by conjugate gradient or a relative of it\n"
+    "cg --matrix FILE [options]: solves a sparse system by conjugate gradient or a related method\n"
     "  --matrix FILE      Matrix Market, coordinate real|integer general|symmetric\n"
-    "  --method NAME      cg (default), pipelined (cg with its sums hidden behind the product), or bicgstab, "
-    "for\n"
+    "  --method NAME      cg (default), pipelined (cg whose sums overlap the product), or bicgstab, for\n"
     "                     matrices that are not symmetric positive definite\n"
     "  --engine NAME      fermata (default), openmp or serial\n"
     "  --threads N        members (default 2; serial: 1)\n"
-    "  --iterations K     at most (default 1000)\n"
-    "  --tolerance T      on |r|/|b| (default 1e-10)\n"
+    "  --iterations K     at most K iterations (default 1000)\n"
+    "  --tolerance T      limit of |r|/|b| (default 1e-10)\n"
     "  --repeats R        solves of the same system by the same threads (default 1)\n"
     "  --pin              one CPU for each thread, if there are enough\n"
     "  --no-check         do not compare with a serial run\n"
-    "  --json FILE        everything as JSON\n"
+    "  --json FILE        write all results as JSON\n"
     "Exit status: 0 solved and equal to the serial run to rounding, 1 not, 2 bad arguments or file.\n";
 
 struct Options {
@@ -96,7 +95,7 @@ Options parse(int count, char** words) {
   return o;
 }
 
-// The first CPUs that this process may use, one for each thread; none if they do not suffice.
+// The first CPUs that this process may use, one for each thread; none if there are too few.
 std::vector<int> cpus_for(int threads) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);

@@ -1,5 +1,5 @@
-// Format: https://math.nist.gov/MatrixMarket/formats.html. A banner, comments from %, a size line, one entry
-// per line.
+// Format: https://math.nist.gov/MatrixMarket/formats.html. A banner, comments that begin with %, a size line,
+// and one entry per line.
 #include "matrix_market.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Reader {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     return true;
   }
-  // The next line with something on it that is no comment.
+  // The next line that is neither empty nor a comment.
   bool next_content() {
     while (next()) {
       const auto first = line.find_first_not_of(" \t");
@@ -105,7 +105,7 @@ Size read_size(Reader& reader) {
   if (rows < 1 || rows > kMaxRows) reader.refuse("rows must be 1.." + std::to_string(kMaxRows));
   if (entries < 0 || entries > kMaxEntries)
     reader.refuse("entries must be 0.." + std::to_string(kMaxEntries));
-  // A size line that lies must not cost the memory that it claims.
+  // A wrong size line must not cost the memory that it claims.
   if (rows > kCheapRows + 2 * entries)
     reader.refuse(std::to_string(entries) + " entries leave most of " + std::to_string(rows) + " rows empty");
   return {static_cast<std::int32_t>(rows), entries};

@@ -10,7 +10,7 @@
 
 namespace cg {
 
-// "name:line: reason". Line 0: the file as a whole.
+// "name:line: reason". Line 0 means the file as a whole.
 class ParseError : public std::runtime_error {
  public:
   ParseError(const std::string& name, long line, const std::string& reason)

@@ -1,4 +1,4 @@
-// The Matrix Market reader, the partition, and one solve by each engine against a solution known beforehand.
+// The Matrix Market reader, the partition, and one solve by each engine against a known solution.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ cg::Matrix read(const std::string& text) {
   return cg::read_matrix_market(in, "m.mtx");
 }
 
-// The message that reading gives.
+// The error message of reading.
 std::string refusal(const std::string& text) {
   try {
     read(text);
@@ -125,7 +125,7 @@ TEST(RowsAlone, AreTheLongestRunThatNeedsNoOtherPart) {
   EXPECT_EQ(run(5, 5), std::pair(5ul, 5ul));
 }
 
-// Not symmetric where skew is not 0.
+// Not symmetric if skew is not 0.
 cg::Matrix grid(std::int32_t side, double skew) {
   std::vector<cg::Entry> entries;
   for (std::int32_t row = 0; row < side * side; ++row) {
@@ -155,7 +155,7 @@ void solves(cg::Method method, const cg::Matrix& matrix) {
     const cg::Difference d =
         cg::compare(result.outcome.residuals, serial.outcome.residuals, nudged.outcome.residuals);
     EXPECT_TRUE(d.equal_to_rounding) << threads << " threads: " << d.largest << ", nudged " << d.rounding;
-    EXPECT_LT(d.rounding, 1e-6);  // else the comparison would say little
+    EXPECT_LT(d.rounding, 1e-6);  // otherwise the comparison says little
     EXPECT_TRUE(result.repeatable);
     EXPECT_EQ(result.seconds.size(), 3u);
   }

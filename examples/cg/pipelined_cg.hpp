@@ -1,18 +1,19 @@
-// Pipelined conjugate gradient: one allreduce an iteration, and it goes on while A is multiplied.
+// Pipelined conjugate gradient: one allreduce per iteration, which overlaps with the product with A.
 //
-// Steps of one iteration (Ghysels and Vanroose, Parallel Computing 40, 2014; u = r / diagonal and w = A u are
-// kept up to date by recurrences):
+// Steps of one iteration (Ghysels and Vanroose, Parallel Computing 40, 2014; recurrences update u = r /
+// diagonal and w = A u):
 //   1. (r, u), (w, u), (r, r); m = w / diagonal     allreduce of 3 doubles begins
 //   2. arrive: this part of m is written
-//   3. n = A m, the rows that need this part of m alone
-//   4. depart: m is whole; the other rows of n
-//   5. the sums are needed: alpha, beta, and whether to stop
+//   3. n = A m, for the rows that need only this part of m
+//   4. depart: m is complete; the other rows of n
+//   5. wait for the sums: alpha, beta, and whether to stop
 //   6. z = n + beta z, q = m + beta q, s = w + beta s, p = u + beta p
 //   7. x += alpha p, r -= alpha s, u -= alpha q, w -= alpha z
-// So a member waits for others only where they are later than its product with A takes. The price: four more
-// vectors to update, and rounding that grows faster, for the recurrences let r and b - A x drift apart. m has
-// two buffers in turns. Others may read one in 4 while this member writes the other in the next iteration's
-// 1; when it comes back to the first, all have begun the allreduce behind that 4, or 5 would not be over.
+// So a member waits only for members that are later than its product with A takes. The price: four more
+// vectors to update, and rounding that grows faster, since the recurrences let r and b - A x drift apart. m
+// has two buffers, used alternately. Others may read one in step 4 while this member writes the other in the
+// next step 1. When this member returns to the first buffer, step 5 has ended, so all have begun the
+// allreduce after that step 4.
 #ifndef EXAMPLES_CG_PIPELINED_CG_HPP
 #define EXAMPLES_CG_PIPELINED_CG_HPP
 
@@ -35,14 +36,14 @@ class PipelinedCg : public Vectors {
         p_(x.size()),
         m_{u_, u_} {}
 
-  // Called by every member. Every diagonal entry must be there and positive (why_not_spd).
+  // Called by every member. Every diagonal entry must be stored and positive (why_not_spd).
   template <Team T>
   void solve(T& team, const Part& part, const Limits& limits, Outcome& out) {
     const Rows alone = rows_alone(part.a, part.rows);
     const double mine = start(part);
     for (std::size_t row = part.rows.first; row < part.rows.last; ++row) u_[row] = r[row] * inverse[row];
-    History history(team.rank(), limits, team.allreduce(std::array{mine})[0], out);  // u is whole, too
-    // u changes behind the first 5
+    History history(team.rank(), limits, team.allreduce(std::array{mine})[0], out);  // u is complete, too
+    // u changes only after the first step 5
     for (std::size_t row = part.rows.first; row < part.rows.last; ++row) {
       w_[row] = row_times(part.a, row, u_);
       z_[row] = q_[row] = s_[row] = p_[row] = 0;
@@ -83,7 +84,7 @@ class PipelinedCg : public Vectors {
     return {ru, wu, rr};
   }
 
-  // Lets the sums go on now and then.
+  // Calls progress between groups of rows, so that the sums go on.
   template <Team T>
   void multiply(T& team, const Matrix& a, const std::vector<double>& m, Rows rows) {
     for (std::size_t row = rows.first; row < rows.last;) {

@@ -10,9 +10,9 @@
 namespace cg {
 namespace {
 
-constexpr double kAmplified = 1000;  // sums of thousands of numbers differ by more than their last bit
+constexpr double kAmplified = 1000;  // sums of thousands of numbers differ in more than their last bit
 constexpr double kSameHistory = 1e-12;
-constexpr double kFloor = 1e-13;  // residuals smaller than this, times the first, are nothing but rounding
+constexpr double kFloor = 1e-13;  // residuals smaller than this times the first are only rounding
 constexpr int kSameEnd = 2;
 
 std::string number(double value) {

@@ -1,4 +1,4 @@
-// Residual histories compared, and a run written as text and JSON.
+// Compares residual histories, and writes a run as text and JSON.
 #ifndef EXAMPLES_CG_REPORT_HPP
 #define EXAMPLES_CG_REPORT_HPP
 
@@ -10,19 +10,20 @@
 
 namespace cg {
 
-// How far a residual history is from the serial run's.
+// The distance of a residual history from the serial run's.
 struct Difference {
   double largest = 0;        // largest |r_k - s_k| / s_k over the common iterations; s_k at least 1e-13 s_0
-  double rounding = 0;       // the same of the nudged run
+  double rounding = 0;       // the same for the nudged run
   int iterations_apart = 0;  // |length difference|
   bool equal_to_rounding = false;
 };
 
-// Sums of the same numbers in another order differ by rounding, and the recurrences amplify that: how much
-// depends on method and matrix, and grows from iteration to iteration. So it is measured, with a serial run
-// whose sums are off by their last bit (run_nudged). Equal: up to every iteration at most a thousand times as
-// far from the serial run as that one has been, or 1e-12, and over within two iterations; where the nudged
-// run is all wrong in the end, within a tenth of them.
+// Sums of the same numbers in another order differ by rounding, and the recurrences amplify the difference.
+// It depends on method and matrix and grows with the iterations, so it is measured: by a serial run whose
+// sums are off by their last bit (run_nudged). Two runs are equal to rounding if
+// - up to each iteration the distance is at most a thousand times the nudged run's, or 1e-12;
+// - they end within two iterations of each other, or within a tenth of the iterations if the nudged run's end
+//   is all rounding.
 Difference compare(const std::vector<double>& residuals, const std::vector<double>& serial,
                    const std::vector<double>& nudged);
 

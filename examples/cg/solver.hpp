@@ -1,9 +1,9 @@
-// What the solvers share: the members' Team, the system, its parts, and how a solve ended. Each method has
-// a file of its own: conjugate_gradient.hpp, pipelined_cg.hpp, bicgstab.hpp.
+// The common part of the solvers: the members' Team, the system, its parts, and the outcome of a solve. Each
+// method has a file of its own: conjugate_gradient.hpp, pipelined_cg.hpp, bicgstab.hpp.
 //
-// All work on A x = b with Jacobi's preconditioner M = diag(A), each member on its own rows. Every member
-// computes the same scalars from bitwise the same sums, so all leave the loop in the same iteration without
-// asking each other.
+// All solve A x = b with Jacobi's preconditioner M = diag(A), each member on its own rows. Every member
+// computes the same scalars from bitwise equal sums, so all leave the loop in the same iteration without
+// further communication.
 #ifndef EXAMPLES_CG_SOLVER_HPP
 #define EXAMPLES_CG_SOLVER_HPP
 
@@ -16,9 +16,10 @@
 
 namespace cg {
 
-// What a member needs of the others. allreduce: the sums over all members, at all members. A barrier in two
-// halves: nobody returns from depart before all have called arrive. A sum that goes on while the member
-// works: begin, progress now and then, finish; barriers may lie between.
+// The operations that a member needs.
+// - allreduce: the sums over all members, at all members.
+// - arrive, depart: a split barrier; no member returns from depart before all have called arrive.
+// - begin, progress, finish: a sum that goes on while the member works; barriers may lie between the calls.
 template <class T>
 concept Team =
     requires(T& team, std::array<double, 1> one, std::array<double, 2> two, std::array<double, 3> three) {
@@ -35,7 +36,7 @@ concept Team =
 
 struct Limits {
   int iterations = 1000;
-  double tolerance = 1e-10;  // on |r| / |b|
+  double tolerance = 1e-10;  // limit of |r| / |b|
 };
 
 enum class Ending { kConverged, kIterations, kIndefinite, kBreakdown };
@@ -45,8 +46,8 @@ struct Outcome {
   std::vector<double> residuals;  // |r_k|, k = 0..iterations; written by rank 0
 };
 
-// One member's rows of the system. Lines of its vectors stay in that member's cache, but for the rows at the
-// border between two parts.
+// One member's rows of the system. The lines of its vectors stay in that member's cache, except for the rows
+// at the border between two parts.
 struct Part {
   const Matrix& a;
   Rows rows;
@@ -60,11 +61,11 @@ inline double row_times(const Matrix& a, std::size_t row, const std::vector<doub
   return sum;
 }
 
-// The solution that the right-hand side is made for: without the symmetry of a grid, which would end a solve
-// early.
+// The solution for which the right-hand side is made. It lacks the symmetry of a grid, which would end a
+// solve early.
 inline double exact_solution(std::int32_t row) { return 1 + 0.5 * std::sin(0.7 * row); }
 
-// The vectors that every method has, shared by all members.
+// The vectors of every method, shared by all members.
 struct Vectors {
   explicit Vectors(const Matrix& m) : x(static_cast<std::size_t>(m.rows)), r(x.size()), inverse(x.size()) {}
 
@@ -90,7 +91,7 @@ struct Vectors {
   std::vector<double> inverse;  // of the diagonal
 };
 
-// Notes |r| of each iteration, and whether it is small enough.
+// Records |r| of each iteration, and tests whether it is small enough.
 class History {
  public:
   History(int rank, const Limits& limits, double rr, Outcome& out)

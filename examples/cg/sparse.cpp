@@ -30,7 +30,7 @@ Matrix compress(std::int32_t rows, std::vector<Entry> entries) {
 
 namespace {
 
-// 0 where nothing is stored.
+// The entry, or 0 if none is stored.
 double at(const Matrix& m, std::int32_t row, std::int32_t column) {
   const auto first = m.column.begin() + m.row_start[static_cast<std::size_t>(row)];
   const auto last = m.column.begin() + m.row_start[static_cast<std::size_t>(row) + 1];

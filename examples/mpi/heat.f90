@@ -1,5 +1,6 @@
-! Heat in a rod by explicit steps, cells cut among the ranks: heat CELLS STEPS. Neighbours exchange borders; each step's largest change is
-! known to all, and every tenth the sum. MODERN: module mpi_f08, else mpi.
+! Heat in a rod by explicit steps, with the cells divided among the ranks: heat CELLS STEPS. Neighbours
+! exchange borders. All ranks get each step's largest change, and at every tenth step the sum. MODERN: module
+! mpi_f08, else mpi.
 program heat
 #ifdef MODERN
   use mpi_f08
@@ -37,10 +38,10 @@ program heat
   call MPI_Barrier(MPI_COMM_WORLD, ierr)
   begin = MPI_Wtime()
   do step = 1, steps
-    call MPI_Sendrecv(now(1), 1, MPI_DOUBLE_PRECISION, left, 1, now(n + 1), 1, MPI_DOUBLE_PRECISION, right, 1, MPI_COMM_WORLD, &
-                      MPI_STATUS_IGNORE, ierr)
-    call MPI_Sendrecv(now(n), 1, MPI_DOUBLE_PRECISION, right, 2, now(0), 1, MPI_DOUBLE_PRECISION, left, 2, MPI_COMM_WORLD, &
-                      MPI_STATUS_IGNORE, ierr)
+    call MPI_Sendrecv(now(1), 1, MPI_DOUBLE_PRECISION, left, 1, now(n + 1), 1, MPI_DOUBLE_PRECISION, right, &
+                      1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+    call MPI_Sendrecv(now(n), 1, MPI_DOUBLE_PRECISION, right, 2, now(0), 1, MPI_DOUBLE_PRECISION, left, &
+                      2, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
     change = 0
     do i = 1, n
       next(i) = now(i) + 0.25d0 * (now(i - 1) - 2 * now(i) + now(i + 1))
@@ -50,11 +51,12 @@ program heat
     call MPI_Iallreduce(change, largest, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, request, ierr)
     mine = sum(now(1:n))
     call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
-    if (mod(step, 10) == 0) call MPI_Allreduce(mine, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierr)
+    if (mod(step, 10) == 0) call MPI_Allreduce(mine, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, &
+                                               MPI_COMM_WORLD, ierr)
   end do
   took = MPI_Wtime() - begin
-  if (rank == 0) print '(i0, a, i0, a, es16.9, a, f16.9)', cells, ' cells, ', steps, ' steps: last change ', largest, &
-    ', heat ', total
+  if (rank == 0) print '(i0, a, i0, a, es16.9, a, f16.9)', cells, ' cells, ', steps, &
+    ' steps: last change ', largest, ', heat ', total
   if (rank == 0) print '(a, f0.6)', 'seconds 0', took
   call MPI_Finalize(ierr)
 end program heat

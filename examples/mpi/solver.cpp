@@ -1,8 +1,8 @@
 // The solver of examples/cg with distributed memory: solver MATRIX.mtx SOLVES. Conjugate gradient with
-// Jacobi's preconditioner, each rank on its own rows. It knows nothing of Fermata.
+// Jacobi's preconditioner, each rank on its own rows. It does not use Fermata.
 //
-// An iteration: q = A p needs all of p, which an allgather of blocks of different sizes has put together; (p,
-// q) and then both (r, z) and (r, r) are allreduces of 8 and 16 bytes.
+// In an iteration q = A p needs all of p, which comes from an allgather of blocks of different sizes. (p, q)
+// is an allreduce of 8 bytes; (r, z) and (r, r) together are one of 16 bytes.
 #include <mpi.h>
 
 #include <array>
@@ -61,7 +61,7 @@ void share(const System& s, std::vector<double>& whole) {
 
 struct Solved {
   int iterations = 0;
-  double residual = 0, error = 0;  // relative; of the largest entry
+  double residual = 0, error = 0;  // residual: relative; error: in the largest entry
 };
 
 Solved solve(const System& s) {
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
     const double begin = MPI_Wtime();
     for (int i = 0; i < solves; ++i) solved = solve(system);
     const double took = MPI_Wtime() - begin;
-    if (rank == 0) {  // digits that the order of a sum does not change
+    if (rank == 0) {  // prints only digits that the order of a sum does not change
       std::printf("%d rows: %d iterations, residual %.3e, error below 1e-6: %s\n", a.rows, solved.iterations,
                   solved.residual, solved.error < 1e-6 ? "yes" : "no");
       std::printf("seconds %.6f\n", took);

@@ -1,9 +1,9 @@
 // Dense LU factorization with partial pivoting, right-looking, column by column (Golub and Van Loan, Matrix
-// Computations, algorithm 3.4.1). SIZE is the order of the matrix; each repetition factors the same one anew.
+// Computations, algorithm 3.4.1). SIZE is the order of the matrix; each repetition factors the same matrix.
 //
-// Columns are dealt to the threads in turn. One barrier per column is enough: whoever owns column k + 1 has
-// updated it with column k itself, and behind that barrier nobody reads column k again, so that its owner may
-// apply later row exchanges to it.
+// Columns are dealt to the threads in turn. One barrier per column is enough. The owner of column k + 1 has
+// itself updated it with column k. After that barrier no other thread reads column k, so its owner may apply
+// later row exchanges to it.
 #include <algorithm>
 #include <limits>
 
@@ -22,7 +22,7 @@ struct Factors {
   std::vector<std::int64_t> pivot;
 };
 
-// The largest element to the diagonal, the multipliers below it.
+// Moves the largest element to the diagonal, and computes the multipliers below it.
 void factor_column(Factors& f, Index k) {
   double* column = f.column(k);
   Index p = k;
@@ -34,7 +34,7 @@ void factor_column(Factors& f, Index k) {
   for (Index i = k + 1; i < f.n; ++i) column[i] *= inverse;
 }
 
-// Column k's row exchange, and what it takes off, in column j.
+// Applies column k's row exchange and elimination to column j.
 void apply(Factors& f, Index k, Index j) {
   double* column = f.column(j);
   std::swap(column[k], column[f.pivot[static_cast<std::size_t>(k)]]);
@@ -57,9 +57,9 @@ void factor(Factors& f, const std::vector<double>& matrix, Member& member) {
   }
 }
 
-// |P A v - L U v| for a random v, in units of order x epsilon x |A| x |v|, all in the maximum norm: it is
-// wrong if any element is, and costs n^2 where the product of L and U costs n^3 (Freivalds, Probabilistic
-// Machines Can Use Less Running Time, 1977).
+// |P A v - L U v| for a random v, in units of order x epsilon x |A| x |v|, all in the maximum norm. If any
+// element is wrong, this is large. It costs n^2; the product of L and U would cost n^3 (Freivalds,
+// Probabilistic Machines Can Use Less Running Time, 1977).
 double residual(Factors& f, const std::vector<double>& matrix) {
   const auto n = static_cast<std::size_t>(f.n);
   std::vector<double> v(n), av(n), row_sum(n), uv(n), luv(n);

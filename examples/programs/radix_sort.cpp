@@ -1,7 +1,7 @@
-// Least-significant-digit radix sort of 64-bit keys, 8 bits a pass: each thread counts the digits of its
-// block; from all counts each finds where its keys of each digit go; each moves them. Two barriers a pass.
-// SIZE is the number of keys; each repetition sorts the same ones anew. (Knuth, The Art of Computer
-// Programming 3, 5.2.5; by blocks: Zagha and Blelloch, 1991.)
+// Least-significant-digit radix sort of 64-bit keys, 8 bits a pass. Each thread counts the digits of its
+// block, finds from all counts the places of its keys, and moves them. Two barriers a pass. SIZE is the
+// number of keys; each repetition sorts the same keys. (Knuth, The Art of Computer Programming 3, 5.2.5; by
+// blocks: Zagha and Blelloch, 1991.)
 #include <algorithm>
 #include <array>
 
@@ -15,13 +15,13 @@ using Key = std::uint64_t;
 constexpr int kBits = 8, kPasses = 64 / kBits, kDigits = 1 << kBits;
 static_assert(kPasses % 2 == 0, "the last pass moves into the array that the first one reads");
 
-struct alignas(128) Counts {  // written by one thread: lines of its own
+struct alignas(128) Counts {  // on lines of their own, since one thread writes them
   std::array<Index, kDigits> of;
 };
 
 struct Sort {
   std::vector<Key> keys, other;
-  std::vector<Counts> counts;  // of each thread
+  std::vector<Counts> counts;  // one for each thread
 };
 
 std::size_t digit(Key key, int pass) { return (key >> (pass * kBits)) % kDigits; }
@@ -31,7 +31,7 @@ void count(const std::vector<Key>& from, Range block, int pass, Counts& counts) 
   for (Index i = block.begin; i < block.end; ++i) ++counts.of[digit(from[static_cast<std::size_t>(i)], pass)];
 }
 
-// Where this thread's first key of each digit goes: behind all smaller digits, and behind the same digit of
+// The place of this thread's first key of each digit: after all smaller digits, and after the same digit of
 // lower ranks.
 std::array<Index, kDigits> first_places(const Sort& sort, const Member& member) {
   std::array<Index, kDigits> place;
@@ -64,8 +64,8 @@ void sort_keys(Sort& sort, const std::vector<Key>& input, Member& member) {
   }
 }
 
-// How many keys are smaller than the one before; and one more if they are not the input's, as sums of two
-// hashes tell.
+// The number of keys that are smaller than their predecessor, plus one if the sums of two hashes show that
+// the keys are not the input's.
 double wrong(const std::vector<Key>& input, const std::vector<Key>& sorted) {
   double out = 0;
   for (std::size_t i = 1; i < sorted.size(); ++i) out += sorted[i] < sorted[i - 1] ? 1 : 0;

@@ -1,11 +1,11 @@
 // Red-black Gauss-Seidel for Poisson's equation on a square: u = (sum of the four neighbours + g) / 4, first
-// at the red points, then at the black ones; a barrier behind each colour. SIZE is the number of inner points
-// along a side, REPETITIONS that of sweeps.
+// at the red points, then at the black ones, with a barrier after each colour. SIZE is the number of inner
+// points along a side, REPETITIONS the number of sweeps.
 //
-// The right-hand side is an eigenvector v of the averaging, of eigenvalue mu = cos(pi / (SIZE + 1)), times 1
-// - mu: the solution is v. From u = 0 the error is -v, a half sweep makes it mu times that of the other
-// colour, and so after k sweeps u is (1 - mu^(2k-1)) v at the red points and (1 - mu^(2k)) v at the black
-// ones: every point is verified against that.
+// The right-hand side is (1 - mu) v, where v is an eigenvector of the averaging with eigenvalue
+// mu = cos(pi / (SIZE + 1)): the solution is v. The first error is -v, since u = 0. A half sweep makes the
+// error mu times the other colour's error. After k sweeps u is (1 - mu^(2k-1)) v at the red points and (1 -
+// mu^(2k)) v at the black ones; every point is compared with that.
 #include <algorithm>
 
 #include "team.hpp"
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
       const double wanted = (1 - left[(row + c) % 2]) * v[grid.at(row, c)];
       error = std::max(error, std::fabs(u[grid.at(row, c)] - wanted));
     }
-  // A sweep rounds each point a few times, and takes mu^2 off what earlier ones left.
+  // A sweep rounds each point a few times, and reduces earlier errors by the factor mu^2.
   return report(a, timing, checksum(u), "distance from the iterate that theory gives", error,
                 8 * 0x1p-52 / (1 - mu * mu));
 }

@@ -1,10 +1,10 @@
 // FFT of N = n1 n2 complex points by the six-step method (Bailey, FFTs in External or Hierarchical Memory,
-// 1990): SIZE is N, a power of two; a repetition is a transform and its inverse, which gives the input back.
+// 1990). SIZE is N, a power of two. A repetition is a transform and its inverse, which restores the input.
 //
 // With j = n2 a + b and k = c + n1 d:  X[k] = sum_b w_n2^(b d) ( w_N^(b c) sum_a w_n1^(a c) x[j] ).
 // 1. transpose (n1 x n2); 2. transform the n2 rows of n1 points; 3. multiply by w_N^(b c); 4. transpose; 5.
 // transform the n1 rows of n2 points; 6. transpose. A thread transposes into the rows that it transforms
-// next, so barriers are needed only before transpositions.
+// next, so only transpositions need a barrier before them.
 #include <algorithm>
 #include <utility>
 
@@ -34,7 +34,7 @@ Points roots_of(Index n) {
   return roots;
 }
 
-// Radix 2 in place, for rows of one length.
+// Radix 2 in place, for rows of equal length.
 class RowTransform {
  public:
   explicit RowTransform(Index n) : n_(n), roots_(roots_of(n)), reversed_(static_cast<std::size_t>(n)) {
@@ -62,9 +62,9 @@ class RowTransform {
   std::vector<Index> reversed_;
 };
 
-// `to`'s rows `mine` from the columns of `from`, which has `rows` of them.
+// Fills the rows `mine` of `to` from the columns of `from`, which has `rows` rows.
 void transpose(const Points& from, Points& to, Index rows, Index columns, Range mine, double scale) {
-  constexpr Index kBlock = 8;  // rows whose lines stay in the cache
+  constexpr Index kBlock = 8;  // the lines of so many rows stay in the cache
   for (Index block = 0; block < rows; block += kBlock)
     for (Index c = mine.begin; c < mine.end; ++c)
       for (Index r = block; r < std::min(rows, block + kBlock); ++r) {
@@ -78,8 +78,7 @@ class SixStep {
   explicit SixStep(Index n)
       : n1_(first_factor(n)), n2_(n / n1_), first_(n1_), second_(n2_), roots_(roots_of(n)) {}
 
-  // From x to y; x is overwritten. sign 1: forward; -1: inverse. Between two calls nobody may be in the
-  // first: there is a barrier.
+  // From x to y; x is overwritten. sign 1: forward; -1: inverse. A barrier must separate two calls.
   void transform(Points& x, Points& y, double sign, Member& member) const {
     const Range rows2 = member.share(n2_), rows1 = member.share(n1_);
     transpose(x, y, n1_, n2_, rows2, 1);  // 1
@@ -107,7 +106,7 @@ class SixStep {
     return {rows.begin * n1_, rows.end * n1_};
   }
 
-  // The definition, for one k.
+  // The transform's definition, for one k.
   Complex direct(const Points& x, Index k) const {
     const Index n = n1_ * n2_;
     Complex sum{0, 0};
@@ -154,8 +153,8 @@ int main(int argc, char** argv) {
     }
   });
 
-  // The input is back; and some of the spectrum is what the definition gives. A transform's error is about
-  // that of its N sums' roots.
+  // The input must be restored, and samples of the spectrum must agree with the definition. A transform's
+  // error is about the rounding of the roots in its N sums.
   double error = 0;
   const auto worse = [&](double e) {
     if (!(e <= error)) error = e;  // keeps a NaN

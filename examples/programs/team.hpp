@@ -1,9 +1,9 @@
-// What the programs of this folder share: a team of threads that meets at a barrier, arguments, and the
-// report.
+// The common part of the programs in this folder: a team of threads that meets at a barrier, the arguments,
+// and the report.
 //
-// They are textbook programs that know nothing of Fermata: `fermata run -- PROGRAM` is what changes their
-// barrier. One source builds two ways: with OpenMP where the compiler's option turns it on, else with
-// std::thread and pthread_barrier_t.
+// They are textbook programs that do not use Fermata: `fermata run -- PROGRAM` replaces their barrier. One
+// source builds in two ways: with OpenMP if the compiler's option turns it on, else with std::thread and
+// pthread_barrier_t.
 #ifndef FERMATA_EXAMPLES_PROGRAMS_TEAM_HPP
 #define FERMATA_EXAMPLES_PROGRAMS_TEAM_HPP
 
@@ -53,7 +53,7 @@ class Member {
   int threads() const { return threads_; }
   std::uint64_t barriers() const { return barriers_; }
 
-  // This thread's block of 0..n-1: as equal as can be, in the order of ranks.
+  // This thread's block of 0..n-1. Blocks are as equal as possible, in the order of ranks.
   Range share(Index n) const { return {n * rank_ / threads_, n * (rank_ + 1) / threads_}; }
 
  private:
@@ -66,10 +66,10 @@ class Member {
 
 struct Timing {
   double seconds = 0;
-  std::uint64_t barriers = 0;  // that each thread went through
+  std::uint64_t barriers = 0;  // of each thread
 };
 
-// body(member) in each of `threads` threads, timed between two barriers of its own.
+// Runs body(member) in each of `threads` threads, timed between two barriers of its own.
 template <class Body>
 Timing run_team(int threads, const Body& body) {
   using Clock = std::chrono::steady_clock;
@@ -103,7 +103,7 @@ struct Arguments {
   int repetitions, threads;
 };
 
-// PROGRAM SIZE REPETITIONS THREADS. Ends the program if they are not that.
+// PROGRAM SIZE REPETITIONS THREADS. Ends the program if the arguments are not valid.
 inline Arguments arguments_of(int argc, char** argv, const char* size, Index least, Index most) {
   long long value[3] = {};
   bool valid = argc == 4;
@@ -121,7 +121,7 @@ inline Arguments arguments_of(int argc, char** argv, const char* size, Index lea
   return {value[0], static_cast<int>(value[1]), static_cast<int>(value[2])};
 }
 
-// The same numbers everywhere: splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+// The same numbers on every machine: splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
 // Generators, 2014).
 inline std::uint64_t random_bits(std::uint64_t& state) {
   std::uint64_t z = (state += 0x9e3779b97f4a7c15u);
@@ -135,7 +135,7 @@ inline double random_number(std::uint64_t& state) {
   return static_cast<double>(random_bits(state) >> 11) * 0x1p-52 - 1;
 }
 
-// FNV-1a over 64-bit words: each bit of each value counts.
+// FNV-1a over 64-bit words: each bit of each value matters.
 template <class T>
 std::uint64_t checksum(const std::vector<T>& values, std::uint64_t hash = 0xcbf29ce484222325u) {
   static_assert(sizeof(T) == sizeof(std::uint64_t));
@@ -147,10 +147,11 @@ std::uint64_t checksum(const std::vector<T>& values, std::uint64_t hash = 0xcbf2
   return hash;
 }
 
-// All but the last line is the same in every run. Returns the exit status: whether `error` is within `bound`.
+// All lines but the last are the same in every run. Returns the exit status: whether `error` is within
+// `bound`.
 inline int report(const Arguments& a, const Timing& timing, std::uint64_t sum, const char* what, double error,
                   double bound) {
-  const bool right = error <= bound;  // not for a NaN
+  const bool right = error <= bound;  // false for a NaN
   std::printf("size %lld, %d repetitions, %d threads\n", static_cast<long long>(a.size), a.repetitions,
               a.threads);
   std::printf("checksum %016llx\n", static_cast<unsigned long long>(sum));

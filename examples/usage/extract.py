@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Takes the c and cpp blocks out of a Markdown file as programs.
+"""Extracts the c and cpp blocks of a Markdown file as programs.
 
   extract.py FILE.md FOLDER    writes FOLDER/FILE_NN_SECTION.c or .cpp, prints the file names
 
-A block with a main is a program. Any other is the body of a function that two threads run at once, with `team` (a tagged team
-of two) and `member` (this thread's): its return value, 0 at the end of the block, is the program's exit status.
+A block with a main is a program. Any other block is the body of a function that two threads run at once,
+with `team` (a tagged team of two) and `member` (this thread's). Its return value, 0 at the end of the block,
+is the program's exit status.
 """
 import pathlib
 import re
@@ -36,7 +37,8 @@ static void* run(void* argument) {
   fermata_member* member = NULL;
   part->status = fermata_team_join(part->team, part->rank, &member);
   if (part->status == 0) part->status = block(part->team, member);
-  if (part->status != 0) fprintf(stderr, "rank %%d: %%d: %%s\\n", part->rank, part->status, fermata_error_detail());
+  if (part->status != 0)
+    fprintf(stderr, "rank %%d: %%d: %%s\\n", part->rank, part->status, fermata_error_detail());
   fermata_member_leave(member);
   return NULL;
 }
@@ -122,7 +124,8 @@ def main(source, folder):
     for count, (section, line, language, code) in enumerate(blocks(path.read_text(encoding="utf-8")), 1):
         frame = C_FRAME if language == "c" else CXX_FRAME
         whole = re.search(r"^int main\(", code, re.M)
-        text = f'#line {line} "{path.name}"\n{code}\n' if whole else frame % {"line": line, "file": path.name, "body": code}
+        parts = {"line": line, "file": path.name, "body": code}
+        text = f'#line {line} "{path.name}"\n{code}\n' if whole else frame % parts
         target = folder / f"{path.stem}_{count:02}_{section[:24].strip('_')}.{language}"
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             target.write_text(text, encoding="utf-8")

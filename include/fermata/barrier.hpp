@@ -1,10 +1,10 @@
-// fermata::barrier has the interface and the meaning of std::barrier ([thread.barrier] of C++20).
+// fermata::barrier has the interface and the meaning of std::barrier (C++20, [thread.barrier]).
 // fermata::ranked_barrier is for threads that know their rank. Link libfermata-rt (CMake: fermata::rt).
 //
 // A program that replaces std::barrier by fermata::barrier needs no other change. It can see three
 // differences:
 // - max() is 2^30.
-// - The constructor throws std::system_error if there is no memory, or if `expected` is not in [0, max()].
+// - The constructor throws std::system_error if memory runs out, or if `expected` is not in [0, max()].
 // - After a fork, the child may use its copy of a barrier within limits (docs/usage.md).
 #ifndef FERMATA_BARRIER_HPP
 #define FERMATA_BARRIER_HPP
@@ -113,9 +113,10 @@ class barrier {
   [[no_unique_address]] CompletionFunction completion_;
 };
 
-// A barrier for threads that know their rank, 0 to members - 1. Each rank arrives once per phase. With many
-// members it is faster than fermata::barrier: each member writes flags of its own, instead of adding to a
-// word that all share.
+// A barrier for threads that know their rank, 0 to members - 1. Each rank arrives once per phase. Its calls
+// may come from different threads, one after the other. With many members it is faster than fermata::barrier:
+// each member writes flags of its own, instead of adding to a word that all share. Its functions throw
+// std::system_error if memory runs out, or if a rank or the number of members (1 to 4096) is invalid.
 class ranked_barrier {
  public:
   explicit ranked_barrier(std::uint32_t members) {

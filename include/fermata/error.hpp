@@ -1,4 +1,4 @@
-// Shared by the C++ headers: errors as exceptions, and handles that free what they hold.
+// The C++ headers share this: errors as exceptions, and handles that free their objects.
 #ifndef FERMATA_ERROR_HPP
 #define FERMATA_ERROR_HPP
 
@@ -11,7 +11,8 @@
 // The version is part of every name's linkage, so one process can use two versions.
 namespace fermata::inline v0 {
 
-// The exception that every function throws: the status of the C ABI, and fermata_error_detail().
+// The exception that every function throws on an error of the C ABI. It holds the status. Its text is the
+// status's text and fermata_error_detail().
 class Error : public std::runtime_error {
  public:
   explicit Error(int status)

@@ -1,4 +1,5 @@
-// C++20 over the C ABI (fermata.h): RAII handles, typed collectives, errors as exceptions. It is header only.
+// C++20 over the C ABI (fermata.h): RAII handles, typed collectives, errors as exceptions (Error in
+// error.hpp). It is header only. A function without a comment does what the C function of its name does.
 #ifndef FERMATA_FERMATA_HPP
 #define FERMATA_FERMATA_HPP
 
@@ -54,7 +55,7 @@ class Topology {
 
 class Profile {
  public:
-  // path empty: this machine's profile, from the cache.
+  // An empty path stands for this machine's profile, from the cache.
   static Profile load(const std::string& path = {}) {
     fermata_profile* raw = nullptr;
     detail::check(fermata_profile_load(path.empty() ? nullptr : path.c_str(), &raw));
@@ -182,8 +183,8 @@ class Member {
     execute(fermata::exscan(in, out, how));
   }
 
-  // For any operation of operation.hpp: execute does it and waits. begin returns at once. prepare makes a
-  // persistent one, which may be started any number of times.
+  // These take any operation of operation.hpp. execute does it and waits. begin starts it and returns.
+  // prepare makes a persistent request, which may be started any number of times.
   void execute(const Operation& operation) {
     const fermata_operation o = detail::finish(operation, size(), rank());
     detail::check(fermata_execute(handle_.get(), &o));
@@ -231,7 +232,7 @@ class Member {
 inline void progress_thread(bool on) { detail::check(fermata_progress_thread(on ? 1 : 0)); }
 
 // Runs coroutines side by side until all are over. It advances the member's requests, and the requests of
-// this thread's other members. It throws the exception of the first coroutine in the list that threw one. A
+// this thread's other members. If coroutines threw, it throws the exception of the first one in the list. A
 // team that breaks ends the coroutines' requests.
 inline void run(Member& member, std::span<Task<>> tasks) {
   for (Task<>& task : tasks) task.start();

@@ -11,18 +11,18 @@ extern "C" {
 /* ---- Teams over several hosts -----------------------------------------------------------------------------
  * For programs that bring their own transport between hosts. fermata/mpi.h has a function for programs that
  * use MPI. The members on one host share a segment. Each process has a port, its end of the transport. A
- * signal to another host goes through the port; all other signals are stores to a cache line, as in any team.
- * One plan, proved as a whole, decides which is which. The port makes progress in every call of the process
- * that waits, in fermata_test and in fermata_progress. All collectives work over hosts: blocking, nonblocking
- * and persistent. Barriers by shared counters do not. Blocks between hosts go through ring buffers, as blocks
- * between processes do. A team that fermata_team_split makes uses its parent's port, whether it is on one
- * host or on several. */
+ * signal to another host goes through the port. All other signals are stores to a cache line, as in any team.
+ * One plan, proved as a whole, covers both. The port makes progress in every call of the process that waits,
+ * in fermata_test and in fermata_progress. All collectives work over hosts: blocking, nonblocking and
+ * persistent. Plans whose barriers use shared counters do not work over hosts. Blocks between hosts go
+ * through ring buffers, as blocks between processes do. A team that fermata_team_split makes uses its
+ * parent's port, even if it is on one host. */
 
 /* A line: the new contents of a slot, on the way to a member on another host. A slot is one cache line in the
  * receiver's memory. A port copies the line and delivers it unchanged. */
 typedef struct fermata_line {
   uint64_t offset; /* the slot's place in the window, the same on all hosts */
-  uint64_t header; /* Of two headers, the newer one is the greater one by their signed difference. */
+  uint64_t header; /* A newer header is greater than an older one, by their signed difference. */
   uint32_t to;     /* the receiver's rank */
   uint16_t words;  /* how many words of payload are valid, 0..7 */
   uint16_t from;   /* the sender's host; valid if sent_ns is not 0 */
@@ -33,8 +33,8 @@ typedef struct fermata_line {
   uint64_t payload[7];
 } fermata_line;
 
-/* A block: bytes that a line brings for another place in the window. They must be there before the line's
- * header, and are written only if the line lands. */
+/* A block: bytes that a line brings for another place in the window. A port writes them before the line's
+ * header, and only if the line lands. */
 #define FERMATA_MOST_BLOCK 16384
 typedef struct fermata_block {
   uint64_t offset;  /* the bytes' place in the window */
@@ -48,22 +48,20 @@ typedef struct fermata_window {
               /* A smaller header never replaces a greater one. */
   size_t bytes;
   void (*land)(void* team, const fermata_line* line, const fermata_block* block); /* for other transports */
-  /* It writes a line that has come, with its block (NULL: none). */
-  /* One thread of the process at a time calls it. */
+  /* Writes a line that has come, with its block (NULL: none). One thread at a time calls it. */
   void* team;
 } fermata_window;
 
 /* A process's end of a transport, for one team. Any thread of the process may call any of these at any time.
- * A thread that reads a line's header also sees all that the writing thread knew at its write.
- * - write: never waits, and copies what cannot go out at once. Each line lands, with its block (NULL: none),
- *   unless the receiver is gone. A line may land twice, or after a later line of its slot: that does no harm.
- * - progress: moves all that is to be moved, also what was written before. Waiting members call it again and
- *   again.
- * - is_gone: not 0: nothing more comes from that rank's process, and all that came before has landed. The
- *   process has closed its port, has died, or has not answered for too long.
- * - flush: waits until what was written needs no further call here, for at most most_ns ns. It then lands
- *   before what is written later.
- * - close: does the same, and from then on land is not called any more. */
+ * A thread that reads a line's header also sees all earlier writes that the sending thread saw.
+ * - write: never waits, and copies what it cannot send at once. Each line lands, with its block (NULL: none),
+ *   unless the receiver is gone. A line may land twice, or after a later line of its slot: both are harmless.
+ * - progress: moves all data that waits, in both directions. Waiting members call it again and again.
+ * - is_gone: returns whether the rank's process is gone: it has closed its port, has died, or has not
+ *   answered for too long. Not 0: it sends nothing more, and all that it sent has landed.
+ * - flush: waits until all earlier lines will land without a further call here, for at most most_ns ns. They
+ *   land before later lines.
+ * - close: does what flush does. After it returns, the port never calls land again. */
 typedef struct fermata_port {
   size_t size;                                           /* sizeof(fermata_port) */
   void* self;                                            /* first argument of each function */
@@ -87,29 +85,30 @@ FERMATA_API uint64_t fermata_host_id(void);
 FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host,
                                           fermata_team** out);
 /* Makes the plans for a team over hosts. The caller sends them to all hosts, so that all run the same ones.
- * The plans are config->plans; else the cache's; else the best by what an MPI job on these hosts has measured
- * (fermata profile --mpi); else the best by estimates. names[h] is the name of host h. cpus[r] is the one CPU
- * that rank r may use there, or -1. Either may be NULL: not known. *length is the capacity of `plans` at the
- * call, and the bytes needed at the return. If the capacity is too small or `plans` is NULL, the call
- * succeeds and writes only *length. Errors: ARGUMENT, MEMORY, VERIFY. */
+ * It takes config->plans, else the cache's plans. Without these, it chooses by the costs that an MPI job on
+ * these hosts has measured (fermata profile --mpi), else by estimates. names[h] is the name of host h.
+ * cpus[r] is the one CPU that rank r may use there, or -1. names and cpus may be NULL: not known. At the
+ * call, *length is the capacity of `plans` in bytes. At the return, it is the number of bytes that the plans
+ * need. If the capacity is too small or `plans` is NULL, the call succeeds and writes only *length. Errors:
+ * ARGUMENT, MEMORY, VERIFY. */
 FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts,
                                    const char* const* names, const int* cpus, void* plans, size_t* length);
 /* As fermata_team_create_hosts, with the plans that fermata_hosts_plan made on any one of the hosts.
  * config->plans is ignored. Errors: ARGUMENT (also for plans of another team), MEMORY, SYSTEM. */
 FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host,
                                             const void* plans, size_t length, fermata_team** out);
-/* Gives the team this process's port, before the process's first member joins. The team copies *port, opens
- * it, and closes it when the team is freed. Errors: ARGUMENT, BUSY (the team has a port), and what open
- * returns. */
+/* Gives the team this process's port. Each process of a team over several hosts calls it, before its first
+ * member joins. The team copies *port and opens the port. It closes the port when the team is freed. Errors:
+ * ARGUMENT, BUSY (the team has a port), MEMORY, and the errors of open. */
 FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* port);
-/* Tells how often the team's profile was refreshed so far (config.refresh_seconds), and how often the members
- * changed to other plans. Either pointer may be NULL. The text is as in fermata_team_report; buffer and
- * length may be NULL. It says how long the refreshes took. In the process of rank 0 it also has a line for
- * each link that changed, and says why plans changed or did not. Errors: ARGUMENT. */
+/* Writes how often the team's profile was refreshed so far (config.refresh_seconds), and how often the
+ * members changed to other plans. Both pointers may be NULL. Also writes a text, as fermata_team_report does,
+ * unless length is NULL. The text says how long the refreshes took. In the process of rank 0 it also has a
+ * line for each link that changed, and says why plans changed or did not. Errors: ARGUMENT. */
 FERMATA_API int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes,
                                        char* buffer, size_t* length);
-/* Writes a hash of the plans with which the team was made. If it is not the same on all hosts, the team must
- * not be used. */
+/* Writes a hash of the plans with which the team was made. The hash must be the same on all hosts. If it is
+ * not, do not use the team. Errors: ARGUMENT. */
 FERMATA_API int fermata_team_hash(const fermata_team* team, uint64_t* hash);
 
 #ifdef __cplusplus

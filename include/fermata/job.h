@@ -10,9 +10,9 @@ extern "C" {
 #endif
 
 /* ---- An MPI job -------------------------------------------------------------------------------------------
- * For a program that any MPI library's launcher may start, and that is built without mpi.h. The program opens
- * libfermata-net-openmpi.so or libfermata-net-mpich.so, whichever fits the launcher. It gets fermata_mpi_job
- * by dlsym. */
+ * For a program that is built without mpi.h, and that the launcher of any MPI library may start. The program
+ * opens the library that fits the launcher: libfermata-net-openmpi.so or libfermata-net-mpich.so. It gets
+ * fermata_mpi_job by dlsym. */
 
 /* All functions are collective over the job, except `time`. The thread that made the job calls them. The
  * pointers are valid until end. */
@@ -21,22 +21,22 @@ typedef struct fermata_job {
   int rank, processes;
   const int* hosts;         /* each process's host, numbered in the order of the hosts' first processes. */
                             /* With FERMATA_FAKE_HOSTS=k, the hosts are k pretended ones. */
-  const int* pinned;        /* the CPU to which each process is pinned there; of a core, its first CPU. */
-                            /* -1: it is not pinned. */
+  const int* pinned;        /* the CPU to which each process is pinned on its host. If it is pinned to a */
+                            /* core: that core's first CPU. -1: it is not pinned. */
   const char* const* names; /* the hosts' names */
 
-  int (*gather)(const void* mine, size_t bytes, void* all); /* each gets the bytes of all, by rank */
+  int (*gather)(const void* mine, size_t bytes, void* all); /* each process gets the bytes of all, by rank */
   double (*time)(int a, int b, size_t bytes, int signals, int repeats); /* measures messages, in ns */
   /* Only processes a and b call it, a <= b. Both get the median of `repeats` times. < 0: it failed. */
   /* repeats is 1..1024, signals 0..1024. */
   /* signals 0: half the round trip of a message of `bytes` bytes. */
   /* signals > 0: the time that so many empty synchronous messages at once take from a to b. */
   /* a == b: the time to start so many messages that go nowhere. */
-  void (*rest)(void); /* waits until all processes have called it, and leaves the CPU to others */
+  void (*rest)(void); /* waits until all processes have called it, and yields the CPU meanwhile */
   void (*end)(void);  /* ends the job, and MPI if fermata_mpi_job has started it */
 } fermata_job;
 
-/* Makes the job, and starts MPI if that is not running. A process has one job at a time. Errors: ARGUMENT,
+/* Makes the job, and starts MPI if it is not running yet. A process has one job at a time. Errors: ARGUMENT,
  * MEMORY, SYSTEM. */
 FERMATA_API int fermata_mpi_job(fermata_job* out);
 

@@ -10,38 +10,41 @@ extern "C" {
 #endif
 
 /* ---- Teams over MPI ---------------------------------------------------------------------------------------
- * For MPI programs that call Fermata directly, on one host or on several. Link libfermata, and
- * libfermata-net-openmpi or libfermata-net-mpich, whichever fits the program's MPI library. */
+ * For MPI programs that call Fermata directly, on one host or on several. Link libfermata, and the transport
+ * that fits the program's MPI library: libfermata-net-openmpi or libfermata-net-mpich. */
 
 /* Makes a team of all processes of `comm`. The call is collective over `comm`.
  *
- * Each process brings config->members members, for threads of its own. The numbers may differ, but not be 0.
- * Ranks go by process: this process has the ranks from *first to *first + config->members - 1. The processes
- * on one host share a segment (fermata_host_id). With FERMATA_FAKE_HOSTS=k, the processes count as those of k
- * hosts, in blocks. Signals between hosts are messages on a communicator of the team's own. If all processes
- * are on one host, the team is one of FERMATA_PROCESSES. config->engine and config->cpus are ignored. wait
- * and tagged must be the same at all processes. Over several hosts, the first process sends its plans to all.
- * They are config->plans, or the cache's, or by what `mpirun ... fermata profile --mpi` has measured on these
- * hosts, or by estimates.
+ * Each process brings config->members members, for threads of its own. The processes may bring different
+ * numbers of members, but each brings at least one. Ranks are in the order of the processes: this process has
+ * the ranks from *first to *first + config->members - 1. The processes on one host share a segment
+ * (fermata_host_id). With FERMATA_FAKE_HOSTS=k, the processes count as those of k hosts, in blocks. Signals
+ * between hosts are messages on a communicator of the team's own. If all processes are on one host, the team
+ * is one of FERMATA_PROCESSES. config->engine and config->cpus are ignored. wait and tagged must be the same
+ * at all processes. Over several hosts, the first process makes the plans and sends them to all. It takes
+ * config->plans, else the cache's plans. Without these, it chooses by the costs that `mpirun ... fermata
+ * profile --mpi` has measured on these hosts, else by estimates.
  *
  * A waiting member drives the MPI library. With less than MPI_THREAD_MULTIPLE, only the thread that made this
  * call does so. With MPI_THREAD_FUNNELED or SINGLE it is the main thread. That thread must have a member of
- * its own. It must call fermata_progress while other threads of the process wait and it does not. It leaves
- * last, and destroys the team. With MPI_THREAD_SERIALIZED and one member, any thread that uses the member
- * drives the library.
+ * its own. While it does not wait and other threads of the process do, it must call fermata_progress. It
+ * leaves last, and destroys the team. With MPI_THREAD_SERIALIZED and one member, any thread that uses the
+ * member drives the MPI library.
  *
- * Call fermata_team_destroy before MPI_Finalize. It waits up to one second for the other processes' call. A
- * process that is later is no error.
+ * Call fermata_team_destroy before MPI_Finalize. It waits up to one second until the other processes also
+ * call it. It is no error if a process calls it later.
  *
  * All processes return the same error: ARGUMENT, MEMORY, SYSTEM, TIMEOUT, VERIFY or MISMATCH (wait or tagged
- * differ). Only a NULL pointer is refused by its own process alone, before it takes part. */
+ * differ). There is one exception: a process that gives a NULL pointer alone gets ARGUMENT, and does not take
+ * part. */
 FERMATA_API int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config* config, fermata_team** out,
                                         int* first);
 
 /* Sets how the transport finds the MPI functions that it calls, by names like "PMPI_Isend". It is for
- * libraries that intercept a program's MPI calls, also the PMPI_... names. Without it, the linker resolves
- * these names. Tools that count MPI_... calls do not see the transport's messages. Call it before the first
- * team is made. Errors: ARGUMENT (find is NULL), SYSTEM (a function was not found; none is changed). */
+ * libraries that intercept a program's MPI calls, also those by PMPI_... names. Without it, the linker
+ * resolves these names. Tools that count MPI_... calls do not see the transport's messages. Call it before
+ * the first team is made. Errors: ARGUMENT (find is NULL), SYSTEM (a function was not found; then no function
+ * is changed). */
 typedef void (*fermata_mpi_function)(void);
 FERMATA_API int fermata_mpi_resolve(fermata_mpi_function (*find)(const char* name));
 

@@ -2,7 +2,7 @@
 //
 //   #pragma omp parallel
 //   {
-//     const double norm = fermata::omp::allreduce(part, std::plus<>());   // everybody has the sum
+//     const double norm = fermata::omp::allreduce(part, std::plus<>());   // every thread gets the sum
 //     fermata::omp::barrier();
 //   }
 //
@@ -10,14 +10,13 @@
 // as OpenMP demands of barriers. Do not call these functions within work-sharing constructs, tasks, critical,
 // ordered or master.
 //
-// There are two ways to do a call. All threads of a region take the same way: the first of them to come
+// There are two ways to do a call. All threads of a region take the same way: the first thread that comes
 // decides, once, and stores the decision in the region. Both ways fold in rank order, from the left. So the
 // result is the same, bit for bit, at every thread and on both ways.
 // - First way: libfermata-openmp is in the process and plans this region's barriers. The call uses its team.
 //   The library is preloaded, or linked by -lfermata-openmp before the OpenMP run-time.
-// - Second way: the call is built from `omp barrier` and `omp single copyprivate`, and costs what these cost.
-//   It is right everywhere: nested regions, several initial threads, tasks, offloading, other OpenMP
-//   run-times.
+// - Second way: the call consists of `omp barrier` and `omp single copyprivate`, and costs what these cost.
+//   It works everywhere: nested regions, several initial threads, tasks, offloading, other OpenMP run-times.
 //
 // Only a hook in the OpenMP run-time can say in which region a thread is. The thread's number, the team's
 // size and the nesting level do not tell two regions apart. A team remembered from an earlier region may
@@ -40,9 +39,9 @@
 
 #include "fermata/fermata.h"
 
-// Return 1: the call is done. 0: this region has no planned barriers, and nothing has been done. libomp is 1
-// if the caller is compiled for libomp's own entry points. The symbols are weak: null if libfermata-openmp is
-// not in the process.
+// These two do a call and return 1. They return 0 without an effect if this region has no planned barriers.
+// libomp is 1 if the caller is compiled for libomp's own entry points. The symbols are weak: null if
+// libfermata-openmp is not in the process.
 extern "C" {
 __attribute__((weak, visibility("default"))) int fermata_openmp_barrier(int libomp);
 __attribute__((weak, visibility("default"))) int fermata_openmp_allreduce(int libomp, void* data,
@@ -124,7 +123,7 @@ inline void barrier() {
 template <class T, class Op = std::plus<>>
 T allreduce(const T& value, Op op = {}) {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
-                "only plain data rides on a line");
+                "T must be trivially copyable and default constructible");
   static_assert(sizeof(T) <= FERMATA_MAX_PAYLOAD, "at most 56 bytes");
   if (fermata_openmp_allreduce != nullptr) {
     T result = value;

@@ -20,7 +20,7 @@
 
 namespace fermata::inline v0 {
 
-// Elements for which C++20 has no type. They are given by their bits.
+// Elements for which C++20 has no type. A program reads and writes their bits.
 struct Half {
   std::uint16_t bits;
 };
@@ -43,7 +43,7 @@ enum class Op {
 };
 
 // Pass in_place instead of an input, and the input is read from the place where the output goes. scatter's
-// root passes it instead of the output, and its block stays where it is.
+// root passes it instead of the output, and its own block stays where it is.
 struct InPlace {};
 inline constexpr InPlace in_place{};
 
@@ -157,9 +157,9 @@ Operation operation(int collective, In&& in, Out&& out) {
   using A = typename ElementOf<std::remove_cvref_t<In>>::Type;
   using B = typename ElementOf<std::remove_cvref_t<Out>>::Type;
   static_assert(std::is_void_v<A> || std::is_void_v<B> || std::is_same_v<A, B>,
-                "both buffers have the same elements");
+                "both buffers must have the same elements");
   using T = std::conditional_t<std::is_void_v<A>, B, A>;
-  static_assert(std::is_trivially_copyable_v<T>, "elements are plain bytes");
+  static_assert(std::is_trivially_copyable_v<T>, "elements must be trivially copyable");
   Operation o;
   o.raw.collective = collective;
   if constexpr (HasType<T>) o.raw.type = type_of<T>();
@@ -172,7 +172,7 @@ Operation operation(int collective, In&& in, Out&& out) {
   }
   if constexpr (Range<Out>) {
     static_assert(!std::is_const_v<std::remove_pointer_t<decltype(std::ranges::data(out))>>,
-                  "the output is written");
+                  "the output must not be const");
     o.raw.out = std::ranges::data(out);
     o.out = std::ranges::size(out);
   } else {
@@ -189,14 +189,14 @@ void apply(void* out, const void* left, const void* right, std::size_t count, vo
 
 template <class T>
 Operation with(Operation o, Op how) {
-  static_assert(HasType<T>, "elements of one's own need an operator of one's own: fermata::fold");
+  static_assert(HasType<T>, "elements of a type of your own need an operator of your own: fermata::fold");
   o.raw.op = static_cast<int>(how);
   return o;
 }
 template <class T, class F, bool Ordered>
 Operation with(Operation o, Fold<F, Ordered>) {
-  static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>, "the operator has no state");
-  static_assert(std::is_invocable_r_v<T, F, T, T>, "the operator gives an element");
+  static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>, "the operator must have no state");
+  static_assert(std::is_invocable_r_v<T, F, T, T>, "the operator must return an element");
   o.raw.fold = apply<T, F>;
   o.raw.ordered = Ordered ? FERMATA_RANK_ORDER : FERMATA_ANY_ORDER;
   return o;
@@ -240,13 +240,13 @@ inline fermata_operation finish(const Operation& o, int members, int rank) {
   const bool several_out = f.collective == FERMATA_DO_ALLGATHER || f.collective == FERMATA_DO_ALLTOALL ||
                            (f.collective == FERMATA_DO_GATHER && root);
   require(!out_here || (f.collective == FERMATA_DO_SCATTER && root),
-          "in_place for the output: at scatter's root only");
+          "only scatter's root may pass in_place for the output");
   require(!in_here || f.collective != FERMATA_DO_GATHER || root,
-          "in_place for gather's input: at its root only");
+          "only gather's root may pass in_place for the input");
   if (f.irregular != 0) {
     const bool uses = f.collective == FERMATA_DO_ALLTOALL || several_in || several_out;
     require(!uses || (o.counts == p && (o.displacements == 0 || o.displacements == p)),
-            "counts and displacements: one for each member");
+            "counts and displacements need an entry per member");
     const bool reduces = f.collective == FERMATA_DO_REDUCE_SCATTER;  // in place, out holds all blocks
     if (f.in_counts != nullptr && several_in && (!in_here || reduces))
       check_blocks(f.in_counts, f.in_displacements, p, in_here ? o.out : o.in);
@@ -270,8 +270,8 @@ inline fermata_operation finish(const Operation& o, int members, int rank) {
   const bool writes =
       !out_here &&
       ((f.collective != FERMATA_DO_REDUCE && f.collective != FERMATA_DO_GATHER) || root || in_here);
-  require(!reads || o.in == f.count * in_blocks, "the input has another size than the operation needs");
-  require(!writes || o.out == f.count * out_blocks, "the output has another size than the operation needs");
+  require(!reads || o.in == f.count * in_blocks, "the size of the input does not fit the operation");
+  require(!writes || o.out == f.count * out_blocks, "the size of the output does not fit the operation");
   return f;
 }
 
@@ -334,8 +334,7 @@ Operation exscan(In&& in, Out&& out, How how) {
 }
 
 // Blocks of different sizes. counts and displacements have an entry per member, in elements. Without
-// displacements, the blocks follow each other in rank order. gatherv and scatterv need them at the root
-// alone.
+// displacements, the blocks follow each other in rank order. gatherv and scatterv need both only at the root.
 template <detail::Input In, detail::Range Out>
 Operation gatherv(In&& in, Out&& out, detail::Counts counts, int root, detail::Counts displacements = {}) {
   Operation o = detail::rooted(detail::operation(FERMATA_DO_GATHER, in, out), root);
@@ -365,9 +364,9 @@ Operation reduce_scatterv(In&& in, detail::Counts counts, Out&& out, How how,
 template <detail::Range In, detail::Range Out>
 Operation alltoallv(In&& in, detail::Counts in_counts, Out&& out, detail::Counts out_counts,
                     detail::Counts in_displacements = {}, detail::Counts out_displacements = {}) {
-  detail::require(in_counts.size() == out_counts.size(), "as many counts for the input as for the output");
+  detail::require(in_counts.size() == out_counts.size(), "input and output need the same number of counts");
   detail::require(in_displacements.empty() || in_displacements.size() == in_counts.size(),
-                  "a displacement for each block");
+                  "each block needs a displacement");
   Operation o = detail::operation(FERMATA_DO_ALLTOALL, in, out);
   detail::set_counts(o, in_counts, in_displacements, o.raw.in_counts, o.raw.in_displacements);
   detail::set_counts(o, out_counts, out_displacements, o.raw.out_counts, o.raw.out_displacements);

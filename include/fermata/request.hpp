@@ -69,7 +69,7 @@ class Request {
     detail::check(status);
     return *this;
   }
-  // Returns whether the request is over. If it is, throws its error, or what a continuation threw.
+  // Returns whether the request is over. If it is, test() throws its error, or what a continuation threw.
   bool test() {
     const int status = fermata_request_test(state_->raw);
     if (status == FERMATA_PENDING) return false;
@@ -91,9 +91,9 @@ class Request {
     return *this;
   }
 
-  // Calls f(status) each time that the request is over, in the call that makes the progress. If a request of
-  // begin is over already, calls f at once. status is FERMATA_OK or an error. wait() or test() throws what f
-  // has thrown.
+  // Calls f(status) each time that the request is over, in the call that makes the progress. If a request
+  // from begin is already over, calls f at once. status is FERMATA_OK or an error. If f throws, wait() or
+  // test() throws that exception.
   template <class F>
     requires std::invocable<F&, int>
   Request& then(F f) & {
@@ -110,7 +110,7 @@ class Request {
     return std::move(*this);
   }
 
-  // co_await request, or co_await request.start(), waits until the request is over. It throws as wait() does.
+  // `co_await request` or `co_await request.start()` waits until the request is over. It throws as wait().
   auto operator co_await() & noexcept { return Awaiter(*state_); }
   auto operator co_await() && noexcept { return Awaiter(*state_); }
 
@@ -153,7 +153,7 @@ class Request {
     void run(int status) override { f(status); }
     F f;
   };
-  // It has a fixed address, even if the Request is moved.
+  // A State has a fixed address, even if the Request is moved.
   struct State {
     fermata_request* raw = nullptr;
     Operation operation;
@@ -187,7 +187,7 @@ class Request {
     std::coroutine_handle<> waiter_;
   };
 
-  // Fermata calls it in C, so no exception may leave it.
+  // C code calls it, so no exception may leave it.
   static void completed(fermata_request*, int status, void* user) noexcept {
     State& state = *static_cast<State*>(user);
     state.over = true;
@@ -216,7 +216,7 @@ class Request {
   std::unique_ptr<State> state_;
 };
 
-// Waits for the requests in turn. Throws the first error, and then does not wait for the rest.
+// Waits for the requests, one after the other. Throws the first error, and then does not wait for the rest.
 inline void wait_all(std::span<Request> requests) {
   for (Request& r : requests)
     if (r) r.wait();
@@ -311,7 +311,7 @@ class [[nodiscard]] Task {
 
   void start() { handle_.resume(); }
   bool is_over() const { return handle_.done(); }
-  T take() { return handle_.promise().take(); }  // The task must be over. Returns or throws what it did.
+  T take() { return handle_.promise().take(); }  // Returns the task's value or throws its exception.
 
   auto operator co_await() && noexcept {
     struct Awaiter {

@@ -29,8 +29,8 @@ void write_line_of(const char* library, const char* format, va_list arguments) {
     std::size_t end = at + static_cast<std::size_t>(length);
     if (end > sizeof line - 2) end = sizeof line - 2;
     line[end] = '\n';
-    // The C library's own is a cancellation point. A pipe that nobody empties gets no line: a wait may be
-    // going on.
+    // The C library's write() and poll() are cancellation points. A full pipe gets no line: the caller may be
+    // within a wait.
     pollfd wanted{STDERR_FILENO, POLLOUT, 0};
     const timespec now{};
     const bool takes_bytes =

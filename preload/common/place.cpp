@@ -11,7 +11,7 @@
 namespace fermata::stats {
 namespace {
 
-// The C library's open(), read() and close() are cancellation points and may be another library's.
+// The C library's open(), read() and close() are cancellation points, and another library may replace them.
 class File {
  public:
   explicit File(const char* path)

@@ -1,6 +1,6 @@
-// A call site as text, found in the kernel's list of mappings. The loader is not asked: its lock may be held
-// by a thread that waits for this one (a constructor that meets others), and the text is made at a thread's
-// first wait at the site.
+// Describes a call site as text, from the kernel's list of mappings. It does not ask the loader, whose lock
+// may be held by a thread that waits for this one (in a constructor). The text is made at a thread's first
+// wait at the site.
 #ifndef FERMATA_PRELOAD_COMMON_PLACE_HPP
 #define FERMATA_PRELOAD_COMMON_PLACE_HPP
 
@@ -8,9 +8,9 @@
 
 namespace fermata::stats {
 
-// "+0x1234 (/path/program)", counted from the object's first byte in memory. A path that doesn't fit becomes
-// its last component. An address that is in no file, or in a process that cannot read /proc/self/maps:
-// "0x7f12". Needs 1 KiB of stack and one descriptor for as long as it takes; calls the kernel alone, is no
+// Writes "+0x1234 (/path/program)", counted from the object's first byte in memory. A path that doesn't fit
+// is cut to its last component. It writes "0x7f12" if the address is in no file, or the process cannot read
+// /proc/self/maps. Needs 1 KiB of stack and, meanwhile, one descriptor. It calls only the kernel, is no
 // cancellation point, and keeps errno.
 void describe_place(const void* site, char* to, std::size_t capacity);
 

@@ -19,16 +19,17 @@ namespace fermata::stats {
 namespace {
 
 constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
-// owns slots that name a record with a site's text; threads' numbers are even
+// owner of the slots that name a record with a site's text; threads have even numbers
 constexpr std::uint32_t kPlace = 1;
-constexpr std::uint32_t kOpen = 3;  // likewise, but not written yet
+constexpr std::uint32_t kOpen = 3;  // owner of such a slot that is claimed but not written yet
 
-File* file = nullptr;       // written at load and in a forked child, before it has a second thread
-void* mapped = MAP_FAILED;  // where; a forked child's is there, too: it may have come out of a wait
+File* file = nullptr;  // written at load and in a forked child, before it has a second thread
+// address of the file; a forked child keeps it, as a wait may hold pointers into it
+void* mapped = MAP_FAILED;
 const char* library_name = "";
 const char* plan_text = "";
 std::atomic<std::uint32_t> threads{0};
-std::atomic<const char*> reasons[kNotes] = {};  // of the file's notes
+std::atomic<const char*> reasons[kNotes] = {};  // of the notes in the file
 
 std::uint64_t now_ns() {
   timespec t;
@@ -36,7 +37,7 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// An arrival in 64 bits: the number's low half above a time that goes round in three days.
+// An arrival in 64 bits: the low 16 bits of the episode's number, above a time that wraps after three days.
 constexpr unsigned kTimeBits = 48;
 constexpr std::uint64_t kTimeMask = (std::uint64_t{1} << kTimeBits) - 1;
 std::uint64_t pack(std::uint64_t number, std::uint64_t ns) { return number << kTimeBits | (ns & kTimeMask); }
@@ -59,7 +60,7 @@ void read_command(char* to, std::size_t capacity) {
 File* open_file() {
   const char* directory = os::text_of(os::Variable::kStats);
   if (directory == nullptr) return nullptr;
-  // A process that executes another program, as scripts do, keeps its number.
+  // exec keeps the process's id, so each program of a process gets a number.
   int fd = -1;
   for (int program = 0; program < 64 && fd < 0; ++program) {
     char path[512];
@@ -72,7 +73,7 @@ File* open_file() {
   if (fd < 0) return nullptr;
   const bool in_child = mapped != MAP_FAILED;
   void* memory = MAP_FAILED;
-  // sparse: pages that nobody writes cost nothing
+  // sparse: unwritten pages cost nothing
   if (os::may_be_as_long(sizeof(File)) && ftruncate(fd, sizeof(File)) == 0)
     memory = mmap(in_child ? mapped : nullptr, sizeof(File), PROT_READ | PROT_WRITE,
                   MAP_SHARED | (in_child ? MAP_FIXED : 0), fd, 0);
@@ -94,21 +95,21 @@ File* open_file() {
 }
 
 void in_child() {
-  madvise(slots, kSlots * sizeof(Slot), MADV_DONTNEED);  // zeros from here on
+  madvise(slots, kSlots * sizeof(Slot), MADV_DONTNEED);  // zeros from now on
   for (auto& reason : reasons)
     reason.store(nullptr, std::memory_order_relaxed);  // order: relaxed: a forked child has one thread
-  // The parent's file must not be written by this process, whatever becomes of the next one.
+  // This process must not write to the parent's file, even if open_file() fails.
   mmap(mapped, sizeof(File), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
        -1, 0);
   file = open_file();
 }
 
-// 1 + the place of the note with this reason; of the last one if there is no room.
+// 1 + the index of the note with this reason, or of the last note if there is no room.
 std::uint32_t note(const char* text) {
   std::uint32_t i = 0;
   for (; i < kNotes; ++i) {
     const char* known = nullptr;
-    // order: relaxed: a claim; the note is for whoever reads the file
+    // order: relaxed: a claim; only a reader of the file reads the note
     if (reasons[i].compare_exchange_strong(known, text, std::memory_order_relaxed)) {
       copy_text(file->note[i].text, sizeof file->note[i].text, text);
       break;
@@ -118,7 +119,7 @@ std::uint32_t note(const char* text) {
   return i < kNotes ? i + 1 : kNotes;
 }
 
-// A free slot after the one where this would be, claimed; null: there is none.
+// Claims a free slot at or after the place that the hash gives; null: there is none.
 Slot* claim(const void* object, const void* site, std::uint32_t owner, std::uint32_t claimed_as) {
   const std::size_t first = slot_of(object, site, owner);
   for (std::size_t i = 0; i < kSlots; ++i) {
@@ -132,19 +133,20 @@ Slot* claim(const void* object, const void* site, std::uint32_t owner, std::uint
   return nullptr;
 }
 
-// The slot of this thread's, or null. Slots are never freed, so a free one ends the search.
+// This thread's slot, or null. Slots are never freed, so a free one ends the search.
 Slot* look_up(const Meeting& m) {
   const std::size_t first = slot_of(m.object, m.site, self);
   for (std::size_t i = 0; i < kSlots; ++i) {
     Slot& s = slots[(first + i) % kSlots];
     if (fits(s, m, self)) return &s;
-    // order: relaxed: this thread's own are there
+    // order: relaxed: this thread wrote its own slots
     if (s.owner.load(std::memory_order_relaxed) == 0) return nullptr;
   }
   return nullptr;
 }
 
-// The site's text, found out once in a process, or by a few threads that come to it at once.
+// Writes the site's text. A process looks for it once, or a few times if several threads come to the site at
+// once.
 void describe(Record& r, const void* site) {
   const std::size_t first = slot_of(nullptr, site, kPlace);
   for (std::size_t i = 0; i < kSlots; ++i) {
@@ -242,21 +244,21 @@ void Wait::time(std::uint64_t number) {
   begin_ns_ = now_ns();
   if (arrivals_ == nullptr) return;
   mine_ = pack(number, begin_ns_);
-  // order: relaxed: the exchanges of one word are in one order, and nothing else hangs on them
+  // order: relaxed: the exchanges of one word are in one order, and nothing else depends on them
   before_ = arrivals_->latest[number % 2].exchange(mine_, std::memory_order_relaxed);
 }
 
 void Wait::finish_untold() {
   if (mine_ == 0) return finish(false);
   const std::uint64_t stands_for = weight();
-  // Whoever arrived later would have left its own time here. order: relaxed: the barrier orders it
+  // A later arrival would have left its own time here. order: relaxed: the barrier orders it
   const bool last = arrivals_->latest[number_ % 2].load(std::memory_order_relaxed) == mine_;
   record_->judged += stands_for;
   record_->last += last ? stands_for : 0;
   finish(last);
 }
 
-// The calls that this timed one stands for.
+// How many calls this timed one stands for.
 std::uint64_t Wait::weight() const { return number_ < kFirst || file->tracing != 0 ? 1 : kSampled; }
 
 void Wait::finish(bool last) {
@@ -270,7 +272,7 @@ void Wait::finish(bool last) {
   if (last && mine_ != 0 && r.members > 1 && (before_ ^ mine_) >> kTimeBits == 0) {
     r.measured += stands_for;
     const std::uint64_t late = (mine_ - before_) & kTimeMask;
-    // who read the clock first may exchange second
+    // the thread that reads the clock first may exchange second
     r.late_ns += late <= kTimeMask / 2 ? late * stands_for : 0;
   }
   if (file->tracing == 0) return;

@@ -14,14 +14,14 @@ pthread_mutex_t requests_lock = PTHREAD_MUTEX_INITIALIZER;
 
 namespace {
 
-// communicators with something outstanding that one round looks at; the next round goes on from there
+// communicators with something outstanding that one round visits; the next round goes on from there
 constexpr int kVisited = 64;
 
 Begun* chains[kChains];       // outstanding ones by their handles
 Begun* ended = nullptr;       // over, and not yet freed
-Begun* later = nullptr;       // over, and not yet told the library
+Begun* later = nullptr;       // over, and MPI does not know yet
 State* active = nullptr;      // states with something outstanding
-State* next_visit = nullptr;  // of those, or null: the first
+State* next_visit = nullptr;  // of those; null: the first
 int active_count = 0;
 
 Begun*& chain_of(MPI_Request handle) { return chains[chain_number(handle)]; }
@@ -60,18 +60,18 @@ State* visit_next() {
   return s;
 }
 
-// A locked addition costs as much as everything else here; where one thread calls it is not needed.
+// An atomic addition costs as much as everything else here. It is not needed if only one thread calls.
 void count(int by) {
   if (several_threads) {
     // order: seq_cst: store-load, as kRingFence. Pairs with is_wanted()
     outstanding.fetch_add(by, std::memory_order_seq_cst);
   } else {
-    // order: likewise
+    // order: relaxed, both: only one thread calls, and Beside::enter() publishes the count
     outstanding.store(outstanding.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
   }
 }
 
-// Errors are reported by whoever completes the request (claim_error()).
+// The call that completes the request reports errors (claim_error()).
 int query(void*, MPI_Status* status) {
   make_empty(status);
   return MPI_SUCCESS;
@@ -81,7 +81,7 @@ int released(void* extra) {
   static_cast<Begun*>(extra)->released = true;
   return MPI_SUCCESS;
 }
-int cancelled(void*, int) { return MPI_SUCCESS; }  // a collective cannot be
+int cancelled(void*, int) { return MPI_SUCCESS; }  // a collective cannot be cancelled
 
 int error_of(Begun* b) {
   if (has_come(b->status)) return b->operation.finish(b->status);
@@ -92,7 +92,7 @@ int error_of(Begun* b) {
 
 void complete(Begun* b) {
   b->error = error_of(b);
-  // order: relaxed: for the thread that completes the request, to which the library hands this over
+  // order: relaxed: MPI hands this over to the thread that completes the request
   if (b->error != MPI_SUCCESS && !b->persistent) failures.fetch_add(1, std::memory_order_relaxed);
   const MPI_Request handle = b->handle;
   {
@@ -106,14 +106,14 @@ void complete(Begun* b) {
   b->persistent ? persistent_over(*b) : static_cast<void>(PMPI_Grequest_complete(handle));
 }
 
-// The helper may not call the library unless several threads may: the thread that it helps does that.
+// The helper may call MPI only if several threads may. Else the thread that it helps completes the request.
 void end(Begun* b, int status) {
   b->status = status;
   b->told = true;
   if (is_mismatch(status)) note_mismatch(*b->state);
   else if (status == FERMATA_ERR_MEMORY) note_no_memory(*b->state);
   else if (!has_come(status))
-    say("a begun collective: %s: %s", fermata_status_string(status), fermata_error_detail());
+    say("a non-blocking collective failed: %s: %s", fermata_status_string(status), fermata_error_detail());
   if (!is_helper || several_threads) return complete(b);
   b->behind = later;
   later = b;
@@ -141,13 +141,13 @@ int arrive(State& s, Begun* b) {
   return b->is_barrier ? fermata_arrive(s.member) : fermata_arrive_with(s.member, &b->operation.get());
 }
 
-// What Fermata returned; then the request is active, or over already.
+// Returns Fermata's status. If it is FERMATA_OK, the request is active, or over already.
 int begin_blocks(State& s, Begun* b) {
   return b->request != nullptr ? fermata_request_start(b->request)
                                : fermata_begin(s.member, &b->operation.get(), &b->request);
 }
 
-// It is known to be active.
+// The request is known to be active.
 void let_go_on(State& s, Begun* b) {
   ++s.in_blocks;
   fermata_request_set_callback(b->request, blocks_over, b);
@@ -157,13 +157,13 @@ void start(State& s, Begun* b) {
   if (on_line(b)) {
     const int status = arrive(s, b);
     if (status != FERMATA_OK) return end(b, status);
-    s.line = b;  // a look so soon would mostly be in vain
+    s.line = b;  // a test so soon would mostly be in vain
     return;
   }
   const int status = begin_blocks(s, b);
   if (status != FERMATA_OK) return end(b, status);
   let_go_on(s, b);
-  // What was over at once has had no callback.
+  // A request that was over at once has had no callback.
   const int now = fermata_request_test(b->request);
   if (now != FERMATA_PENDING && !b->told) blocks_over(b->request, now, b);
 }
@@ -175,17 +175,16 @@ void depart(State& s) {
   end(b, status);
 }
 
-// Where all ranks come to a small one at the same time it is over in the time of a signal or two, which is
-// less than a request of the library's takes. Where they don't, that is looked for ever more seldom. True: it
-// is over, as *status says.
+// If all ranks begin a small collective at the same time, it is over after a signal or two. A request of
+// MPI's takes longer. If they do not, it is tested ever more seldom. True: it is over, with *status.
 bool is_over_soon(State& s, const Begun* b, int* status) {
   constexpr int kLooks = 256, kLooksAtBlocks = 64;
   constexpr std::uint32_t kMostPassed = 63;
   const bool line = s.line == b, small = line || b->operation.is_short();
   const bool looks = small && !s.crowded && s.passed >= s.pass;
   if (small) s.passed = looks ? 0 : s.passed + 1;
-  // Of blocks once in any case: a part that waits for nobody is over by now. In a crowd no more than that:
-  // others need the CPU.
+  // Blocks are tested once in any case: a part that waits for no other rank is over by now. If ranks share
+  // CPUs, one test is all: others need the CPU.
   const int once = !line || s.crowded ? 1 : 0;
   for (int i = !looks ? once : line ? kLooks : kLooksAtBlocks; i > 0; --i) {
     *status = line ? fermata_test(s.member) : fermata_request_test(b->request);
@@ -197,7 +196,7 @@ bool is_over_soon(State& s, const Begun* b, int* status) {
   return false;
 }
 
-// kNotBegun: it is to take its turn, or fails.
+// kNotBegun: it has to wait for earlier ones, or it fails.
 enum class Soon : std::uint8_t { kNotBegun, kBegun, kOver };
 Soon begin_at_once(State& s, Begun* b, int* status) {
   if (s.line != nullptr || s.waiting != nullptr) return Soon::kNotBegun;
@@ -208,7 +207,7 @@ Soon begin_at_once(State& s, Begun* b, int* status) {
   return is_over_soon(s, b, status) ? Soon::kOver : Soon::kBegun;
 }
 
-// By who has the state.
+// The caller holds the state.
 void advance(State& s) {
   for (;;) {
     if (s.line != nullptr) {
@@ -236,7 +235,7 @@ void advance_all(const fermata_member* waiting) {
   for (; visits > 0; --visits) {
     State* const s = visit_next();
     if (s == nullptr) return;
-    // who has it makes progress itself
+    // the thread that holds the state makes progress itself
     if (several_threads && pthread_mutex_trylock(&s->lock) != 0) continue;
     if (s->member != nullptr && s->member != waiting && s->begun != 0) advance(*s);
     if (several_threads) pthread_mutex_unlock(&s->lock);
@@ -279,13 +278,13 @@ int refuse(Begun* b, State& s, int rc) {
   return rc;
 }
 
-// The request is one of the library's own that are over when they are made.
+// The program gets a request of MPI's that is over when it is made.
 int was_over(State& s, MPI_Request* out) {
   // order: relaxed: this call's own communicator
   return PMPI_Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, s.comm.load(std::memory_order_relaxed), out);
 }
 
-// With the state.
+// The caller holds the state.
 void register_begun(Begun* b, State& s, bool has_begun) {
   b->operation.use_objects(false);
   b->state = &s;
@@ -300,7 +299,7 @@ void register_begun(Begun* b, State& s, bool has_begun) {
   if (s.line == nullptr) advance(s);
 }
 
-// The program has no request for what goes on, or is over already.
+// The program gets no request for a collective that goes on, or is over already.
 int refuse_begun(State& s, MPI_Request* out) {
   if (*out != MPI_REQUEST_NULL) real.Request_free(out);
   reap();
@@ -309,7 +308,7 @@ int refuse_begun(State& s, MPI_Request* out) {
   return MPI_ERR_TRUNCATE;
 }
 
-// It is over, and whoever completes its request learns of the error. With the state.
+// It is over. The call that completes its request reports the error. The caller holds the state.
 int end_with_error(Begun* b, State& s, MPI_Request* out) {
   const int rc = PMPI_Grequest_start(query, released, cancelled, b, &b->handle);
   if (rc != MPI_SUCCESS) return rc;
@@ -325,7 +324,7 @@ int end_with_error(Begun* b, State& s, MPI_Request* out) {
   return PMPI_Grequest_complete(b->handle);
 }
 
-// The library has no request for it. How it ends. With the state.
+// Ends one for which MPI has no request. Returns Fermata's status. The caller holds the state.
 int end_without(Begun* b, State& s) {
   if (s.line != b) return fermata_request_wait(b->request);
   s.line = nullptr;
@@ -336,7 +335,7 @@ int end_without(Begun* b, State& s) {
 
 int begin(Begun* b, State& s, MPI_Request* out) {
   const Alone alone;
-  testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for who is told of the request
+  testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for threads that get the request
   int rc = b->operation.pack_inputs(), status = FERMATA_OK;
   const bool refuses = rc == MPI_SUCCESS && b->operation.refuse_own();
   *out = MPI_REQUEST_NULL;
@@ -376,7 +375,7 @@ Begun* outstanding_of(MPI_Request handle) {
 
 namespace {
 
-// With the lock. Null: it has not failed.
+// Needs the lock. Null: it has not failed.
 Begun* failed_of(MPI_Request handle) {
   Begun* b = ended;
   while (b != nullptr && (b->handle != handle || b->error == MPI_SUCCESS)) b = b->next;
@@ -397,7 +396,7 @@ int claim_error(MPI_Request handle, MPI_Comm* comm) {
   const int error = b->error;
   b->error = MPI_SUCCESS;
   failures.fetch_sub(1, std::memory_order_relaxed);  // order: relaxed: see complete()
-  // order: relaxed: null where it was freed meanwhile
+  // order: relaxed: null if it was freed meanwhile
   *comm = b->state->comm.load(std::memory_order_relaxed);
   return error;
 }
@@ -412,7 +411,7 @@ void drain(State& s) {
 void wait_for(Begun* b) {
   State& s = *b->state;
   for (std::uint32_t rounds = 0; !b->over; ++rounds) {
-    // other ranks may begin that one later, and need this one before
+    // other ranks may begin the one on lines later, and need this one before
     if (b->persistent && s.line != nullptr) {
       progress();
       drive_library();
@@ -446,7 +445,7 @@ void reap() {
     list = b->next;
     State& s = *b->state;
     const bool locks = several_threads && b->request != nullptr;
-    // Another thread may wait in a call of that communicator, and for this one: then it is for a later time.
+    // Another thread may wait in a call of that communicator, and for this thread: then it is freed later.
     if (locks && pthread_mutex_trylock(&s.lock) != 0) {
       const Locked locked;
       push(ended, b);

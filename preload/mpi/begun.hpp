@@ -1,11 +1,11 @@
-// Non-blocking collectives. Each is an operation of Fermata's, and a generalized request of the library
-// (MPI 3.1, section 12.2) that the program holds: so it may stand beside the library's own in whatever
-// completes requests.
+// Non-blocking collectives. Each is an operation of Fermata's, and a generalized request of MPI's (MPI 3.1,
+// section 12.2) that the program holds. So it may stand beside MPI's own requests in any call that completes
+// requests.
 //
-// Those of a communicator start in the order in which they were begun. What is small rides on lines, one at a
-// time, and what is behind it waits; all ranks put the same ones on lines. Blocks are requests of Fermata's.
-// Both get on in every MPI call that waits or asks: while any is outstanding, whoever would wait in the
-// library polls both, or has a thread beside it.
+// The collectives of a communicator start in the order in which they were begun. A small one is carried on
+// lines, one at a time, and later ones wait for it. All ranks put the same ones on lines. Those on blocks are
+// requests of Fermata's. Both kinds make progress in every MPI call that waits or tests. While any is
+// outstanding, a call that would wait in MPI polls both, or has the helper thread beside it.
 #ifndef FERMATA_PRELOAD_MPI_BEGUN_HPP
 #define FERMATA_PRELOAD_MPI_BEGUN_HPP
 
@@ -19,27 +19,27 @@ namespace fermata::preload {
 struct Begun {
   Operation operation;
   bool is_barrier = false;
-  bool told = false;      // that it is over
-  bool over = false;      // and the library knows
-  bool released = false;  // the library needs nothing of it any more
+  bool told = false;      // its end was noticed
+  bool over = false;      // and MPI knows
+  bool released = false;  // MPI does not need it any more
   bool persistent = false;
   int error = MPI_SUCCESS;
   int status = FERMATA_OK;
   MPI_Request handle = MPI_REQUEST_NULL;
   State* state = nullptr;
-  fermata_request* request = nullptr;  // of blocks, once it has started
-  Begun* behind = nullptr;             // in its communicator, not started either; of kept ones the next
-  Begun* next = nullptr;               // of a list
+  fermata_request* request = nullptr;  // on blocks, after it has started
+  Begun* behind = nullptr;             // the next one that waits to start, or the next cached one
+  Begun* next = nullptr;               // in a list
   Begun* previous = nullptr;
-  // Of persistent ones (persistent.hpp):
+  // For persistent ones (persistent.hpp):
   Kind kind = kKinds;
-  bool started = false;     // and not yet completed by the program
-  bool in_library = false;  // the library's request that stands for it is active, too
+  bool started = false;     // and the program has not completed it yet
+  bool in_library = false;  // MPI's request that stands for it is active, too
   int tag = 0;
   Begun* next_persistent = nullptr;
 };
 
-// Taken where several threads may call, and never held in a call of Fermata's or the library's.
+// Taken if several threads may call. Never held in a call of Fermata's or MPI's functions.
 extern pthread_mutex_t requests_lock;
 class Locked {
  public:
@@ -53,7 +53,7 @@ class Locked {
   Locked& operator=(const Locked&) = delete;
 };
 
-// Of tables by handle.
+// For tables by handle.
 inline constexpr unsigned kChains = 64;
 inline unsigned chain_number(MPI_Request handle) {
   const auto bits = static_cast<std::uint64_t>((std::uintptr_t)handle);
@@ -62,58 +62,59 @@ inline unsigned chain_number(MPI_Request handle) {
 
 extern std::atomic<int> outstanding;  // of this process
 inline bool any_begun() {
-  // order: relaxed: the thread's own are counted, others' are its own business
+  // order: relaxed: a thread sees its own ones, and other threads look after theirs
   return outstanding.load(std::memory_order_relaxed) != 0;
 }
 
-// Begun collectives that are over with an error of which the program does not know. The library would take it
-// to the error handler of MPI_COMM_WORLD (Open MPI). So whoever completes such a request takes the error away
-// before, and reports it to its communicator.
+// Completed non-blocking collectives with an error that the program does not know yet. Open MPI would report
+// it to the error handler of MPI_COMM_WORLD. So the call that completes such a request first takes the error
+// away, and then reports it to the request's communicator.
 extern std::atomic<int> failures;
 int claim_error(MPI_Request handle, MPI_Comm* comm);
 bool is_failed(MPI_Request handle);
 
-// In MPICH 4.0 and 5.0 MPI_Testall mistakes requests that other functions know: persistent collectives of the
-// library's own, and arrays of more than 64 requests of different kinds, as ours are (generalized ones, and
-// receives that are over at once). From the first one on.
+// In MPICH 4.0 and 5.0 MPI_Testall mishandles requests that other functions handle. These are MPICH's own
+// persistent collectives, and arrays of more than 64 requests of different kinds. Fermata's are of different
+// kinds: generalized requests, and receives that are over at once. True from the first one on.
 extern std::atomic<bool> testall_errs;
 
-// Ready to be prepared; null: no memory.
+// Ready to be prepared; null: there is no memory.
 Begun* new_begun();
-void drop(Begun* begun);  // that did not begin
-// One of the communicator's that are over and did the same, instead of this one, if there is any; what is
-// over, to be one of those or freed; and they end. With the state.
+void drop(Begun* begun);  // one that did not begin
+// as_before() returns a completed one of the communicator that is the same, instead of this one, if there is
+// any. recycle() caches a completed one, or frees it. drop_kept() frees the cached ones. The caller holds the
+// state.
 Begun* as_before(State& state, Begun* begun);
 void recycle(State& state, Begun* begun);
 void drop_kept(State& state);
-// Begins what begun->operation holds. What the MPI function returns.
+// Begins what begun->operation holds. Returns what the MPI function returns.
 int begin(Begun* begun, State& state, MPI_Request* out);
 // The one with this handle, if it is outstanding.
 Begun* outstanding_of(MPI_Request handle);
-// A persistent one's request of Fermata's, made by all ranks: what Fermata returned; and its start. Both with
-// the state.
+// All ranks make the request of Fermata's for a persistent one; returns Fermata's status. start_again()
+// starts it. The caller holds the state for both.
 int prepare_request(Begun* begun);
 void start_again(Begun* begun);
-void make_empty(MPI_Status* status);  // as MPI calls it
-// Waits for it alone. Not where several threads may call.
+void make_empty(MPI_Status* status);  // makes it what MPI calls an empty status
+// Waits for this one alone. Not if several threads may call.
 void wait_for(Begun* begun);
-// All that are outstanding get on.
+// Makes progress on all that are outstanding.
 void progress();
-// The same while that member waits.
+// Likewise, while that member waits.
 void progress_beside(const fermata_member* waiting);
-// Behind calls that may have ended some: their memory.
+// Frees those that are over, after calls that may have completed some.
 void reap();
-// Until nothing is outstanding, or nothing comes any more; persistent ones end here.
+// Until nothing is outstanding, or nothing comes any more. Also frees the persistent ones.
 void finish_all();
 void give_way();
 
-// All that are outstanding, but of the communicator whose member is `waiting`; and what its end left to do,
-// where the helper was who saw it.
+// Makes progress on all that are outstanding, except in the communicator whose member is `waiting`.
+// complete_later() completes those whose end the helper noticed.
 void advance_all(const fermata_member* waiting);
 void complete_later();
-inline thread_local bool is_helper = false;  // this is the thread beside a call that waits (helper.cpp)
+inline thread_local bool is_helper = false;  // this is the helper thread (helper.cpp)
 
-// test(&flag) until it says so, with progress of both between.
+// Calls test(&flag) until the flag is set, and makes progress between the calls.
 template <class Test>
 int poll(Test&& test) {
   for (std::uint32_t rounds = 0;; ++rounds) {
@@ -125,13 +126,13 @@ int poll(Test&& test) {
   }
 }
 
-// One round, for calls that only ask.
+// One round of progress, for calls that only test.
 inline void progress_once() {
   if (any_begun()) progress();
 }
 
-// A call that waits in the library and cannot be polled. The helper, a thread, moves what is outstanding
-// meanwhile; with MPI_THREAD_MULTIPLE also what other threads begin meanwhile.
+// Around a call that waits in MPI and cannot be polled. Meanwhile the helper thread makes progress on what is
+// outstanding, and with MPI_THREAD_MULTIPLE also on what other threads begin.
 class Beside {
  public:
   Beside() : runs_(several_threads || any_begun()) {
@@ -155,24 +156,24 @@ int in_library(Call&& call) {
   return call();
 }
 
-// A function of the library's with the helper beside it.
+// A function of MPI's with the helper beside it.
 #define FERMATA_BESIDE(name, parameters, arguments)         \
   int MPI_##name parameters {                               \
     return in_library([=] { return real.name arguments; }); \
   }
 
-// As pthread_create, with all signals blocked: they are for the program's own threads.
+// As pthread_create, with all signals blocked: signals are for the program's own threads.
 int start_thread(pthread_t* thread, void* (*body)(void*), void* argument);
 // False: this process cannot have the thread.
 bool make_helper();
-// After a collective was counted among the outstanding ones: calls that other threads wait in may have to be
-// helped from now on.
+// After a collective was counted as outstanding: calls in which other threads wait may need help from now on.
 void help_waiting_calls();
-// Returns once the helper is between two calls that it helps.
+// Returns after the helper has finished its present call.
 void let_helper_rest();
 
-// What moves collectives on. Where one thread calls, it may be within a call that waits in the library, which
-// has called a function of the program's or one of MPI's that is ours: then the helper rests meanwhile.
+// Around code that makes progress. If only one thread calls, it may be within a call that waits in MPI. MPI
+// may have called a function of the program's there, or one that this library wraps. Then the helper rests
+// meanwhile.
 class Alone {
  public:
   Alone() : pauses_(guarded && !several_threads) {

@@ -1,5 +1,6 @@
-// Calls that wait in the library for other ranks and that nothing can poll: the helper is beside them and
-// moves outstanding collectives of ours on. scripts/mpi-calls says which calls of a library can wait.
+// Calls that wait in MPI for other ranks and that nothing can poll. The helper is beside them, and makes
+// progress on Fermata's outstanding collectives. scripts/mpi-calls says which calls of an MPI library can
+// wait.
 #include "begun.hpp"
 #include "real.hpp"
 

@@ -1,4 +1,4 @@
-// As beside.cpp: files.
+// As beside.cpp, for files.
 #include "begun.hpp"
 #include "real.hpp"
 

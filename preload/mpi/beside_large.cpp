@@ -1,4 +1,4 @@
-// As beside.cpp: calls whose counts are MPI_Count.
+// As beside.cpp, for calls whose counts are MPI_Count.
 #include "begun.hpp"
 #include "real.hpp"
 

@@ -6,7 +6,7 @@
 
 namespace fermata::preload {
 
-// What the MPI function returns. *left: nothing was done, and the library is to do it.
+// Returns what the MPI function returns. *left: nothing was done, and MPI is to do it.
 int run(State& state, Kind kind, const Arguments& arguments, bool* left);
 int run_barrier(State& state, bool* left);
 

@@ -1,5 +1,5 @@
-// The blocking collectives for counts of either width: what MPI_Bcast and MPI_Bcast_c have in common. site:
-// where the program called it; library: the MPI library's own.
+// The blocking collectives, for counts of either width: what MPI_Bcast and MPI_Bcast_c have in common. site:
+// where the program called it; library: MPI's own function.
 #ifndef FERMATA_PRELOAD_MPI_BLOCKING_CALLS_HPP
 #define FERMATA_PRELOAD_MPI_BLOCKING_CALLS_HPP
 
@@ -11,7 +11,7 @@
 
 namespace fermata::preload {
 
-// Waits in the library.
+// Waits in MPI.
 template <class Call>
 int by_library(State* s, Kind kind, const void* site, const char* why, Call&& call) {
   return leave(s, kind, site, why, [&] {
@@ -27,9 +27,9 @@ int by_library(State* s, Kind kind, const void* site, Call&& call) {
 
 inline int answer(State& s, int status) { return status == FERMATA_OK ? MPI_SUCCESS : failed(s, status); }
 
-// A state whose collectives of this kind are Fermata's; null: the library's.
+// The state, if its collectives of this kind are Fermata's; null: they are MPI's.
 inline State* serving(State* s, Kind kind) { return s != nullptr && s->serves(kind) ? s : nullptr; }
-// Likewise, in a call that counts for a communicator that has no team yet.
+// Likewise, and counts the call for a communicator that has no team yet.
 inline State* serving_now(State* s, Kind kind, MPI_Comm comm) {
   if (may_be_bare(s)) [[unlikely]]
     count_bare(comm);
@@ -37,9 +37,9 @@ inline State* serving_now(State* s, Kind kind, MPI_Comm comm) {
 }
 
 // A call that needs no Operation: predefined types without gaps, operators that Fermata has, nothing wrong.
-// Whatever is not clear at a glance goes the long way, to the same call of Fermata's: one rank may go this
-// way and another that. False: Fermata has refused the arguments before it did anything, since buffers
-// overlap mostly, or has no memory, or the ranks' calls differ: the long way knows what to do then.
+// All other calls get an Operation, and come to the same call of Fermata's, so ranks may differ in this.
+// False: Fermata has refused the arguments before it did anything, mostly because buffers overlap; or it has
+// no memory; or the ranks' calls differ. An Operation handles all three.
 template <class Call>
 inline bool at_once(State& s, Kind kind, const void* site, int* rc, Call&& call) {
   Watched observed(&s, kind, site, nullptr);
@@ -60,7 +60,7 @@ inline bool at_once(State& s, Kind kind, const void* site, int* rc, Call&& call)
 
 inline bool is_root(const State& s, int root) { return root >= 0 && root < s.size; }
 
-// Blocks of different sizes; what this rank has none of is null.
+// Blocks of different sizes; null: this rank has none on that side.
 inline int execute(fermata_member* m, int collective, const void* in, const FlatBlocks* from, void* out,
                    const FlatBlocks* to, std::size_t count, int root) {
   fermata_operation o = FERMATA_OPERATION_INIT;
@@ -82,7 +82,7 @@ inline int execute(fermata_member* m, int collective, const void* in, const Flat
   return fermata_execute(m, &o);
 }
 
-// A reduction of numbers that Fermata knows by an operator that it has.
+// A reduction of numbers that Fermata knows, by an operator that it has.
 struct Simple {
   bool fits = false;
   int type = 0, op = 0;
@@ -144,7 +144,7 @@ int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
                     [=] { return library(in, out, count, type, op, root, comm); });
 }
 
-// Those whose results all ranks have. call: Fermata's of this kind.
+// Reductions that give all ranks a result. call: Fermata's function of this kind.
 template <int (*call)(fermata_member*, const void*, void*, std::size_t, int, int), class Count, class Library>
 int reduction(Kind kind, int collects, const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
               MPI_Comm comm, const void* site, Library library) {
@@ -184,7 +184,7 @@ int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype ty
                                            op, comm, site, library);
 }
 
-// As all ranks know: blocks of the same size, or null of different ones.
+// The count, if all blocks have the same size; else null. All ranks give the same answer.
 template <class Count>
 const Count* same_count(const State* s, const Count* counts) {
   if (s == nullptr || counts == nullptr) return nullptr;
@@ -193,7 +193,7 @@ const Count* same_count(const State* s, const Count* counts) {
   return counts;
 }
 
-// Blocks that differ.
+// A reduce_scatter with blocks of different sizes.
 template <class Count>
 Arguments reduced_blocks(const State* s, const void* in, void* out, const Count* counts, MPI_Datatype type,
                          MPI_Op op) {

@@ -21,27 +21,27 @@ bool several_threads = false, guarded = false;
 namespace {
 
 constexpr int kMostMembers = 1024, kMostAlltoall = 256;  // docs/collectives.md, limits
-constexpr int kMostPairsOverHosts = 16;                  // beyond, each block would cross to a host too often
+constexpr int kMostPairsOverHosts = 16;                  // beyond this, blocks cross to a host too often
 constexpr std::uint32_t kEager = 32;                     // communicators that get a team when they are made
-constexpr std::uint32_t kUntilTeam = 32;                 // blocking collectives of the others before that
+constexpr std::uint32_t kUntilTeam = 32;                 // others get it after so many blocking collectives
 constexpr int kSaid = 16;                                // communicators that get a line with FERMATA_VERBOSE
 
 int keyval = MPI_KEYVAL_INVALID;
-// Of each rank of MPI_COMM_WORLD.
+// What is known of each rank of MPI_COMM_WORLD.
 struct Place {
   std::uint64_t host;
   std::int16_t multiple;  // its process has MPI_THREAD_MULTIPLE
-  std::int16_t helper;    // and its helper thread
-  std::int32_t cpu;       // that it is bound to, or -1
+  std::int16_t helper;    // its process has its helper thread
+  std::int32_t cpu;       // the CPU that it is bound to, or -1
 };
 Place* places = nullptr;
 int world_size = 0;
 MPI_Group world_group = MPI_GROUP_NULL;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-State* states = nullptr;                             // all; under lock
-State* unused = nullptr;                             // freed, for the next communicators; likewise
+State* states = nullptr;                             // all of them; under lock
+State* unused = nullptr;                             // freed, for later communicators; under lock
 std::uint64_t accelerated = 0, not_accelerated = 0;  // communicators; under lock
-std::uint64_t all_ours = 0, all_left = 0;            // collectives of those that were freed; likewise
+std::uint64_t all_ours = 0, all_left = 0;            // collectives of freed communicators; under lock
 
 void publish(State& s, MPI_Comm comm) {
   pthread_mutex_lock(&lock);
@@ -49,11 +49,11 @@ void publish(State& s, MPI_Comm comm) {
   ++(s.member != nullptr ? accelerated : not_accelerated);
   s.comm.store(comm, std::memory_order_relaxed);  // order: relaxed: the store below publishes it
   pthread_mutex_unlock(&lock);
-  // order: release, as kMove: what it holds is there. Pairs with find()
+  // order: release, as kMove: the state is filled. Pairs with find()
   cache[cache_slot(comm)].store(&s, std::memory_order_release);
 }
 
-// Nobody will use it any more: the team goes back. Under lock.
+// Gives the team back, because nobody will use the state any more. Under lock.
 void let_go(State& s) {
   drop_kept(s);
   if (s.pooled != nullptr) give_back(s.pooled, s.reason != nullptr);
@@ -63,8 +63,8 @@ void let_go(State& s) {
   unused = &s;
 }
 
-// What is known of a communicator for which this rank had no memory lies in its attribute's value itself,
-// which no state's address is like.
+// If this rank had no memory for a communicator's state, its attribute's value holds what is known. No state
+// has such an address.
 struct Bare {
   std::uint32_t until_team = 0, makings = 0;  // as in State
 };
@@ -98,7 +98,7 @@ int freed(MPI_Comm comm, int, void* value, void*) {
   auto* s = static_cast<State*>(value);
   std::atomic<State*>& slot = cache[cache_slot(comm)];
   State* expected = s;
-  // order: relaxed: who frees it is the last user
+  // order: relaxed: the thread that frees the communicator is its last user
   slot.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);
   s->kinds = s->begun_kinds = 0;
   pthread_mutex_lock(&lock);
@@ -112,7 +112,7 @@ int freed(MPI_Comm comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-// The ranks in MPI_COMM_WORLD; false: some are of another world.
+// The communicator's ranks in MPI_COMM_WORLD; false: some are of another MPI_COMM_WORLD.
 bool world_ranks(MPI_Comm comm, int size, int (&ranks)[kMostMembers]) {
   int own[kMostMembers];
   MPI_Group group = MPI_GROUP_NULL;
@@ -125,7 +125,7 @@ bool world_ranks(MPI_Comm comm, int size, int (&ranks)[kMostMembers]) {
   return rc == MPI_SUCCESS;
 }
 
-// Why the library is to do it, as all ranks know without a word; null: nothing speaks against it.
+// Why MPI does the collectives, as far as all ranks know without a message; null: no such reason.
 const char* unfit(MPI_Comm comm, State& s, int (&ranks)[kMostMembers]) {
   int inter = 0;
   if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return "an intercommunicator";
@@ -150,8 +150,8 @@ bool all_are_multiple(const int* ranks, int size) {
   return true;
 }
 
-// As all ranks know. A call that waits in the library needs the helper beside it. What comes from another
-// host is passed on by functions of the library's, which the helper may call with MPI_THREAD_MULTIPLE only.
+// All ranks give the same answer. A call that waits in MPI needs the helper beside it. MPI's functions pass
+// on data from another host, and the helper may call them only with MPI_THREAD_MULTIPLE.
 const char* why_none_begins(const int* ranks, int size, bool over_hosts) {
   for (int r = 0; r < size; ++r)
     if (places[ranks[r]].helper == 0) return "a rank could not make its helper thread";
@@ -159,12 +159,12 @@ const char* why_none_begins(const int* ranks, int size, bool over_hosts) {
                                                       : nullptr;
 }
 
-// The team of what it is a duplicate of.
+// The communicator that this one duplicates, if it has a team that its ranks can agree by; else null.
 State* council_of(const Origin& origin) {
   State* const p = origin.duplicate ? find(origin.parent) : nullptr;
   if (p == nullptr || p->member == nullptr || p->mismatched) return nullptr;
   const Entered entered(*p);
-  // All its ranks are here, so all see whether it was of no use before.
+  // All its ranks are in this call, so all see whether the team was unusable before.
   if (!is_mismatch(fermata_test(p->member))) return p;
   note_mismatch(*p);
   return nullptr;
@@ -176,7 +176,7 @@ bool all_have_memory(bool mine) {
   return real.Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all != 0;
 }
 
-// Collective. False: there are no teams.
+// Collective. False: there can be no teams.
 bool find_places() {
   PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
   int rank = 0;
@@ -218,7 +218,7 @@ void postpone(State& s, MPI_Comm comm) {
   s.reason = "it was not used enough for a team";
 }
 
-// Collective, by all of the communicator.
+// Collective: all ranks of the communicator call it.
 void equip(State& s, const Council& council) {
   const MPI_Comm comm = council.comm;
   int ranks[kMostMembers];
@@ -250,8 +250,7 @@ void equip(State& s, const Council& council) {
                           : "a team of this host");
 }
 
-// Of a communicator that a rank has made by a call on the parent, and on those that this one comes from; 0:
-// the parent is not known.
+// How many communicators calls on the parent and its ancestors have made; 0: the parent is not known.
 std::uint32_t count_making(MPI_Comm parent, State* known) {
   if (known != nullptr) return ++known->makings;
   Bare bare;
@@ -275,7 +274,7 @@ State* find_slowly(MPI_Comm comm) {
   if (PMPI_Comm_get_attr(comm, keyval, &value, &there) != MPI_SUCCESS || there == 0) return nullptr;
   if (is_bare(value)) return nullptr;
   auto* s = static_cast<State*>(value);
-  // order: release, as kMove: as publish(). Pairs with find()
+  // order: release, as kMove: as in publish(). Pairs with find()
   cache[cache_slot(comm)].store(s, std::memory_order_release);
   return s;
 }
@@ -325,7 +324,7 @@ bool watches() { return keyval != MPI_KEYVAL_INVALID; }
 
 void set_up(State* s, MPI_Comm comm, const Origin& origin) {
   State* const parent = origin.parent != MPI_COMM_NULL ? find(origin.parent) : nullptr;
-  // Who is in no communicator of the parent's counts this one, too.
+  // A rank that is in none of the parent's new communicators counts the call, too.
   const std::uint32_t makings = count_making(origin.parent, parent);
   const std::uint32_t until_team = origin.initial || (makings != 0 && makings <= kEager) ? 0 : kUntilTeam;
   if (comm == MPI_COMM_NULL) return forget(s);
@@ -384,7 +383,7 @@ void refuse_bare(MPI_Comm comm) {
 
 void start_up() {
   fill_type_table();
-  // Not of MPI_COMM_SELF, whose probes look at nothing but its own messages in MPICH.
+  // Not a duplicate of MPI_COMM_SELF: in MPICH its probes look only at its own messages.
   if (real.Comm_dup(MPI_COMM_WORLD, &private_comm) != MPI_SUCCESS) private_comm = MPI_COMM_NULL;
   if (private_comm != MPI_COMM_NULL) PMPI_Comm_set_errhandler(private_comm, MPI_ERRORS_RETURN);
   PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
@@ -393,7 +392,7 @@ void start_up() {
   const bool all = all_have_memory(world != nullptr && self != nullptr);
   if (!all || !find_places() ||
       PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
-    say("a rank has no memory, or this MPI library cannot be asked for its hosts: everything stays its own");
+    say("a rank has no memory, or MPI does not tell the ranks' hosts: everything stays the MPI library's");
     keyval = MPI_KEYVAL_INVALID;
     forget(world);
     forget(self);
@@ -403,7 +402,7 @@ void start_up() {
   set_up(self, MPI_COMM_SELF, {MPI_COMM_NULL, false, true});
 }
 
-// Everybody is here, so nobody needs anybody's part any more.
+// All ranks are in this call, so no rank needs another rank's part any more.
 void shut_down() {
   if (keyval == MPI_KEYVAL_INVALID) return;
   real.Barrier(MPI_COMM_WORLD);
@@ -416,7 +415,7 @@ void shut_down() {
     drop_kept(*s);
     s->pooled = nullptr;
     s->member = nullptr;
-    // order: relaxed: behind the last collective
+    // order: relaxed: after the last collective
     const MPI_Comm comm = s->comm.exchange(MPI_COMM_NULL, std::memory_order_relaxed);
     if (comm == MPI_COMM_NULL) continue;
     cache[cache_slot(comm)].store(nullptr, std::memory_order_relaxed);  // order: likewise

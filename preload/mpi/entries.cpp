@@ -1,11 +1,11 @@
-// Calls can lead to three places: this library, a tool that wraps MPI functions, and the MPI library.
-// Whichever comes first in the order of search gets the program's calls, and the others see what it calls as
+// Calls can lead to three places: this library, a tool that wraps MPI functions, and the MPI library. The
+// first of them in the search order gets the program's calls. The others see the calls that it makes as
 // PMPI_x.
-// - A tool before this library needs nothing: its PMPI_x is ours.
-// - A tool after this library would see no call. So MPI_x leads to the tool, whose PMPI_x is ours.
-// - A tool after this library that does not call PMPI_x by this name would lead past us, and a wait that we
-// do not see never completes a
-//   collective that we have begun. Beside such a tool everything stays the MPI library's.
+// - A tool before this library needs nothing: its PMPI_x is Fermata's.
+// - A tool after this library would see no call. So MPI_x leads to the tool, whose PMPI_x is Fermata's.
+// - A tool after this library that does not call PMPI_x by this name would bypass Fermata. A wait that
+//   Fermata does not see never completes a collective that Fermata has begun. Beside such a tool MPI does
+//   everything.
 #include "entries.hpp"
 
 #include <dlfcn.h>
@@ -39,7 +39,7 @@ struct Entry {
 constexpr Entry kEntries[] = {FERMATA_MPI_ALL(FERMATA_ENTRY_OF)};
 #undef FERMATA_ENTRY_OF
 
-// After this library in the order of search.
+// The function after this library in the search order.
 Jump after(const char* name) { return reinterpret_cast<Jump>(dlsym(RTLD_NEXT, name)); }
 
 const link_map* object_of(Jump function) {
@@ -55,7 +55,7 @@ const void* place(const link_map& object, ElfW(Addr) address) {
   return reinterpret_cast<const void*>(address < object.l_addr ? object.l_addr + address : address);
 }
 
-// How many symbols of its table an object may import. The table for DT_GNU_HASH has all others after them.
+// How many symbols of its table an object may import. A table for DT_GNU_HASH has all others after them.
 std::uint32_t count_imports(const std::uint32_t* gnu_hash, const std::uint32_t* hash) {
   return gnu_hash != nullptr ? gnu_hash[1] : hash != nullptr ? hash[1] : 0;
 }
@@ -77,8 +77,8 @@ bool imports(const link_map& object, const char* name) {
   return false;
 }
 
-// Handles are addresses in Open MPI and ints in MPICH and its relatives: of the other kind none could be
-// passed on as an argument of ours.
+// Handles are addresses in Open MPI, and ints in MPICH and its relatives. This library cannot pass on handles
+// of the other kind.
 bool has_our_handles() {
   Jump const known = after("ompi_mpi_comm_world");
   const bool is_open_mpi =
@@ -90,7 +90,8 @@ bool has_our_handles() {
 #endif
 }
 
-// Of a tool after this library, whose name it returns if it leads past us; else null.
+// Leads calls to a tool after this library, if there is one. Returns the tool's name if it bypasses Fermata,
+// else null.
 const char* lead_to_tool(const Entry& entry) {
   Jump const wrapped = after(entry.name), own = entry.of_library();
   if (wrapped == nullptr || wrapped == own) return nullptr;
@@ -101,8 +102,8 @@ const char* lead_to_tool(const Entry& entry) {
   return nullptr;
 }
 
-// Why everything is left, for the program's MPI_Init to say: other programs of a job may have the preload by
-// the way.
+// Why all calls are left to MPI. The program's MPI_Init says so, and not the loading: programs of a job that
+// do not use MPI may have the preload as well.
 const char* tool_past_us = nullptr;  // null: the MPI library is of the other kind
 const Entry* wrapped_past_us = nullptr;
 

@@ -4,8 +4,8 @@
 
 namespace fermata::preload {
 
-// From now on every call leads to a tool or to the MPI library, as without this library. Before the first
-// call of MPI that has any effect.
+// From now on every call leads to a tool or to the MPI library, as without this library. Must come before the
+// first MPI call that has any effect.
 void leave_everything();
 
 }  // namespace fermata::preload

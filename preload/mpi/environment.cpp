@@ -12,14 +12,14 @@
 namespace fermata::preload {
 namespace {
 
-// What the version of a library says. Intel's has the ABI of MPICH.
+// What MPI_Get_library_version() tells of a known library. Intel's has the ABI of MPICH.
 #ifdef OPEN_MPI
 constexpr const char* kLibraries[] = {"Open MPI"};
 #else
 constexpr const char* kLibraries[] = {"MPICH", "Intel(R) MPI Library"};
 #endif
 
-// Of other relatives of MPICH the handles look alike, but nobody has tried them.
+// The handles of other relatives of MPICH look alike, but nobody has tested them.
 bool is_known_library() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
@@ -28,14 +28,14 @@ bool is_known_library() {
     if (strstr(version, known) != nullptr) return true;
   version[strcspn(version, "\n")] = '\0';
   say_always(
-      "this program's MPI library, '%s', is none that this preload knows, so everything stays the MPI "
+      "this preload library does not know this program's MPI library, '%s', so everything stays the MPI "
       "library's",
       version);
   return false;
 }
 
-// Fermata asks for it where a process joins its first team. While the process has one thread it takes a
-// microsecond, and in MPI_Init, with the library's threads about, 4 to 16 ms: the kernel waits until all CPUs
+// Fermata asks for it when a process joins its first team. While the process has one thread, it takes a
+// microsecond. In MPI_Init, where MPI's threads run, it takes 4 to 16 ms: the kernel waits until all CPUs
 // have noticed.
 __attribute__((constructor(104))) void register_fence_early() {
   if (!settings.disabled) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);

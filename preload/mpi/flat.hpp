@@ -1,5 +1,4 @@
-// Arguments that are clear at a glance: elements of predefined types without gaps, moved from where they lie,
-// or to there.
+// Arguments that need no preparation: elements of predefined types without gaps, used in place.
 #ifndef FERMATA_PRELOAD_MPI_FLAT_HPP
 #define FERMATA_PRELOAD_MPI_FLAT_HPP
 
@@ -11,7 +10,7 @@
 
 namespace fermata::preload {
 
-// Bytes; kNotFlat: not at a glance.
+// The length in bytes; kNotFlat: these are no such arguments.
 inline constexpr std::size_t kNotFlat = SIZE_MAX;
 inline std::size_t flat(const void* at, MPI_Count count, MPI_Datatype type) {
   const Predefined* const t = predefined(type);
@@ -38,7 +37,7 @@ class FlatBlocks {
     fit_ = true;
   }
   bool fit() const { return fit_; }
-  // Nothing of all this lies between them.
+  // The blocks share no memory with it.
   bool is_apart_from(const void* at, std::size_t bytes) const {
     const auto other = reinterpret_cast<std::uintptr_t>(at);
     return other + bytes <= at_ || at_ + span_ <= other;

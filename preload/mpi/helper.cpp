@@ -1,5 +1,5 @@
-// The thread beside calls that wait in the library. It is made in MPI_Init: a collective that has begun
-// cannot be handed to the library any more, so ranks that cannot have this thread begin none.
+// The helper thread, which runs beside calls that wait in MPI. It is made in MPI_Init. A collective that has
+// begun cannot be handed to MPI any more, so ranks that cannot have this thread begin none.
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -14,14 +14,14 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t wakes = PTHREAD_COND_INITIALIZER;
 pthread_cond_t rests = PTHREAD_COND_INITIALIZER;
 bool helping = false;         // the helper is at work; under lock
-std::atomic<int> waiting{0};  // calls of this process that wait in the library
-// of the helper, one within another, by the only thread that calls; and `waiting` before
+std::atomic<int> waiting{0};  // calls of this process that wait in MPI
+// pauses of the helper, nested, by the only thread that calls; and `waiting` before them
 int pauses = 0, paused = 0;
 
-// Whoever begins a collective counts it before it looks for waiting calls, and whoever waits does it the
-// other way round.
+// A thread that begins a collective counts it, and then looks for waiting calls. A thread that waits counts
+// its call, and then looks for collectives.
 bool is_wanted() {
-  // order: seq_cst: store-load, as kRingFence. Pairs with Beside::enter() and count_begun()
+  // order: seq_cst: store-load, as kRingFence. Pairs with Beside::enter() and count()
   return waiting.load(std::memory_order_seq_cst) != 0 && outstanding.load(std::memory_order_seq_cst) != 0;
 }
 
@@ -77,7 +77,7 @@ void let_helper_rest() {
 }
 
 void Beside::enter() {
-  if (!several_threads) guarded = true;  // else it is from MPI_Init on, and other threads read it
+  if (!several_threads) guarded = true;  // else it is set in MPI_Init, and other threads read it
   // order: seq_cst: store-load, as kRingFence; see is_wanted()
   waiting.fetch_add(1, std::memory_order_seq_cst);
   help_waiting_calls();
@@ -119,7 +119,7 @@ void progress() {
   reap();
 }
 
-// At the end, of what the program has forgotten.
+// In MPI_Finalize, for what the program has not completed.
 void finish_all() {
   constexpr int kRounds = 1'000'000;
   for (int i = 0; any_begun() && i < kRounds; ++i) {

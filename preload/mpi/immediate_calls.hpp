@@ -1,4 +1,4 @@
-// The non-blocking collectives for counts of either width, as blocking_calls.hpp.
+// The non-blocking collectives, for counts of either width; see blocking_calls.hpp.
 #ifndef FERMATA_PRELOAD_MPI_IMMEDIATE_CALLS_HPP
 #define FERMATA_PRELOAD_MPI_IMMEDIATE_CALLS_HPP
 
@@ -7,15 +7,15 @@
 
 namespace fermata::preload {
 
-// What a call is to make: a request that is begun, or a persistent one.
+// What a call is to make: a non-blocking request, or a persistent one.
 struct Target {
   MPI_Request* request;
   const void* site;
   bool persistent = false;
 };
 
-// The library's function with what its blocking one does not have: the request, and of persistent ones
-// information.
+// MPI's function with the arguments that its blocking form does not have: the request, and the info of a
+// persistent one.
 template <class Function, class... Last>
 auto with(Function function, Last... last) {
   return [=](auto... arguments) { return function(arguments..., last...); };
@@ -27,11 +27,11 @@ int leave_request(State* s, Kind kind, const Target& target, Library&& library) 
       kind == kAllgather && !target.persistent && s != nullptr && s->begins(kind) && !s->pairs;
   const char* const why = too_many ? "more than 256 ranks, or 16 on several hosts" : why_left_begun(s, kind);
   if (!target.persistent) return leave(s, kind, target.site, why, library);
-  testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for who is told of the request
+  testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for threads that get the request
   return by_library(s, kind, target.site, why, library);
 }
 
-// The state of a call's communicator; null: none that is known.
+// The state of a call's communicator; null: it is not known.
 inline State* state_of(MPI_Comm comm, const Target& target) {
   State* const s = find(comm);
   if (s != nullptr && target.persistent) give_team(*s);
@@ -39,9 +39,9 @@ inline State* state_of(MPI_Comm comm, const Target& target) {
   return s;
 }
 
-// *left: the library is to do it. b null: this rank has no memory for it. One that is begun is lost to it
-// then. Others may need what this rank does next to come to their next collective, so that this rank doesn't
-// wait for their agreement here.
+// *left: MPI is to do it. b null: this rank has no memory for it, so a non-blocking one is lost to this rank.
+// It does not wait here for the other ranks to agree: they may need its next calls before they come to their
+// next collective.
 inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target, const Arguments& arguments,
                             bool* left) {
   if (s.mismatched) [[unlikely]] {
@@ -62,7 +62,7 @@ inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target,
   return begin(b, s, target.request);
 }
 
-// As all ranks know, but for mistakes.
+// All ranks give the same answer, except for mistakes.
 inline bool leaves_begun(const State& s, const Operation& operation, bool prepared) {
   return (operation.get().fold != nullptr && !s.folds_begun) || (!prepared && !operation.lacks_memory());
 }
@@ -159,10 +159,10 @@ int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype
                           by_library);
 }
 
-// A begun gather, scatter, allgather or all-to-all is one of blocks that may differ: then their lengths are
-// no part of what the ranks agree on, and one that its receiver has no room for is that rank's error alone.
-// (Of blocking ones those that differ are made again. Ranks tell each other their lengths when they make a
-// persistent one.)
+// A non-blocking gather, scatter, allgather or all-to-all runs as one with blocks that may differ. So the
+// ranks need not agree on the lengths. A block that its receiver has no room for is that rank's error alone.
+// Blocking ones that differ are made again. For a persistent one the ranks tell each other their lengths when
+// they make it.
 
 template <class Count, class Library>
 int igather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,

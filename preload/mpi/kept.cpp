@@ -1,5 +1,5 @@
-// Begun collectives on blocks that are over leave their requests to the next ones of the communicator that
-// are the same, as in a loop they are: what Fermata has made of their arguments need not be made again.
+// Completed non-blocking collectives on blocks leave their requests to later ones of the communicator that
+// are the same, as in a loop. So Fermata need not prepare the same arguments again.
 #include "begun.hpp"
 
 #include <stdlib.h>
@@ -12,12 +12,12 @@ namespace {
 struct Free {
   Free* next;
 };
-Free* unused = nullptr;  // memory of requests that are gone; under requests_lock
+Free* unused = nullptr;  // memory of freed requests; under requests_lock
 
-constexpr int kMostKept = 4;  // each time they are looked through
+constexpr int kMostKept = 4;  // each call searches all of them
 
 bool may_keep(const State& s, const Begun& b) {
-  // order: relaxed: who frees it is the last user
+  // order: relaxed: the thread that frees the communicator is its last user
   const bool lives = s.member != nullptr && s.comm.load(std::memory_order_relaxed) != MPI_COMM_NULL;
   return lives && b.request != nullptr && !b.persistent && b.status == FERMATA_OK && b.operation.is_plain();
 }

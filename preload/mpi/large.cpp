@@ -1,4 +1,4 @@
-// The collectives whose counts are MPI_Count (MPI 4.0), where the library has them.
+// The collectives whose counts are MPI_Count (MPI 4.0), if the MPI library has them.
 #include "blocking_calls.hpp"
 #include "immediate_calls.hpp"
 #include "real.hpp"

@@ -1,11 +1,11 @@
-// Everything that waits in the library for messages: as waits.cpp, with counts of either width.
+// All calls that wait in MPI for messages: as waits.cpp, with counts of either width.
 #include "begun.hpp"
 #include "real.hpp"
 
 namespace fermata::preload {
 namespace {
 
-// The library's request, made by `start`, and then waited for.
+// Waits for a request of MPI's that `start` makes.
 template <class Start>
 int poll_request(Start&& start, MPI_Status* status) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -13,7 +13,7 @@ int poll_request(Start&& start, MPI_Status* status) {
   return rc != MPI_SUCCESS ? rc : poll([&](int* flag) { return real.Test(&request, flag, status); });
 }
 
-// start: the non-blocking one of the same arguments, `given`.
+// start: the non-blocking function that takes the same arguments, `given`.
 template <class Library, class Start, class... Given>
 int send(Library library, Start start, Given... given) {
   if (!any_begun()) return in_library([=] { return library(given...); });
@@ -26,8 +26,7 @@ int receive(Library library, Start start, MPI_Status* status, Given... given) {
   return poll_request([=](MPI_Request* r) { return start(given..., r); }, status);
 }
 
-// Both of a message pair. A send that cannot start is an error of this call, whose receive nobody may answer
-// then.
+// Both halves of a send-receive. If the send cannot start, the call fails, and nobody may answer its receive.
 template <class Receive, class Send>
 int exchange(Receive&& receive_begins, Send&& send_begins, MPI_Status* status) {
   MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;

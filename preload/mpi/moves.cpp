@@ -1,11 +1,11 @@
-// Collectives that move data. What a rank receives is bounded by its own arguments; how long blocks are on
-// their way follows from what is sent. In a correct call both say the same. A rank where they differ receives
-// what is sent all the same, so that the call goes on as all others expect it, and has the error for itself.
+// Collectives that move data. A rank's own arguments bound what it receives, and what is sent decides how
+// long a block is on its way. In a correct call the two agree. If they differ, the rank still receives what
+// is sent. So the call goes on for all others, and only this rank has an error.
 #include "operation.hpp"
 
 namespace fermata::preload {
 
-// Blocks of the output come with so many bytes each. False: there is no memory.
+// Each of `blocks` blocks of the output comes with `bytes` bytes. False: there is no memory.
 bool Operation::expect_blocks(int blocks, std::size_t bytes) {
   if (bytes == static_cast<std::size_t>(to_.count) * layout_.size) return true;
   each_ = bytes;
@@ -15,7 +15,7 @@ bool Operation::expect_blocks(int blocks, std::size_t bytes) {
   return packed_ != nullptr;
 }
 
-// One block of input that others expect with so many bytes.
+// One block of input, of which the others expect `bytes` bytes.
 bool Operation::set_block_in(const Side& side, const Layout& layout, std::size_t bytes) {
   const std::size_t sent = static_cast<std::size_t>(side.count) * layout.size;
   truncated_ = sent > bytes;
@@ -63,7 +63,7 @@ bool Operation::refuse_own() {
   unpack_block(static_cast<const char*>(op_.in), own_bytes_, own, to_.counts[rank_]);
   op_.in = FERMATA_IN_PLACE;
   load_count_ = blocks_ = 0;
-  error_ = MPI_SUCCESS;  // the call's, not that of what goes on
+  error_ = MPI_SUCCESS;  // the call reports the error; the operation that goes on has none
   return true;
 }
 
@@ -81,7 +81,7 @@ bool Operation::prepare_scatter(const State& s, const Arguments& a) {
   return own || expect_blocks(1, op_.count);
 }
 
-// All blocks of the input are one.
+// The input's blocks are all the same block.
 bool Operation::set_same_in(const Side& side, int blocks, bool copy) {
   Layout layout;
   if (!layout_of(side.type, &layout) || !set_in(side, 1, copy)) return false;
@@ -94,8 +94,8 @@ bool Operation::set_same_in(const Side& side, int blocks, bool copy) {
   return true;
 }
 
-// As an all-to-all in which a rank sends the same to all. In place its input is a copy: others' blocks come
-// before it has been sent.
+// Runs as an all-to-all in which a rank sends the same block to all. In place, its input is a copy: others'
+// blocks come before it has been sent.
 bool Operation::prepare_allgather_pairwise(const State& s, const Arguments& a) {
   Layout layout;
   if (!layout_of(a.out.type, &layout)) return false;
@@ -149,9 +149,9 @@ bool Operation::prepare_alltoall(const State& s, const Arguments& a) {
 
 namespace {
 
-// Does the library find a type of these arguments that isn't committed? MPICH looks at all, Open MPI at what
-// gathers, all-to-alls and broadcasts send, and at what all-to-alls receive. What it doesn't find it carries
-// out.
+// Does MPI detect a type of these arguments that is not committed? MPICH checks all types. Open MPI checks
+// what gathers, all-to-alls and broadcasts send, and what all-to-alls receive. It carries out calls with
+// others.
 bool finds_uncommitted(const Arguments& a, bool root) {
   const bool scatters = a.collective == FERMATA_DO_SCATTER, gathers = a.collective == FERMATA_DO_GATHER;
   bool in = a.collective != FERMATA_DO_BROADCAST && !is_in_place(a.in) && (!scatters || root);
@@ -186,7 +186,7 @@ bool Operation::prepare_data(const State& s, const Arguments& a) {
   }
 }
 
-// `count` elements are wanted, and so many bytes have come.
+// Unpacks `bytes` bytes that have come, where `count` elements are wanted.
 void Operation::unpack_block(const char* from, std::size_t bytes, char* to, MPI_Count count) {
   const std::size_t room = static_cast<std::size_t>(count) * layout_.size;
   if (bytes > room) check(MPI_ERR_TRUNCATE);

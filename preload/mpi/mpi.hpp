@@ -12,19 +12,20 @@ using Jump = void (*)();  // a function of any signature
 
 // FERMATA_INTERCEPT(Barrier), before its definition, makes three symbols of it:
 // - fermata_mpi_Barrier, which this library keeps to itself, is what the source defines as MPI_Barrier.
-// - PMPI_Barrier is what tools and Fortran bindings call (Open MPI's all, MPICH's those of mpi_f08). It jumps
-// to fermata_mpi_Barrier.
-// - MPI_Barrier is what the program calls. It jumps to the tool's function, if a tool comes after this
-// library in the order of search,
-//   else to fermata_mpi_Barrier.
+// - PMPI_Barrier is what tools and Fortran bindings call (all of Open MPI's, and those of MPICH for mpi_f08).
+//   It jumps to fermata_mpi_Barrier.
+// - MPI_Barrier is what the program calls. It jumps to the tool's function if a tool comes after this library
+//   in the search order, else to fermata_mpi_Barrier.
+//
 // Jumps pass on arguments of any kind, so both can also lead to a library that this copy was not built for
-// (entries.cpp). The library's own function is real.Barrier (real.hpp).
+// (entries.cpp). MPI's own function is real.Barrier (real.hpp).
 #if defined(__x86_64__)
 #define FERMATA_JUMP(symbol) "endbr64\n jmp *fermata_entry_" symbol "(%rip)\n"
 #elif defined(__aarch64__)
-#define FERMATA_JUMP(symbol)                                                                              \
-  "hint #34\n adrp x16, fermata_entry_" symbol "\n ldr x16, [x16, #:lo12:fermata_entry_" symbol "]\n br " \
-                                                                                                "x16\n"
+#define FERMATA_JUMP(symbol)                                                                    \
+  "hint #34\n adrp x16, fermata_entry_" symbol "\n ldr x16, [x16, #:lo12:fermata_entry_" symbol \
+  "]\n br "                                                                                     \
+  "x16\n"
 #elif defined(__riscv)
 #define FERMATA_JUMP(symbol) \
   "1: auipc t1, %pcrel_hi(fermata_entry_" symbol ")\n ld t1, %pcrel_lo(1b)(t1)\n jr t1\n"

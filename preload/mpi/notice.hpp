@@ -1,4 +1,4 @@
-// What FERMATA_VERBOSE=1 says on stderr, and the settings of the environment.
+// What FERMATA_VERBOSE=1 writes to stderr, and the settings of the environment.
 #ifndef FERMATA_PRELOAD_MPI_NOTICE_HPP
 #define FERMATA_PRELOAD_MPI_NOTICE_HPP
 
@@ -6,7 +6,7 @@
 
 namespace fermata::preload {
 
-// In the order of FERMATA_MPI_COLLECTIVES; those on blocks of different sizes go with their plain ones.
+// In the order of FERMATA_MPI_COLLECTIVES. A v function is of the same kind as its plain function.
 enum Kind : std::uint32_t {
   kBarrier,
   kBcast,
@@ -27,17 +27,17 @@ const char* name_of(Kind kind);
 struct Settings {
   bool disabled = false;
   bool verbose = false;
-  std::uint32_t kinds = (1u << kKinds) - 1;  // a bit for each that may be Fermata's
-  // > 0: the ranks are taken for those of so many hosts, in blocks; for tests
+  std::uint32_t kinds = (1u << kKinds) - 1;  // a bit for each kind that may be Fermata's
+  // > 0: treat the ranks as if they were on so many hosts, in blocks; for tests
   int fake_hosts = 0;
 };
 extern Settings settings;  // written at load
 
-// One line, where FERMATA_VERBOSE=1; say_always: in any case.
+// Writes one line. say() does so only if FERMATA_VERBOSE=1, say_always() in any case.
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void say_always(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Names the variables of the environment that are not known or have a bad value, where FERMATA_VERBOSE=1.
+// Names the environment variables that are not known or have a bad value, if FERMATA_VERBOSE=1.
 void say_wrong_variables();
 
 }  // namespace fermata::preload

@@ -13,7 +13,7 @@ char* Operation::take(std::size_t bytes, bool zero) {
   return static_cast<char*>(memory);
 }
 
-// Two for each block.
+// Two sizes for each block.
 std::size_t* Operation::take_sizes(int blocks) {
   if (sizes_used_ + 2 * blocks > 4 * kInline)
     return reinterpret_cast<std::size_t*>(take(2 * static_cast<std::size_t>(blocks) * sizeof(std::size_t)));
@@ -69,8 +69,8 @@ void Operation::prepare_barrier() {
   op_.op = FERMATA_MAX;
 }
 
-// A side's blocks in bytes. `together`: packed one behind the other; else where they lie, from the lowest on.
-// The block `own` has own_bytes_, whatever the side says. Null counts: there is no memory.
+// A side's blocks in bytes. `together`: packed one after the other; else in place, from the lowest one on.
+// Block `own` has own_bytes_, whatever the side says. Null counts: there is no memory.
 Operation::Blocks Operation::blocks_of(const Side& side, const Layout& layout, int blocks, bool together,
                                        std::size_t* bytes, MPI_Aint* lowest, int own) {
   Blocks out{take_sizes(blocks), nullptr};
@@ -140,13 +140,13 @@ bool Operation::set_irregular_out(const Side& side, const Layout& layout, int bl
   blocks_ = blocks;
   if (own == kAll) return add({side, layout, packed_, b.displacements, 0, blocks});
   if (own >= 0) return add({side, layout, packed_, b.displacements, own, own + 1});
-  // A rank that sends itself another length than it expects may get others from the rest, too: what doesn't
-  // come is to stay as it is.
+  // A rank that sends itself another length than it expects may also get other lengths from the rest. Bytes
+  // that do not arrive must keep their values.
   return own_bytes_ == kAsSaid || (add({side, layout, packed_, b.displacements, 0, rank_}) &&
                                    add({side, layout, packed_, b.displacements, rank_ + 1, blocks}));
 }
 
-// own: the block that is input as well, kNone or kAll.
+// own: the block that is input as well, or kNone or kAll.
 bool Operation::set_out(const Side& side, int blocks, int own) {
   if (!layout_of(side.type, &layout_)) return false;
   to_ = side;
@@ -170,7 +170,7 @@ bool Operation::set_out(const Side& side, int blocks, int own) {
               packed_ + each * static_cast<std::size_t>(own)});
 }
 
-// The blocks of a reduce_scatter's input, of different sizes and one behind the other. False: a mistake.
+// The blocks of a reduce_scatter's input, of different sizes and one after the other. False: a mistake.
 bool Operation::set_reduced_blocks(const Side& out, int blocks, MPI_Count* all) {
   *all = 0;
   for (int b = 0; b < blocks; ++b) {
@@ -191,9 +191,9 @@ bool Operation::set_reduced_blocks(const Side& out, int blocks, MPI_Count* all) 
   return true;
 }
 
-// What folds elements with gaps: both operands unpacked, of as many elements as fit into kAtOnce bytes, but
-// of one at least and of `most` at most. The operator may look at everything that lies between the parts of
-// an element, which is memory only where it does.
+// Makes the memory in which elements with gaps are folded: both operands unpacked. It has room for as many
+// elements as fit into kAtOnce bytes, at least one and at most `most`. The operator may read everything
+// between the parts of an element, so the gaps have memory, too.
 bool Operation::set_fold_space(std::size_t most) {
   constexpr std::size_t kAtOnce = 64 * 1024;
   FoldSpace& space = reduction_.space;
@@ -229,9 +229,9 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
   if (a.irregular && !set_reduced_blocks(a.out, s.size, &in.count)) return false;
   const bool in_place = is_in_place(a.in) && gets;
   if (is_in_place(a.in) && !gets) return false;
-  // In place without saying so: the libraries call that a mistake, or carry it out.
+  // The same buffer twice, without MPI_IN_PLACE: MPI libraries call that a mistake, or carry it out.
   if (gets && !in_place && a.in.at == a.out.at && in.count != 0) return false;
-  // Who gets an empty block need have no memory for it.
+  // A rank that gets an empty block may pass no memory for it.
   const bool gets_nothing = a.irregular && a.out.count == 0 && a.out.at == nullptr && !in_place;
   if (in.count == 0) {
     op_.in = in_place ? FERMATA_IN_PLACE : a.in.at;
@@ -241,7 +241,7 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
   if (!reduction_.packed) {
     op_.in = in_place ? FERMATA_IN_PLACE : a.in.at;
     op_.out = gets_nothing ? &nothing_ : gets ? const_cast<void*>(a.out.at) : nullptr;
-    // The first rank of an exclusive scan has no result, and need have no memory for one.
+    // The first rank of an exclusive scan gets no result, and may pass no memory for one.
     const bool bare = a.collective == FERMATA_DO_EXSCAN && s.rank == 0 && a.out.at == nullptr && !in_place;
     if (bare) op_.out = take(static_cast<std::size_t>(a.out.count) * reduction_.element);
     return !lacks_memory_ && op_.in != nullptr && (!gets || op_.out != nullptr);
@@ -249,7 +249,7 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
   if (!set_fold_space(static_cast<std::size_t>(in.count))) return false;
   if (gets && !set_out({a.out.at, a.out.count, a.out.type}, 1, kNone)) return false;
   if (gets_nothing) op_.out = &nothing_;
-  // An exclusive scan leaves the first rank's memory as it is.
+  // An exclusive scan leaves the first rank's memory unchanged.
   if (a.collective == FERMATA_DO_EXSCAN && s.rank == 0) blocks_ = 0;
   if (in_place) in.at = a.out.at;
   return set_in(in, 1, false);
@@ -259,7 +259,7 @@ bool Operation::prepare(const State& s, const Arguments& a) {
   const bool rooted = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_REDUCE ||
                       a.collective == FERMATA_DO_GATHER || a.collective == FERMATA_DO_SCATTER;
   if (rooted && (a.root < 0 || a.root >= s.size)) return false;
-  // Output in place is a mistake, but where a scatter's root has its own block.
+  // MPI_IN_PLACE as output is a mistake, except for the own block of a scatter's root.
   const bool receives = a.collective == FERMATA_DO_BROADCAST || !rooted || s.rank == a.root;
   if (is_in_place(a.out) && receives && a.collective != FERMATA_DO_SCATTER) return false;
   op_.collective = a.collective;
@@ -286,7 +286,7 @@ std::uint64_t Operation::length(int ranks) const {
   return hash;
 }
 
-// At the root of a reduce to which the others give more than it has room for.
+// For the root of a reduce to which the others send more than it has room for.
 bool Operation::take_longer(const Arguments& a, std::size_t count) {
   const auto own = static_cast<MPI_Count>(op_.count / reduction_.parts);
   const std::size_t elements = count / reduction_.parts;
@@ -295,7 +295,7 @@ bool Operation::take_longer(const Arguments& a, std::size_t count) {
   char* const in = take(bytes, true);
   packed_ = take(bytes);
   if (in == nullptr || packed_ == nullptr) return false;
-  // Predefined pairs are folded with their gaps, and travel with them.
+  // Predefined pairs are sent and folded with their gaps.
   to_ = {a.out.at, own, a.out.type};
   layout_ = reduction_.layout;
   if (!reduction_.packed) {
@@ -359,7 +359,7 @@ int Operation::execute(State& s) const {
   if (o.irregular != 0 && o.collective == FERMATA_DO_REDUCE_SCATTER)
     return fermata_reduce_scatterv(m, o.in, o.in_counts, o.in_displacements, o.out, o.type, o.op);
   if (o.irregular != 0) return fermata_execute(m, &o);
-  switch (o.collective) {  // these ride on lines where they are small
+  switch (o.collective) {  // small ones are carried on lines
     case FERMATA_DO_BROADCAST: return fermata_broadcast(m, o.out, o.count, o.root);
     case FERMATA_DO_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
     case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);

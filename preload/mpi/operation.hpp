@@ -1,5 +1,5 @@
-// A collective's arguments made into one of Fermata's operations: elements without gaps where they lie, all
-// others packed.
+// Makes a collective's arguments into one of Fermata's operations. Elements without gaps are used in place;
+// all others are packed.
 #ifndef FERMATA_PRELOAD_MPI_OPERATION_HPP
 #define FERMATA_PRELOAD_MPI_OPERATION_HPP
 
@@ -14,16 +14,16 @@
 
 namespace fermata::preload {
 
-// Broadcast: the data are in `out`. Reductions: type and count are those of `out`; out.counts: of a
-// reduce_scatter whose blocks differ.
+// Broadcast: the data are in `out`. Reductions: type and count are those of `out`; out.counts is for a
+// reduce_scatter with blocks of different sizes.
 struct Arguments {
   int collective = 0;  // enum fermata_collective
   Side in = {}, out = {};
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
-  bool irregular = false;  // one of the v functions, or such a reduce_scatter
-  // Of an allgather: each block goes from its sender straight to each receiver. So lengths are a matter
-  // between the two of them, and no part of what the ranks agree on.
+  bool irregular = false;  // a v function, or such a reduce_scatter
+  // For an allgather: each block goes directly from its sender to each receiver. So the two of them agree on
+  // its length, and not all ranks.
   bool pairwise = false;
 };
 
@@ -35,38 +35,38 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // False: the library is to do it, which follows from nothing that may differ from rank to rank, but from
-  // mistakes; or this rank has no memory for it. Nothing that is called later needs memory.
+  // False: MPI is to do it, or this rank has no memory for it (lacks_memory()). All ranks get the same
+  // answer, except for memory and mistakes. Nothing that is called later needs memory.
   bool prepare(const State& state, const Arguments& arguments);
   bool lacks_memory() const { return lacks_memory_; }
-  void prepare_barrier();  // as a request; on lines it needs no operation
-  // What all ranks must have alike: the length, or a hash of the lengths where blocks differ. 0: nothing.
+  void prepare_barrier();  // as a request; a barrier on lines needs no operation
+  // What must be the same at all ranks: the length, or a hash of the lengths if blocks differ. 0: nothing.
   std::uint64_t length(int ranks) const;
-  // Prepared as of the length that the others have, who send the data of a broadcast or reduce that this rank
-  // receives. False: it can't be, or there is no memory.
+  // Prepares for the length of the other ranks, which send the data of a broadcast or reduce that this rank
+  // receives. False: it does not fit, or there is no memory.
   bool take_length(const Arguments& arguments, std::size_t theirs);
-  // After pack_inputs(). A gather's root that sends itself more than it has room for gets what fits, and the
-  // library refuses the rest in the call, and receives nothing. True: what others send goes to the
-  // operation's memory, and nothing of the program's is used any more.
+  // After pack_inputs(). A gather's root may send itself more than it has room for. Then it gets what fits,
+  // the call reports the error, and the root receives nothing else. True: the operation's memory receives
+  // what others send, and nothing of the program's is used any more.
   bool refuse_own();
-  // Before each use: packs what is not sent from where it lies. MPI's error; 0: none.
+  // Before each use: packs what cannot be sent in place. MPI's error; 0: none.
   int pack_inputs();
   const fermata_operation& get() const { return op_; }
-  int execute(State& state) const;  // and wait
-  // fermata_arrive_with() can do it: as all ranks know.
+  int execute(State& state) const;  // and waits
+  // fermata_arrive_with() can do it. All ranks give the same answer.
   bool rides() const;
-  // Few bytes, as this rank sees it.
+  // It moves few bytes, as far as this rank knows.
   bool is_short() const;
-  // Nothing but what is compared by is_same(), and nothing is packed: what Fermata was told of it will do for
-  // another one that is the same.
+  // is_same() compares everything that it consists of, and nothing is packed. So the request that Fermata
+  // made of it serves another operation that is the same.
   bool is_plain() const {
     return load_count_ == 0 && blocks_ == 0 && op_.fold == nullptr && own_bytes_ == kAsSaid;
   }
   bool is_same(const Operation& other, int ranks) const;
-  // What lasts longer than the call that it is begun in needs the operator and the datatypes that the program
-  // may free; loads: they are packed again.
+  // For an operation that outlives the call that begins it. It keeps the operator and the datatypes, which
+  // the program may free; with `loads` also the types of inputs that are packed again.
   void use_objects(bool loads);
-  // Unpacks what came, as Fermata's status says: all, or as much as there was room for. MPI's error.
+  // Unpacks what came, as Fermata's status says: all, or what there was room for. Returns MPI's error.
   int finish(int status = FERMATA_OK);
 
  private:
@@ -74,7 +74,8 @@ class Operation {
     std::size_t* counts;
     std::size_t* displacements;
   };
-  // Packed to `to`: from.count elements, or blocks [first, last) of `from` to where `places` says.
+  // Data to pack to `to`: from.count elements, or blocks [first, last) of `from`, each to its place in
+  // `places`.
   struct Load {
     Side from;
     Layout layout;
@@ -121,16 +122,16 @@ class Operation {
   Layout layout_ = {};
   char* packed_ = nullptr;
   int blocks_ = 0;
-  static constexpr int kNone = -1, kAll = -2;  // of set_out(): no block is input as well, or all are
-  // A rank whose arguments contradict each other receives what the others send into memory of the operation,
-  // and as much of it as its own arguments have room for is unpacked.
+  static constexpr int kNone = -1, kAll = -2;  // for set_out(): no block is input as well, or all are
+  // If a rank's arguments contradict each other, the operation's memory receives what the others send. As
+  // much of it is unpacked as the rank's own arguments have room for.
   static constexpr std::size_t kAsSaid = SIZE_MAX;
   std::size_t each_ = kAsSaid;       // bytes of a block in packed_
-  std::size_t own_bytes_ = kAsSaid;  // likewise of this rank's own block alone, where blocks differ
+  std::size_t own_bytes_ = kAsSaid;  // the same for this rank's own block alone, if blocks differ
   bool truncated_ = false;           // this rank sends more to itself than it has room for
-  Load* loads_[3];                   // of the input, and of the output
+  Load* loads_[3];                   // parts of the input, and of the output
   int load_count_ = 0;
-  Use uses_[6];  // of the operator, of the types of the loads and of what is unpacked and folded
+  Use uses_[6];  // of the operator, and of the types of the loads, of the output and of the fold
   int use_count_ = 0;
   int rank_ = 0;
   int error_ = 0;

@@ -22,7 +22,7 @@ void take_out(Begun* b) {
   persistents.fetch_sub(1, std::memory_order_relaxed);  // order: relaxed: as any_persistent()
 }
 
-// With the lock.
+// Needs the lock.
 bool is_used(int tag) {
   for (Begun* b : chains)
     for (; b != nullptr; b = b->next_persistent)
@@ -30,7 +30,7 @@ bool is_used(int tag) {
   return false;
 }
 
-// With the lock: a tag that no other request has; 0: there is none.
+// Needs the lock. A tag that no other request has; 0: there is none.
 int next_tag(int largest) {
   static bool starts_again = false;
   for (int tries = 0; tries < largest; ++tries) {
@@ -60,7 +60,7 @@ int error_of(State& s, int rc) {
   return rc;
 }
 
-// The request has its state, and is not active.
+// Frees a request that has its state, and is not active.
 void dispose(Begun* b) {
   State& s = *b->state;
   {
@@ -71,19 +71,19 @@ void dispose(Begun* b) {
   drop(b);
 }
 
-// One byte is too long for the receive: whoever completes the request gets an error.
+// One byte, after an error, is too long for the receive: the call that completes the request gets an error.
 void send(const Begun& b) {
   const char failure = 0;
   PMPI_Send(&failure, b.error != MPI_SUCCESS ? 1 : 0, MPI_BYTE, own_rank(), b.tag, private_comm);
 }
 
-// With the state.
+// The caller holds the state.
 void show(Begun* b) {
   b->in_library = real.Start(&b->handle) == MPI_SUCCESS;
   if (b->over) send(*b);
 }
 
-// The program has completed it: what it learns.
+// The program has completed it. Returns what the program learns.
 int completed(Begun* b, MPI_Status* status) {
   b->started = false;
   if (status != MPI_STATUS_IGNORE) make_empty(status);
@@ -96,7 +96,7 @@ int start(Begun* b, MPI_Request* request, const void* site) {
   const Owned owned(s);
   if (b->started && !(b->in_library && b->over)) {
     if (!b->in_library) show(b);
-    return real.Start(request);  // the library says what is wrong
+    return real.Start(request);  // MPI reports what is wrong
   }
   if (const int rc = b->operation.pack_inputs(); rc != MPI_SUCCESS) return error_of(s, rc);
   ++s.ours;
@@ -111,24 +111,24 @@ int start(Begun* b, MPI_Request* request, const void* site) {
 
 namespace {
 
-// FERMATA_ERR_MEMORY, at all ranks alike: not all have what they need.
+// FERMATA_ERR_MEMORY, at all ranks alike: not all ranks have what they need.
 int agree(State& s, bool mine) {
   std::int32_t have = mine ? 1 : 0, all = 0;
   const int status = fermata_allreduce(s.member, &have, &all, 1, FERMATA_INT32, FERMATA_MIN);
   return status != FERMATA_OK ? status : all != 0 ? FERMATA_OK : FERMATA_ERR_MEMORY;
 }
 
-// What the ranks tell each other of their arguments; the largest of each counts.
+// What the ranks tell each other about their arguments. The largest value of each counts.
 struct Told {
-  std::uint64_t lacks = 0;              // memory
+  std::uint64_t lacks = 0;              // 1: this rank has no memory
   std::uint64_t longest = 0;            // of all but the root
   std::uint64_t shortest_inverted = 0;  // likewise
   std::uint64_t root = 0;               // the root's length
 };
 
-// Fermata's operations have one length at all ranks. Where a rank alone receives, it takes what the others
-// send; all other calls that differ are the library's, FERMATA_ERR_UNSUPPORTED, at all ranks alike. b null:
-// this rank has no memory.
+// Fermata's operations have one length at all ranks. A rank that alone receives takes the length that the
+// others send. MPI does all other calls whose lengths differ: FERMATA_ERR_UNSUPPORTED, at all ranks alike. b
+// null: this rank has no memory.
 int agree_on_length(Begun* b, State& s, const Arguments& a) {
   const bool rooted = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_REDUCE;
   const bool root = rooted && s.rank == a.root;
@@ -151,7 +151,7 @@ int agree_on_length(Begun* b, State& s, const Arguments& a) {
   return agree(s, !receives || b->operation.take_length(a, root ? shortest : told.root));
 }
 
-// b null: this rank has no memory. What Fermata returned.
+// b null: this rank has no memory. Returns Fermata's status.
 int prepare_together(Begun* b, State& s, const Arguments& arguments) {
   int status = agree_on_length(b, s, arguments);
   if (status != FERMATA_OK) return status;
@@ -288,7 +288,7 @@ int MPI_Request_free(MPI_Request* request) {
 }
 
 int MPI_Cancel(MPI_Request* request) {
-  // A collective cannot be.
+  // A collective cannot be cancelled.
   return persistent_in(request) != nullptr ? MPI_SUCCESS : real.Cancel(request);
 }
 

@@ -1,4 +1,4 @@
-// The persistent collectives, with counts of either width, where the library has them.
+// The persistent collectives, with counts of either width, if the MPI library has them.
 #include "immediate_calls.hpp"
 #include "real.hpp"
 

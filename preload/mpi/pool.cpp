@@ -1,7 +1,7 @@
-// How a team comes about. The first rank has an unused team of just these ranks, and proposes it by its
-// number; if all have it unused, it is theirs. Else the first rank makes a new one. All teams of a host lie
-// in the memory of its ground, a team that nobody joins, made in MPI_Init: a thread of its first rank hands
-// its descriptor out there. So a new team takes memory and agreement, and nothing is opened.
+// How a team is made. The first rank proposes an unused team of exactly these ranks, by its id. If all ranks
+// have it unused, they take it. Else the first rank makes a new team. All teams of a host lie in one segment.
+// Its owner (`ground`) is a team that nobody joins, made in MPI_Init, where a thread of the first rank hands
+// out the segment's descriptor. So a new team takes memory and agreement, and opens no file.
 #include "pool.hpp"
 
 #include <fermata/mpi.h>
@@ -29,17 +29,17 @@ MPI_Comm private_comm = MPI_COMM_NULL;
 namespace {
 
 constexpr int kMostTeams = 1024;               // at a time
-constexpr double kSeconds = 20;                // to hand out the ground
-constexpr double kSlice = 0.02;                // of waiting for it, between looks at the library
-constexpr std::int64_t kLookEveryNs = 20'000;  // at the library, by who waits and has a CPU for itself
-// longest sleep of who waits, beside a library that wants to be driven
+constexpr double kSeconds = 20;                // to hand out the segment
+constexpr double kSlice = 0.02;                // of waiting for it, between calls that drive MPI
+constexpr std::int64_t kLookEveryNs = 20'000;  // between such calls of a waiting member with a CPU for itself
+// longest sleep of a waiting member, because MPI wants to be driven
 constexpr double kHookEvery = 1e-3;
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 Pooled* pool = nullptr;          // all, taken or not; under lock
 int teams = 0;                   // likewise
-fermata_team* ground = nullptr;  // of this host
-int* cpu_of = nullptr;           // of each rank of MPI_COMM_WORLD: what it was bound to in MPI_Init, or -1
+fermata_team* ground = nullptr;  // owner of this host's segment
+int* cpu_of = nullptr;           // the CPU that each rank of MPI_COMM_WORLD was bound to in MPI_Init, or -1
 
 struct Offer {
   enum How : std::int32_t { kNone, kUsed, kNew } how;
@@ -59,22 +59,22 @@ void name_of(std::uint64_t id, char (&name)[64]) {
   snprintf(name, sizeof name, "fermata-mpi.%016llx", static_cast<unsigned long long>(id));
 }
 
-// Nobody else can guess it, so nobody else holds the socket's name. Process numbers repeat where namespaces
-// of them share a network.
+// A number that no other process can guess, so none can take the socket's name first. Process ids do not
+// suffice: they repeat in PID namespaces that share a network.
 std::uint64_t new_id() {
   static std::atomic<std::uint32_t> counter{0};
   std::uint64_t id = 0;
-  if (getrandom(&id, sizeof id, GRND_NONBLOCK) != sizeof id) {  // a sandbox without it
+  if (getrandom(&id, sizeof id, GRND_NONBLOCK) != sizeof id) {  // a sandbox may forbid it
     timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     const auto now = static_cast<std::uint64_t>(t.tv_nsec) << 34 ^ static_cast<std::uint64_t>(t.tv_sec) << 20;
-    // order: relaxed: a number, and no more
+    // order: relaxed: only the number matters
     id = now ^ static_cast<std::uint64_t>(getpid()) << 12 ^ counter.fetch_add(1, std::memory_order_relaxed);
   }
   return id != 0 ? id : 1;
 }
 
-// Over hosts, each of which has a segment and connections of its own.
+// The most teams over hosts: each has a segment and connections of its own.
 int most_over_hosts() {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return 256;
@@ -85,7 +85,7 @@ bool is_of(const Pooled& p, const int* ranks, int size) {
   return p.size == size && memcmp(p.ranks, ranks, static_cast<std::size_t>(size) * sizeof *ranks) == 0;
 }
 
-// id 0: any.
+// id 0: any team of these ranks.
 Pooled* take_unused(const int* ranks, int size, std::uint64_t id) {
   pthread_mutex_lock(&lock);
   Pooled* p = pool;
@@ -110,8 +110,8 @@ void unlink(Pooled* p) {
   --teams;
 }
 
-// Room for one more: of those that nobody uses the one that was made first goes, but none whose end is for
-// several hosts to agree on. False: there is none.
+// Makes room for one more team. If needed, the oldest unused team goes, but not one over hosts: several hosts
+// must agree on its end. False: there is no room.
 bool make_room(bool over_hosts) {
   pthread_mutex_lock(&lock);
   // this library's static initializers are not thread-safe by themselves
@@ -130,7 +130,7 @@ bool make_room(bool over_hosts) {
   return room;
 }
 
-// Not at every turn of a wait: Open MPI gives the CPU away in each look where it is told to yield, and the
+// Does not drive MPI at each poll. If Open MPI is told to yield, it gives the CPU away in each call, and the
 // wait itself has just done so.
 int idle(fermata_member* member, void* pooled) {
   thread_local std::int64_t next_ns = 0;
@@ -147,12 +147,12 @@ int idle(fermata_member* member, void* pooled) {
 void* serve(void* argument) {
   auto* s = static_cast<Serving*>(argument);
   s->status = s->others > 0 ? fermata_team_serve(s->team, s->name, s->others, kSeconds) : FERMATA_OK;
-  // order: release, as kMove: the status is there. Pairs with lead()
+  // order: release, as kMove: the status is there. Pairs with hand_out_ground()
   s->over.store(true, std::memory_order_release);
   return nullptr;
 }
 
-// What it takes to hand a team out: its memory, a socket or two, and one to spare.
+// Can this process open what it takes to hand a team out: its memory, a socket or two, and one to spare?
 bool can_open_few() {
   int files[4];
   int opened = 0;
@@ -179,7 +179,7 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
   auto* made = static_cast<Pooled*>(calloc(1, sizeof(Pooled)));
   int* copy = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof *ranks));
   fermata_member* member = nullptr;
-  const bool fits = fermata_team_size(team) == size;  // whoever made it may lie
+  const bool fits = fermata_team_size(team) == size;  // its maker may lie
   if (made == nullptr || copy == nullptr || !fits || fermata_team_join(team, rank, &member) != FERMATA_OK) {
     say("a team cannot be joined: %s", fits ? fermata_error_detail() : "it has another size");
     free(made);
@@ -197,7 +197,7 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
   return made;
 }
 
-// The CPU of each, where each was bound to one.
+// The CPU of each rank; false: not each rank is bound to one.
 bool bound_cpus(const int* ranks, int size, int* cpus) {
   for (int r = 0; r < size; ++r) {
     cpus[r] = cpu_of[ranks[r]];
@@ -206,7 +206,7 @@ bool bound_cpus(const int* ranks, int size, int* cpus) {
   return true;
 }
 
-// Its place in the ground; 0: there is no team.
+// The team's place in the segment; 0: there is no team.
 std::uint64_t make(int size, const int* cpus, fermata_team** team) {
   std::uint64_t place = 0;
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
@@ -230,7 +230,7 @@ bool all_have(const Council& council, bool mine) {
   return all == 1;
 }
 
-// From the first rank to all.
+// Sends data from the first rank to all.
 void tell(const Council& council, void* data, std::size_t bytes) {
   if (council.team != nullptr) {
     const Entered entered(*council.team);
@@ -241,7 +241,7 @@ void tell(const Council& council, void* data, std::size_t bytes) {
   }
 }
 
-// Collective, by all of a host: its first rank's part.
+// The first rank's part of a collective of all ranks of a host.
 fermata_team* hand_out_ground(const Council& host, int others) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.engine = FERMATA_PROCESSES;
@@ -256,7 +256,7 @@ fermata_team* hand_out_ground(const Council& host, int others) {
   if (!serves) offer.how = Offer::kNone;
   tell(host, &offer, sizeof offer);
   if (!serves) return serving.team;
-  // order: acquire, as kMovedRead: its status. Pairs with serve()
+  // order: acquire, as kMovedRead: sees its status. Pairs with serve()
   while (!serving.over.load(std::memory_order_acquire)) {
     drive_library();
     usleep(20);
@@ -276,7 +276,7 @@ fermata_team* fetch_ground(const Council& host) {
   return fetch(name);
 }
 
-// The new team, at the first rank and at the others.
+// lead() makes the new team at the first rank, and follow() attaches to it at the others.
 Pooled* lead(const Council& council, Offer& offer, const int* ranks, int size, const int* cpus) {
   fermata_team* team = nullptr;
   offer.id = make(size, cpus, &team);
@@ -299,7 +299,7 @@ Pooled* follow(const Offer& offer, const int* ranks, int size, int rank) {
   return mine;
 }
 
-// Over several hosts, which the transport's own steps join.
+// A team over several hosts, which the transport connects.
 Pooled* join_hosts(const Council& council, std::uint64_t id, const int* ranks, int size) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   fermata_team* team = nullptr;
@@ -317,7 +317,7 @@ Pooled* join_hosts(const Council& council, std::uint64_t id, const int* ranks, i
 
 Pooled* new_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts,
                  const char** why) {
-  if (!over_hosts && ground == nullptr) {  // as all ranks of the host know
+  if (!over_hosts && ground == nullptr) {  // all ranks of the host know this alike
     *why = "no memory for teams";
     return nullptr;
   }
@@ -346,7 +346,7 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, b
     mine = follow(offer, ranks, size, rank);
   }
   free(cpus);
-  // which a member that lies may have written over
+  // a member that lies may have overwritten the agreement, so `mine` is checked, too
   const bool all = all_have(council, mine != nullptr) && mine != nullptr;
   pthread_mutex_lock(&lock);
   if (all) {
@@ -386,7 +386,7 @@ bool prepare_teams(MPI_Comm host, int* cpus) {
   if (cpu_of == nullptr) return false;
   if (size == 1) return true;
   const Council council{host, nullptr};
-  // Whoever could not open a socket would keep the others waiting for kSeconds.
+  // A rank that could not open a socket would keep the others waiting for kSeconds.
   if (!all_have(council, can_open_few())) {
     say("no memory for teams: a rank of this host may open no further files");
     return true;
@@ -407,7 +407,7 @@ Pooled* take_team(const Council& council, const int* ranks, int size, int rank, 
   if (id != 0) {
     if (rank != 0 && !council.refuses) mine = take_unused(ranks, size, id);
     const bool all = all_have(council, mine != nullptr);
-    if (all && mine == nullptr) *why = "what the ranks agreed on was written over";
+    if (all && mine == nullptr) *why = "another process has overwritten what the ranks agreed on";
     if (all) return mine;
     if (mine != nullptr) give_back(mine, false);
   }

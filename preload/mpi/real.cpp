@@ -10,10 +10,10 @@ bool transport_is_ready = false;
 
 namespace {
 
-// Behind this library in the order of search: never our own.
+// Searches after this library, so it never finds this library's own functions.
 fermata_mpi_function of_library(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
-  // not the last thing here, or it would be a jump, and who asks the transport
+  // else dlsym would be a tail call, and would take the transport for its caller
   asm volatile("" : "+r"(found));
   return reinterpret_cast<fermata_mpi_function>(found);
 }

@@ -1,4 +1,4 @@
-// The MPI library's own functions of those that are intercepted.
+// MPI's own versions of the functions that this library intercepts.
 #ifndef FERMATA_PRELOAD_MPI_REAL_HPP
 #define FERMATA_PRELOAD_MPI_REAL_HPP
 
@@ -61,7 +61,7 @@ struct Real {
 #undef FERMATA_MEMBER
 };
 extern Real real;                // written at load
-extern bool transport_is_ready;  // likewise: libfermata-net calls these, not the program's
+extern bool transport_is_ready;  // likewise: libfermata-net calls these functions, not the program's
 
 }  // namespace fermata::preload
 #endif

@@ -7,19 +7,19 @@
 namespace fermata::preload {
 namespace {
 
-// Nobody has done its part of such a call before all have come to it.
+// No rank does its part of such a call before all have come to it.
 bool synchronizes(Kind kind) {
   return kind == kBarrier || kind == kAllreduce || kind == kAllgather || kind == kAlltoall ||
          kind == kReduceScatter;
 }
 
-// Of the present call, which isn't counted yet. All ranks make their calls in the same order, but for starts
-// of persistent requests.
+// The number of the present call, which is not counted yet. All ranks make their calls in the same order,
+// except for starts of persistent requests.
 std::uint64_t number_of_call(const State& s) { return s.ours + s.left - s.starts + s.prepared + 1; }
 
-// Collective: each rank's first call since it knows. After it all know which is the last that some rank has
-// carried out in the team. Not by collectives of the communicator, where what is outstanding need not be the
-// same at all ranks.
+// Collective: each rank takes part in its first call after it knows. Then all know the first call that no
+// rank has carried out in the team. It uses messages, not collectives: what is outstanding in the
+// communicator may differ from rank to rank.
 void agree(State& s) {
   constexpr std::uint64_t kLeastLargestTag = 32767;
   const int tag = static_cast<int>(1 + s.pooled->id % kLeastLargestTag);
@@ -38,7 +38,8 @@ void agree(State& s) {
   for (int r = 1; r < s.size && s.rank == 0; ++r)
     real.Send(&first, 1, MPI_UINT64_T, ranks[r], tag, private_comm);
   s.resumes = first;
-  say("rank %d of %d: the calls of a communicator differed, and the library does them from its call %llu on",
+  say("rank %d of %d: the ranks' calls on a communicator differed, so the MPI library does its calls from "
+      "call %llu on",
       s.rank, s.size, static_cast<unsigned long long>(first));
 }
 

@@ -32,7 +32,7 @@ void reduce_local(const void* from, void* onto, std::size_t count, const Reducti
   }
 }
 
-// Elements with gaps, or in another order than they are packed in: unpacked, folded and packed again.
+// For elements that have gaps, or another order in memory: it unpacks them, folds, and packs the result.
 void fold_packed(void* out, const void* left, const void* right, std::size_t count, const Reduction& r) {
   const FoldSpace& space = r.space;
   char* const a = space.at - space.low;
@@ -62,7 +62,7 @@ bool reduction_of(MPI_Datatype type, MPI_Op op, Reduction* out) {
       out->op = known->op;
       out->parts = t->parts;
     }
-    // Gaps of a predefined pair travel as well: all ranks have the same ones.
+    // Gaps of a predefined pair are sent as well: all ranks have the same ones.
     out->element = t->extent;
     out->layout = {t->extent, static_cast<MPI_Aint>(t->extent), true};
     return true;
@@ -80,7 +80,7 @@ bool reduction_of(MPI_Datatype type, MPI_Op op, Reduction* out) {
 void fold_by_library(void* out, const void* left, const void* right, std::size_t count, void* user) {
   const auto& r = *static_cast<const Reduction*>(user);
   if (r.packed) return fold_packed(out, left, right, count, r);
-  // MPI_Reduce_local has its right operand where the result goes.
+  // MPI_Reduce_local writes the result over its right operand.
   if (out != left) {
     if (out != right) memcpy(out, right, count * r.element);
     return reduce_local(left, out, count, r);

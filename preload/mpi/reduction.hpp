@@ -1,4 +1,4 @@
-// An operator on a datatype: one of Fermata's, or the library's own by MPI_Reduce_local.
+// An operator on a datatype: one of Fermata's, or MPI's by MPI_Reduce_local.
 #ifndef FERMATA_PRELOAD_MPI_REDUCTION_HPP
 #define FERMATA_PRELOAD_MPI_REDUCTION_HPP
 
@@ -10,8 +10,8 @@
 
 namespace fermata::preload {
 
-// Memory of two operands, which fold_by_library() unpacks so many elements at a time to. low: where the first
-// byte lies from the address that the operator gets.
+// Memory for two operands: fold_by_library() unpacks `elements` elements at a time to it. low: the offset of
+// the first byte from the address that the operator gets.
 struct FoldSpace {
   char* at = nullptr;
   std::size_t bytes = 0, elements = 0;  // of one operand
@@ -19,42 +19,42 @@ struct FoldSpace {
 };
 
 struct Reduction {
-  int type = -1, op = -1;   // Fermata's; type < 0: folded by MPI_Reduce_local
-  std::size_t parts = 1;    // of Fermata's type in an element
-  std::size_t element = 0;  // bytes of an element as it travels
+  int type = -1, op = -1;   // Fermata's; type < 0: MPI_Reduce_local folds
+  std::size_t parts = 1;    // numbers of Fermata's type in an element
+  std::size_t element = 0;  // bytes of an element as it is sent
   bool commutes = true;
-  bool packed = false;  // elements travel without their gaps, and are unpacked to be folded
+  bool packed = false;  // elements are sent without their gaps, and unpacked to be folded
   MPI_Datatype datatype = MPI_DATATYPE_NULL;
   MPI_Op operation = MPI_OP_NULL;
   Layout layout = {};
-  FoldSpace space = {};  // where packed; its user provides it
+  FoldSpace space = {};  // if packed; its user provides it
 };
 
-inline constexpr std::size_t kMostElement = 4096;  // bytes that Fermata takes for one
+inline constexpr std::size_t kMostElement = 4096;  // bytes of the largest element that Fermata takes
 
 struct PredefinedOp {
   MPI_Op handle;
   int op;                 // enum fermata_op; -1: Fermata has none
-  std::uint8_t families;  // bits of TypeClass: what it is defined for
+  std::uint8_t families;  // bits of TypeClass: the types that it is defined for
 };
 inline constexpr std::size_t kPredefinedOps = 12;
-extern PredefinedOp predefined_ops[kPredefinedOps];  // handles may be addresses that the loader knows
+extern PredefinedOp predefined_ops[kPredefinedOps];  // handles may be addresses that only the loader knows
 inline const PredefinedOp* predefined_op(MPI_Op op) {
   for (const PredefinedOp& known : predefined_ops)
     if (known.handle == op) return &known;
   return nullptr;
 }
-// Fermata has this operator for this type, of which an element may have two parts.
+// Does Fermata have this operator for this type? An element may have two parts.
 inline bool is_plain(const Predefined& type, const PredefinedOp& op) {
   return (op.families & type.family) != 0 && op.op >= 0 && type.number >= 0 &&
          (type.family != kComplex || op.op == FERMATA_SUM);
 }
 
-// What is done depends on nothing but what MPI demands to be the same on all ranks: the operator, and the
-// type that it is applied to. False: the library is to do it, or to say what is wrong.
+// The answer depends only on what MPI requires to be the same at all ranks: the operator, and the type that
+// it is applied to. False: MPI is to do it, or to report what is wrong.
 bool reduction_of(MPI_Datatype type, MPI_Op op, Reduction* out);
 
-// fermata_operator; user: a Reduction.
+// A fermata_operator; user: a Reduction.
 void fold_by_library(void* out, const void* left, const void* right, std::size_t count, void* user);
 
 }  // namespace fermata::preload

@@ -44,14 +44,14 @@ bool meet(const Side& a, int a_blocks, const Side& b, int b_blocks) {
 }
 
 bool overlaps_itself(const Side& side, int blocks) {
-  // Mostly they lie in the order of the ranks.
+  // Mostly the blocks lie in the order of the ranks.
   MPI_Count end = side.displacements[0];
   int b = 0;
   for (; b < blocks && (side.counts[b] == 0 || side.displacements[b] >= end); ++b)
     if (side.counts[b] != 0) end = side.displacements[b] + side.counts[b];
   if (b == blocks) return false;
   auto* const sorted = static_cast<Block*>(malloc(static_cast<std::size_t>(blocks) * sizeof(Block)));
-  if (sorted == nullptr) return true;  // the answer that costs a copy and is never wrong
+  if (sorted == nullptr) return true;  // this answer costs a copy and is never wrong
   std::size_t n = 0;
   for (b = 0; b < blocks; ++b)
     if (side.counts[b] != 0) sorted[n++] = {side.displacements[b], side.displacements[b] + side.counts[b]};

@@ -11,8 +11,8 @@
 
 namespace fermata::preload {
 
-// Counts or displacements as MPI has them, of either width: int, or MPI_Count and MPI_Aint, which need not be
-// the same type. Or one after the other: the first, and so much more each time.
+// Counts or displacements as MPI has them, of either width: int, or MPI_Count and MPI_Aint, which may be
+// different types. Or a sequence: `first`, and `step` more each time.
 struct Numbers {
   const int* narrow = nullptr;
   const void* wide = nullptr;
@@ -44,7 +44,7 @@ struct Side {
   Numbers counts = {}, displacements = {};
 };
 
-// Blocks of one length, side by side, as whoever takes blocks that differ has them.
+// Blocks of one length, side by side, in the form of blocks that may differ.
 inline Side side_by_side(const void* at, MPI_Count count, MPI_Datatype type) {
   return {at, count, type, {nullptr, nullptr, count, 0, true}, {nullptr, nullptr, 0, count, true}};
 }

@@ -16,7 +16,7 @@ TypeTable type_table = {};
 
 namespace {
 
-// bytes in one call of the library, which counts in int
+// the most bytes in one call of MPI, which counts in int
 constexpr std::size_t kMostPacked = std::size_t{1} << 30;
 
 struct Listed {
@@ -38,7 +38,7 @@ int number_of(const Listed& type, std::size_t size) {
     case kFloating: return size == 4 ? FERMATA_FLOAT : size == 8 ? FERMATA_DOUBLE : -1;
     case kComplex: return size == 8 ? FERMATA_FLOAT : size == 16 ? FERMATA_DOUBLE : -1;
     case kBytes: return FERMATA_UINT8;
-    // C's; Fortran's true need not be 1
+    // C's bool alone: Fortran's true need not be 1
     case kLogical: return size == 1 && !type.is_signed ? FERMATA_UINT8 : -1;
     default: return -1;
   }
@@ -52,7 +52,7 @@ void add(const Listed& listed) {
     if (type_table.types[i].handle == listed.handle) return;
   int size = 0;
   MPI_Aint low = 0, extent = 0;
-  // this library has no such type
+  // this MPI library has no such type
   if (PMPI_Type_size(listed.handle, &size) != MPI_SUCCESS || size <= 0) return;
   if (PMPI_Type_get_extent(listed.handle, &low, &extent) != MPI_SUCCESS || low != 0) return;
   const auto bytes = static_cast<std::size_t>(size);
@@ -89,7 +89,7 @@ void add_numbers() {
   for (const MPI_Datatype t : {MPI_C_BOOL, MPI_CXX_BOOL}) add({t, kLogical, false});
   add({MPI_LOGICAL, kLogical, true});
   add({MPI_BYTE, kBytes, false});
-  // moved, not computed with
+  // for moving only
   for (const MPI_Datatype t : {MPI_CHAR, MPI_WCHAR, MPI_CHARACTER, MPI_PACKED}) add({t, kNoClass, false});
 }
 
@@ -104,7 +104,8 @@ void add_pairs() {
   for (const MPI_Datatype t : {MPI_LONG_DOUBLE_INT, MPI_2REAL, MPI_2DOUBLE_PRECISION}) add({t, kPair, false});
 }
 
-// The first odd multiplier that leaves no two handles in one slot: of 70 in 4,096 about every second does.
+// Takes the first odd multiplier that gives each handle a slot of its own. With 70 handles in 4,096 slots
+// about every second one does.
 void place_all() {
   for (std::uint32_t multiplier = 0x9E37'79B1;; multiplier += 2) {
     memset(type_table.slot, 0, sizeof type_table.slot);
@@ -119,8 +120,8 @@ void place_all() {
   }
 }
 
-// A derived type is dense where it is made of dense ones without gaps and in order. Others may be without
-// gaps, too, but whoever packs them needs no proof.
+// A derived type is dense if it is made of dense ones, in order and without gaps. Other types may be dense,
+// too, but to pack them is never wrong.
 bool is_dense(MPI_Datatype type, int depth) {
   if (const Predefined* known = predefined(type)) return known->size == known->extent;
   int integers = 0, addresses = 0, types = 0, combiner = 0;
@@ -173,8 +174,8 @@ bool layout_of(MPI_Datatype type, Layout* out) {
 
 namespace {
 
-// MPI_BOTTOM is null in C, with types of absolute addresses. MPICH's MPI_Pack and MPI_Unpack refuse null, so
-// these get another address and a type that is shifted by it.
+// MPI_BOTTOM is null in C, and goes with types of absolute addresses. MPICH's MPI_Pack and MPI_Unpack refuse
+// null, so they get another address, and a type that is shifted by it.
 template <class Call>
 int at_address(char* at, MPI_Datatype type, Call&& call) {
   if (at != nullptr) return call(at, type);
@@ -190,8 +191,8 @@ int at_address(char* at, MPI_Datatype type, Call&& call) {
   return rc;
 }
 
-// MPI_Pack and MPI_Unpack count bytes as int, so a longer element is a message of this rank to itself. One
-// thread at a time: the messages are alike.
+// MPI_Pack and MPI_Unpack count bytes as int, so a longer element is a message of this rank to itself. Only
+// one thread at a time sends one, because the messages look alike.
 int send_to_self(const void* from, MPI_Datatype type, void* to, MPI_Datatype to_type) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   constexpr int kTag = 0;  // no other message of a rank to itself has it
@@ -203,7 +204,7 @@ int send_to_self(const void* from, MPI_Datatype type, void* to, MPI_Datatype to_
   return rc;
 }
 
-// So many bytes, more than an int can say.
+// A type of so many bytes, more than an int can count.
 int make_bytes(std::size_t bytes, MPI_Datatype* out) {
   constexpr std::size_t kBlock = std::size_t{1} << 20;
   MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_BYTE};
@@ -216,8 +217,9 @@ int make_bytes(std::size_t bytes, MPI_Datatype* out) {
   return rc == MPI_SUCCESS ? PMPI_Type_commit(out) : rc;
 }
 
-// part(done, some, length, as_bytes): `some` elements from number `done` on, of `length` bytes in all; or one
-// element that is too long for an int, whose bytes have the type as_bytes. MPI's error; 0: none.
+// Calls part(done, some, length, as_bytes) for `some` elements from number `done` on, of `length` bytes in
+// all. An element that is too long for an int comes alone, and its bytes have the type as_bytes. MPI's error;
+// 0: none.
 template <class Part>
 int in_parts(MPI_Count count, const Layout& layout, Part&& part) {
   MPI_Datatype as_bytes = MPI_DATATYPE_NULL;

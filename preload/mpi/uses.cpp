@@ -16,14 +16,14 @@ Use*& chain_of(MPI_Op op, MPI_Datatype type) {
   return chains[bits * 0x9E37'79B9'7F4A'7C15u >> 58];
 }
 
-// With the lock. Null: nobody uses it.
+// Needs the lock. Null: no operation uses it.
 Use* find_use(MPI_Op op, MPI_Datatype type) {
   Use* u = chain_of(op, type);
   while (u != nullptr && (u->op != op || u->type != type)) u = u->next;
   return u;
 }
 
-// False: nobody uses it.
+// False: no operation uses it.
 bool free_after_use(MPI_Op op, MPI_Datatype type) {
   const Locked locked;
   Use* const u = find_use(op, type);

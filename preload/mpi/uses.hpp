@@ -1,6 +1,6 @@
-// Operators and datatypes that operations of ours still need. The program may free them meanwhile: its handle
-// is gone then, and the library's own function runs after the last use. So an operator's function gets the
-// very handle that the program passed, and no attribute's callback runs for a copy.
+// Operators and datatypes that the program may free while operations of Fermata's still need them. The
+// program's handle is gone then, and MPI's own function frees the object after the last use. So an operator's
+// function gets the handle that the program passed, and no attribute's callback runs for a copy.
 #ifndef FERMATA_PRELOAD_MPI_USES_HPP
 #define FERMATA_PRELOAD_MPI_USES_HPP
 
@@ -8,7 +8,7 @@
 
 namespace fermata::preload {
 
-// One operation's use of one object, of which one handle is null. Whoever needs it provides its memory, so no
+// One operation's use of one object; one of the two handles is null. The operation provides the memory, so no
 // use can fail.
 struct Use {
   MPI_Op op;

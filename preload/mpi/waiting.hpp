@@ -1,11 +1,11 @@
-// The calls that wait in the library, or ask it, but for collectives that may be Fermata's. Which ones a
-// library has, scripts/mpi-calls says.
+// The calls that wait in MPI, or test there, except for collectives that may be Fermata's. scripts/mpi-calls
+// lists those that an MPI library has.
 #ifndef FERMATA_PRELOAD_MPI_WAITING_HPP
 #define FERMATA_PRELOAD_MPI_WAITING_HPP
 
 #include "mpi.hpp"
 
-// Polled, together with outstanding collectives of ours (waits.cpp, messages.cpp).
+// Polled, together with Fermata's outstanding collectives (waits.cpp, messages.cpp).
 // clang-format off
 #define FERMATA_MPI_WAITS(X) \
   X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) \
@@ -13,7 +13,8 @@
 #define FERMATA_MPI_MESSAGES(X) \
   X(Send) X(Ssend) X(Rsend) X(Recv) X(Mrecv) X(Probe) X(Mprobe) X(Iprobe) X(Improbe) X(Sendrecv) \
   X(Sendrecv_replace) FERMATA_MPI_LARGE_MESSAGES(X)
-// Beside the helper (beside.cpp). Accesses to windows may wait for the epoch at the other rank to begin.
+// The helper is beside these (beside.cpp). An access to a window may wait for the other rank's epoch to
+// begin.
 #define FERMATA_MPI_OTHERS(X) \
   X(Alltoallw) X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) \
   X(Neighbor_alltoallw) X(Comm_free) X(Comm_disconnect) X(Comm_join) X(Comm_accept) X(Comm_connect) \

@@ -1,6 +1,6 @@
-// Everything that waits for requests or asks for them: while collectives of ours are outstanding, these and
-// the library are polled. A call that waits in the library alone has the helper beside it, since other
-// threads may begin collectives meanwhile.
+// All calls that wait for requests or test them. While collectives of Fermata's are outstanding, these calls
+// poll Fermata and MPI. A call that waits in MPI alone has the helper beside it, because other threads may
+// begin collectives meanwhile.
 #include "persistent.hpp"
 #include "real.hpp"
 
@@ -13,7 +13,7 @@ bool wait_for_one(MPI_Request request) {
   return b != nullptr;
 }
 
-// Those among them that are ours, alone with their threads, are waited for as such.
+// True: all of them are Fermata's, and are over. Does nothing if several threads may call.
 bool wait_for_own(int count, MPI_Request* requests) {
   if (several_threads) return false;
   for (int i = 0; i < count; ++i)
@@ -24,8 +24,9 @@ bool wait_for_own(int count, MPI_Request* requests) {
   return true;
 }
 
-// Whose error handler a begun collective's completion calls. Requests of Open MPI 4 know no communicator, so
-// there lengths that differ are the world's; errors that only Fermata has are the communicator's.
+// The communicator whose error handler a non-blocking collective's completion calls. Requests of Open MPI 4
+// know no communicator, so lengths that differ are reported to MPI_COMM_WORLD. Errors that only Fermata has
+// are reported to the communicator.
 MPI_Comm told_of(MPI_Comm comm, int error) {
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
   if (error == MPI_ERR_TRUNCATE) return MPI_COMM_WORLD;
@@ -35,7 +36,7 @@ MPI_Comm told_of(MPI_Comm comm, int error) {
   return comm != MPI_COMM_NULL ? comm : MPI_COMM_WORLD;
 }
 
-// complete(): the library's function that completes this request, of which the program waits for no other.
+// complete(): MPI's function that completes this request, the only one that the program waits for.
 template <class Complete>
 int complete_one(MPI_Request request, Complete&& complete) {
   // order: relaxed: see Begun's complete()
@@ -49,8 +50,8 @@ int complete_one(MPI_Request request, Complete&& complete) {
   return error;
 }
 
-// Among these a begun collective that is over with an error is completed before others. Its place; kNone:
-// there is none.
+// Completes one of these that is a non-blocking collective with an error, before all others. Returns its
+// index; kNone: there is none.
 constexpr int kNone = -1;
 int complete_failed(int count, MPI_Request* requests, MPI_Status* status, int* error) {
   // order: relaxed: see Begun's complete()
@@ -89,8 +90,8 @@ int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
   return complete_one(*request, [=] { return real.Test(request, flag, status); });
 }
 
-// One behind the other: a look at all of them each time would take long where there are many (and MPICH 4.0
-// fails at it where one is a persistent collective of its own).
+// One after the other: to test all of them each time is slow if there are many. MPICH 4.0 also fails if one
+// of them is a persistent collective of its own.
 int poll_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   int all = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
@@ -107,7 +108,7 @@ int poll_all(int count, MPI_Request* requests, MPI_Status* statuses) {
 
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
 #ifdef MPICH
-  // order: relaxed: the caller was told of the request
+  // order: relaxed: the caller has learned of the request
   const bool errs = testall_errs.load(std::memory_order_relaxed);
 #else
   constexpr bool errs = false;
@@ -186,7 +187,7 @@ int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
     return in_library([=] { return real.Waitsome(count, requests, done, indices, statuses); });
   return poll([=](int* flag) {
     const int rc = test_some(count, requests, done, indices, statuses);
-    *flag = *done != 0;  // also MPI_UNDEFINED, where none is active
+    *flag = *done != 0;  // also for MPI_UNDEFINED: no request is active
     return rc;
   });
 }

@@ -14,7 +14,7 @@ __attribute__((constructor(104))) void start_watching() {
   if (!settings.disabled) watched = stats::start("mpi", "teams of the communicators' ranks");
 }
 
-// What a record is of, as text.
+// What a record is about, as text.
 void describe(const State* s, Kind kind, char* to, std::size_t capacity) {
   char name[MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
@@ -27,7 +27,7 @@ void describe(const State* s, Kind kind, char* to, std::size_t capacity) {
 }  // namespace
 
 void Watched::begin(const State* s, Kind kind, const void* site, const char* reason) {
-  // A communicator's kinds are apart: their records differ by an address within its state.
+  // Each kind of a communicator has its own records: their object is an address within its state.
   const void* object = s != nullptr ? reinterpret_cast<const char*>(s) + kind : nullptr;
   auto* wait =
       new (wait_) stats::Wait({object, site, s != nullptr ? static_cast<std::uint32_t>(s->size) : 0, reason});

@@ -1,5 +1,5 @@
 // Statistics (FERMATA_STATS, as `fermata run --stats` sets it): each collective by communicator and call
-// site, ours or the library's and why.
+// site, whether Fermata or MPI does it, and why.
 #ifndef FERMATA_PRELOAD_MPI_WATCH_HPP
 #define FERMATA_PRELOAD_MPI_WATCH_HPP
 
@@ -8,12 +8,12 @@
 
 namespace fermata::preload {
 
-// Where the program called the function that this stands in.
+// The place where the program called the enclosing function.
 #define FERMATA_SITE __builtin_return_address(0)
 
 extern bool watched;  // written at load
 
-// One call, from construction to its end. reason: why it is the library's, a literal; null: it is ours.
+// One call, from construction to destruction. reason: why MPI does it, a literal; null: Fermata does it.
 class Watched {
  public:
   Watched(const State* state, Kind kind, const void* site, const char* reason) {
@@ -24,7 +24,7 @@ class Watched {
     if (counts_) [[unlikely]]
       end();
   }
-  // It was not ours after all.
+  // MPI does the call after all.
   void forget() {
     if (counts_) [[unlikely]]
       cancel();
@@ -41,12 +41,12 @@ class Watched {
   alignas(stats::Wait) unsigned char wait_[sizeof(stats::Wait)];
 };
 
-// Why a communicator's collectives of this kind are the library's, or this call alone; and why non-blocking
-// and persistent ones.
+// Why MPI does a communicator's collectives of this kind, or this call alone. why_left_begun() is for
+// non-blocking and persistent ones.
 const char* why_left(const State* state, Kind kind);
 const char* why_left_begun(const State* state, Kind kind);
 
-// The library's, since find() or Operation::prepare() said so.
+// Leaves a call to MPI, because find() or Operation::prepare() said so.
 template <class Call>
 int leave(State* s, Kind kind, const void* site, const char* why, Call&& call) {
   const Watched observed(s, kind, site, why);

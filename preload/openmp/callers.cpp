@@ -1,5 +1,5 @@
-// Which run-time library each object calls, as it was found once (scope.hpp). dlclose is wrapped, so that no
-// answer outlives its object.
+// Which run-time library each object calls. It is looked up once (scope.hpp) and cached. dlclose is wrapped,
+// so that no answer outlives its object.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -16,14 +16,14 @@ std::atomic<std::uint8_t> fermata_openmp_all_planned{0};
 namespace fermata::preload {
 namespace {
 
-// A word is one object: its first page, its pages, and its run-time library's number.
+// A word describes one object: its first page, its number of pages, and the number of its run-time library.
 constexpr int kPageBits = 12;
 constexpr int kCallers = 64;
 constexpr std::uint64_t kStranger = 255;  // in place of a number: the object imports nothing of OpenMP
 constexpr int kRunTimes = 255;
 
 struct alignas(64) Table {
-  std::atomic<std::uint32_t> closing{0};  // calls of dlclose in progress: what is known may be wrong
+  std::atomic<std::uint32_t> closing{0};  // calls of dlclose in progress: a known answer may be wrong
   std::atomic<std::uint64_t> callers[kFamilies][kCallers] = {};
 } table;
 
@@ -31,23 +31,24 @@ constexpr std::uint64_t first_page(std::uint64_t word) { return word >> 28; }
 constexpr std::uint64_t pages(std::uint64_t word) { return word >> 8 & 0xfffff; }
 constexpr std::uint64_t which(std::uint64_t word) { return word & 0xff; }
 
-// 0: it does not fit into a word.
+// 0: the values do not fit into a word.
 std::uint64_t pack(std::uintptr_t low, std::uintptr_t span, std::uint64_t what) {
   const std::uint64_t first = low >> kPageBits;
   const std::uint64_t count = ((low + span + (std::uintptr_t{1} << kPageBits) - 1) >> kPageBits) - first;
   return first >> 36 != 0 || count > 0xfffff ? 0 : first << 28 | count << 8 | what;
 }
 
-// Code that no object has (made at run time), and objects that import nothing: where none of their regions is
-// being run, the answer depends on what is loaded, so the loader's count stands in place of the pages.
+// For code that is in no object (made at run time), and for objects that import nothing. If none of their
+// regions is running, the answer depends on the objects that are loaded. So the loader's count takes the
+// place of the pages.
 constexpr int kStrays = 16;
 std::atomic<std::uint64_t> strays[kFamilies][kStrays];
 
-// Guarded by the lock. A holder waits for nothing but a fork and the lock of dl_iterate_phdr, and no callback
-// of that takes this one.
+// Guarded by the lock. A holder waits only for a fork and for the lock of dl_iterate_phdr. No callback of
+// dl_iterate_phdr takes this lock.
 std::atomic<bool> lock_word{false};
 std::uint64_t closes = 0;         // calls of dlclose so far
-unsigned next_victim[kFamilies];  // of a full table
+unsigned next_victim[kFamilies];  // in a full table
 int known_run_times = 0;
 RunTime run_times[kRunTimes];
 
@@ -61,11 +62,11 @@ void unlock() { lock_word.store(false, std::memory_order_release); }
 
 void forget() {
   for (auto& family : table.callers)
-    // order: relaxed: a word is whole by itself
+    // order: relaxed: each word is complete by itself
     for (auto& word : family) word.store(0, std::memory_order_relaxed);
 }
 
-// Another thread of the parent may have been within dlclose, or have held the lock.
+// In the parent another thread may have been within dlclose, or have held the lock.
 void in_child() {
   forget();
   table.closing.store(0, std::memory_order_relaxed);  // order: relaxed: a forked child has one thread
@@ -80,8 +81,8 @@ bool is_loaded(std::uintptr_t low) {
   return found;
 }
 
-// Its number, one for each library that is loaded, so that regions of one are told from those of another; -1:
-// too many are loaded. Needs the lock.
+// A number for each loaded run-time library, so that its regions are told from another one's; -1: too many
+// are loaded. Needs the lock.
 int number_of(const RunTime& found) {
   int number = -1;
   for (int i = 0; i < known_run_times && number < 0; ++i)
@@ -109,10 +110,10 @@ void keep(Family family, std::uint64_t word) {
   words[at].store(word, std::memory_order_release);
 }
 
-// Once one is found whose regions are not planned, it stays so.
+// A library whose regions are not planned clears the flag for good.
 void note_planned(bool planned) {
   static std::atomic<bool> exception{false};
-  // order: relaxed: one who passes a call on for nothing gets the same
+  // order: relaxed: a thread that takes the slower way for nothing gets the same result
   if (!planned) exception.store(true, std::memory_order_relaxed);
   const bool all = planned && !exception.load(std::memory_order_relaxed);    // order: see above
   fermata_openmp_all_planned.store(all ? 1 : 0, std::memory_order_relaxed);  // order: see above
@@ -131,8 +132,8 @@ const RunTime* number_and_keep(const Search& s, std::uint64_t closes_before) {
   return number < 0 ? nullptr : &run_times[number];
 }
 
-// The call was made for another object: for the one whose region this thread is in; else there is no telling,
-// and any that has the function will do.
+// The object made the call for another one. If this thread is in a region, it was for that region's object.
+// Else nothing tells, and any library that has the function will do.
 Caller stranger(Family family, const void* address, std::uintptr_t low, std::uintptr_t span) {
   if (const Region* region = here.region; region != nullptr && region->run_time->has(family))
     return {region->run_time, low, span};
@@ -178,7 +179,7 @@ Caller look_up(Family family, const void* address) {
 
 Caller caller_of(Family family, const void* object) {
   const std::uint64_t page = reinterpret_cast<std::uintptr_t>(object) >> kPageBits;
-  // order: acquire, as kMovedRead: what was forgotten before it became 0 is not seen. Pairs with dlclose()
+  // order: acquire, as kMovedRead: a thread that reads 0 sees no forgotten entry. Pairs with dlclose()
   if (table.closing.load(std::memory_order_acquire) != 0) [[unlikely]]
     return look_up(family, object);
   for (const auto& known : table.callers[static_cast<int>(family)]) {
@@ -198,12 +199,12 @@ Caller caller_of(Family family, const void* object) {
 
 using namespace fermata::preload;
 
-// While it runs, an object may be unloaded and another one be loaded in its place, so nothing is looked up in
-// the table. What was unloaded is seen by the loader's count.
+// During the call an object may be unloaded, and another one be loaded in its place, so no answer is taken
+// from the table. The loader's count tells whether an object was unloaded.
 FERMATA_EXPORT int dlclose(void* handle) noexcept {
   using Function = int(void*);
   static constinit std::atomic<Function*> known{nullptr};
-  // order: relaxed: a pointer to code, the same whoever stores it
+  // order: relaxed: a pointer to code, the same for all threads
   Function* real = known.load(std::memory_order_relaxed);
   if (real == nullptr) {
     real = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, "dlclose"));
@@ -211,7 +212,7 @@ FERMATA_EXPORT int dlclose(void* handle) noexcept {
   }
   lock();
   ++closes;
-  // order: relaxed: a thread that is to see it meets this one in the loader
+  // order: relaxed: a thread that must see it synchronizes with this one in the loader
   table.closing.fetch_add(1, std::memory_order_relaxed);
   unlock();
   const unsigned long long removed = loads().removed;
@@ -219,7 +220,7 @@ FERMATA_EXPORT int dlclose(void* handle) noexcept {
   const bool unloaded = loads().removed != removed;
   lock();
   if (unloaded) forget();
-  // order: relaxed: written under the lock, but in a forked child
+  // order: relaxed: written under the lock, except in a forked child
   if (const std::uint32_t now = table.closing.load(std::memory_order_relaxed); now != 0)
     // order: release, as kMove: after forgetting. Pairs with caller_of()
     table.closing.store(now - 1, std::memory_order_release);

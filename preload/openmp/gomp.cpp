@@ -1,12 +1,12 @@
-// GCC's entry points, of libgomp and of libomp, which has them too: each GOMP_parallel* is wrapped, and runs
-// the region's function through a trampoline that knows the region (noted.hpp). What enters a region by
-// another way (the pair GOMP_parallel_start and _end of GCC before 4.9, task reductions, offloading) is not
-// noted.
+// Wraps GCC's entry points in libgomp, and in libomp, which has them too. Each GOMP_parallel* runs the
+// region's function through a trampoline that knows the region (noted.hpp). Regions that are entered in
+// another way are not noted: GOMP_parallel_start and GOMP_parallel_end of GCC before 4.9, task reductions,
+// offloading.
 //
-// Cost: a region has one more line that each thread gets from the first one, about 0.1 us; a barrier 3 ns,
-// most of it for the level.
+// Cost (docs/preload.md): a region takes about 0.1 us, because each thread gets one more line from the first
+// thread. A barrier takes 3 to 4 ns, most of it to read the level.
 //
-// A loop or sections construct with a barrier at its end is the same without, and our barrier behind it.
+// A loop or sections construct that ends in a barrier is ended without one, and a planned barrier follows.
 #include <stdint.h>
 
 #include "noted.hpp"
@@ -30,8 +30,8 @@ void trampoline(void* argument) {
   noted.body(noted.data);
 }
 
-// A region: with a trampoline, or passed on. The object that has it has its function, too; the return address
-// need not be in it.
+// Runs a region with a trampoline, or passes the call on. The calling object is the one that contains `body`:
+// the return address need not be in it.
 template <class Function, class... Rest>
 inline void in_region(Entry<Function> entry, Body* body, void* data, Rest... rest) {
   const Caller caller = caller_of(Family::kGomp, reinterpret_cast<const void*>(body));
@@ -61,7 +61,7 @@ inline void at_gomp_barrier(Place place, const void* site) {
   at_barrier(place, site, GompBarrier<kBarrier.index>());
 }
 
-// A construct's end: its form without a barrier and a planned one, or the run-time's.
+// Ends a construct without a barrier, and then does a planned barrier; or calls the run-time library's end.
 template <int entry>
 inline void at_end(Entry<void()> nowait, const void* site) {
   const Place place = place_in(Family::kGomp, site);
@@ -89,7 +89,7 @@ FERMATA_EXPORT void GOMP_sections_end() {
   at_end<kSectionsEnd.index>(kSectionsEndNowait, __builtin_return_address(0));
 }
 
-// ---- Regions. What GCC passes behind the function and its data goes on unchanged.
+// ---- Regions. The arguments after the function and its data are passed on unchanged.
 
 FERMATA_EXPORT void GOMP_parallel(Body* body, void* data, unsigned threads, unsigned flags) {
   in_region(kParallel, body, data, threads, flags);
@@ -143,8 +143,8 @@ FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, vo
   in_region(kLoopMaybeNonmonotonicRuntime, body, data, threads, start, end, step, flags);
 }
 
-// ---- For <fermata/openmp.hpp>: 1 if done, 0 where the region's barriers are the run-time's. libomp: the
-// caller's regions are libomp's, by its own entry points.
+// ---- For <fermata/openmp.hpp>: 1 if done, 0 if the run-time library has to do it. libomp: the caller's
+// regions are those that clang's entry points make.
 
 FERMATA_EXPORT int fermata_openmp_barrier(int libomp) {
   const void* site = __builtin_return_address(0);

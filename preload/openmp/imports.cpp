@@ -1,5 +1,6 @@
-// dlopen is not wrapped: called from here, it would search by our run path instead of its caller's. The
-// loader's count of objects ever loaded answers as well, for 60 ns, once per region that has a barrier.
+// dlopen is not wrapped: called from here, it would search this library's run path instead of its caller's.
+// The loader's count of objects ever loaded serves as well. Reading it takes 60 ns, once per region that has
+// a barrier.
 #include "imports.hpp"
 
 #include <string.h>
@@ -23,14 +24,14 @@ bool is_tasking(const char* name) {
 }
 
 std::atomic<bool> found{false};
-std::atomic<unsigned long long> looked_at{0};  // objects ever loaded, when we last looked
+std::atomic<unsigned long long> looked_at{0};  // objects ever loaded, at the last search
 
 }  // namespace
 
 bool tasks_are_used() {
-  if (found.load(std::memory_order_relaxed)) return true;  // order: relaxed: says nothing but itself
+  if (found.load(std::memory_order_relaxed)) return true;  // order: relaxed: it publishes nothing else
   const unsigned long long added = loads().added;
-  // order: relaxed: two threads may both look
+  // order: relaxed: two threads may both search
   if (added == looked_at.load(std::memory_order_relaxed)) return false;
   bool any = false;
   unsigned long long seen = 0;

@@ -4,9 +4,9 @@
 
 namespace fermata::preload {
 
-// Does any loaded object call the run-time's tasks, or offload? Then only the run-time's own barrier will do:
-// it runs tasks while it waits. Looked up again whenever objects were loaded since; what was found once
-// stays.
+// Does any loaded object make tasks, or offload? Then only the run-time library's barrier will do, because it
+// runs tasks while it waits. The search is repeated after objects are loaded; once true, the answer stays
+// true.
 bool tasks_are_used();
 
 }  // namespace fermata::preload

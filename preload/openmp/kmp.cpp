@@ -1,13 +1,12 @@
-// libomp: __kmpc_fork_call is wrapped, as clang emits it for each region. What it hands on to the region's
-// function, however much, goes on behind a trampoline that knows the region (noted.hpp). A region that is run
-// by its encountering thread alone
-// (__kmpc_serialized_parallel), a league's, and whatever else calls libomp from within are entered unseen,
-// and are told by their level.
+// Wraps libomp's __kmpc_fork_call, which clang emits for each region. The region's function gets all its
+// arguments through a trampoline that knows the region (noted.hpp). Some regions are not noticed: those that
+// the encountering thread runs alone (__kmpc_serialized_parallel), a league's, and those that libomp enters
+// itself. Their level tells them apart.
 //
-// Not by OMPT: to have a tool at all costs libomp (19, two cores of one cache, Zen 5) 60 ns of each region, a
-// seventh, and 10 of each barrier, for which it keeps frames and thread states, before the first callback.
+// OMPT is not used. Before the first callback, any tool costs libomp 19 on Zen 5 60 ns of a region and 10 ns
+// of a barrier (docs/preload.md): it keeps frames and thread states.
 //
-// Cost: a region 10 ns, a barrier 4 ns for the level.
+// Cost (docs/preload.md): 10 ns for a region, and 3 to 4 ns for a barrier, most of it to read the level.
 #include <stdarg.h>
 
 #include <cstdint>
@@ -18,11 +17,11 @@
 namespace fermata::preload {
 namespace {
 
-// As many pointers as libomp is told to hand to each thread of a region: the task, its region, the level and
-// up to N arguments, the rest of them null. In each of the ABIs that libomp runs on (x86-64, AArch64, ELFv2,
-// RISC-V) the caller removes what it passed, so that the task may be given more than it takes. All of it goes
-// by way of libomp's own copies, not by a line of ours that each thread would have to get: that took 50 ns of
-// a region's 400.
+// As many pointers as libomp hands to each thread of a region: the task, its region, the level and up to N
+// arguments. The rest of them are null. In each ABI that libomp runs on (x86-64, AArch64, ELFv2, RISC-V) the
+// caller removes what it passed. So the task may get more arguments than it takes. libomp's own copies carry
+// all of them. A struct of Fermata's would be one more line that each thread gets, which took 50 ns of a
+// region's 400 ns.
 template <std::size_t>
 using Argument = void*;
 
@@ -41,7 +40,7 @@ void enter(std::int32_t* thread, std::int32_t* rank, Microtask* task, Region* re
 
 constexpr std::int32_t kMostArguments = 1024;
 
-// clang's calls say where they are in the source, in an object of the calling library's.
+// clang's calls pass their place in the source, which is stored in the calling object.
 const void* object_of(const void* location, const void* site) {
   return location != nullptr ? location : site;
 }
@@ -76,7 +75,7 @@ struct KmpBarrier {
   }
 };
 
-// Their arguments take up to 8 KiB of stack, in a frame that others don't have.
+// Many arguments take up to 8 KiB of stack, so they get a frame of their own.
 [[gnu::noinline]] void fork_many(const Caller& caller, void* location, std::int32_t count, Microtask* task,
                                  va_list& list) {
   if (count <= 64) return fork(caller, location, count, task, list, std::make_index_sequence<64>());
@@ -88,15 +87,15 @@ struct KmpBarrier {
 
 using namespace fermata::preload;
 
-// Some calls are passed on as they are: with FERMATA_DISABLE, with a tool that sees the caller and its
-// frames, or with more arguments than fork() takes. That is a jump, which no function with variable arguments
-// can do in C++. On processors without one here such a tool sees this library as the caller.
+// Some calls are passed on by a jump: with FERMATA_DISABLE, with a tool that sees the caller and its frames,
+// or with too many arguments for fork(). A C++ function with variable arguments cannot jump, so this is
+// assembly. On processors that have none here, such a tool sees this library as the caller.
 #if defined(__x86_64__) || defined(__aarch64__)
 #define FERMATA_FORK __attribute__((visibility("hidden"))) void fermata_openmp_fork
 extern "C" {
 FERMATA_FORK(void* location, std::int32_t count, Microtask* task, ...);
 
-// Where to jump to; null: to fermata_openmp_fork.
+// The function to jump to; null: fermata_openmp_fork.
 __attribute__((visibility("hidden"), used)) void* fermata_openmp_pass(const void* location,
                                                                       std::int32_t count, const void* site) {
   const RunTime* run_time = caller_of(Family::kKmp, object_of(location, site)).run_time;

@@ -6,7 +6,8 @@ __thread Here here = {};
 
 namespace {
 
-// Where the calling thread is in a region of this run-time library; null: in none that is noted.
+// The calling thread's innermost noted region of this run-time library, and its place there; null: there is
+// none.
 const Here* innermost_of(const RunTime* run_time) {
   const Here* at = &here;
   while (at->region != nullptr && at->region->run_time != run_time) at = at->outer;

@@ -1,7 +1,7 @@
-// Where each thread is, as noted by whoever wraps the ways into a region (gomp.cpp, kmp.cpp): the region's
-// function runs through a trampoline that makes a Stay. What enters a region by another way is not noted; its
-// threads are told from the noted ones by the nesting level, on which both agree and which no way to enter a
-// region leaves as it is, and keep the run-time's barrier.
+// Where each thread is. The wrappers of the ways into a region (gomp.cpp, kmp.cpp) note it: the region's
+// function runs through a trampoline that makes a Stay. A region that is entered in another way is not noted.
+// Each way into a region changes the nesting level, so the level tells its threads from noted ones. Its
+// barriers are the run-time library's.
 #ifndef FERMATA_PRELOAD_OPENMP_NOTED_HPP
 #define FERMATA_PRELOAD_OPENMP_NOTED_HPP
 
@@ -11,16 +11,16 @@
 
 namespace fermata::preload {
 
-// A null region: in none that is noted.
+// Null region: the thread is in none that is noted.
 struct Here {
   Region* region;
   std::uint32_t rank;
   int level;
-  const Here* outer;  // the region around it, perhaps another run-time library's
+  const Here* outer;  // the enclosing noted region, perhaps another run-time library's
 };
 extern __thread Here here __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// While it lives the calling thread is there. Regions nest.
+// While it lives, the calling thread is in the region. Regions nest.
 class Stay {
  public:
   Stay(Region* region, std::uint32_t rank, int level) : before_(here) {
@@ -42,8 +42,8 @@ inline Facts facts(const RunTime& run_time) {
   return {static_cast<std::uint32_t>(run_time.num_threads()), run_time.cancellation() != 0};
 }
 
-// A region that `caller`, of a run-time library whose regions may be planned, is about to enter: each thread
-// of it calls `body`.
+// Fills in a region that `caller` is about to enter, of a run-time library whose regions may be planned. Each
+// thread of the region calls `body`.
 inline void begin(Region& region, const Caller& caller, const void* body) {
   region.run_time = caller.run_time;
   region.level = caller.run_time->level;
@@ -52,7 +52,7 @@ inline void begin(Region& region, const Caller& caller, const void* body) {
   region.body = body;
 }
 
-// Its thread's place there, if nothing is between.
+// The calling thread's place in the region, unless it has entered another one that is not noted.
 inline Place place_at(const Here at) {
   if (at.region->level() != at.level) [[unlikely]]
     return {};
@@ -60,10 +60,11 @@ inline Place place_at(const Here at) {
   return {at.region, at.rank, planned && !has_tasks(*at.region, at.rank)};
 }
 
-// For a call of another object than the one that entered the innermost region.
+// For a call from another object than the one that entered the innermost region.
 Place place_elsewhere(Family family, const void* object);
 
-// Of the region that a call belongs to; `object` is an address in the object that calls (caller_of()).
+// The calling thread's place in the region that a call belongs to. `object` is an address in the calling
+// object (caller_of()).
 inline Place place_in(Family family, const void* object) {
   const Here now = here;
   if (now.region == nullptr) return {};

@@ -13,7 +13,7 @@ namespace fermata::preload {
 namespace {
 
 bool talkative = false;              // written before the program's main
-std::atomic<std::uint32_t> said{0};  // kinds that had their line
+std::atomic<std::uint32_t> said{0};  // kinds whose line has been written
 std::atomic<std::uint64_t> regions{0}, planned_regions{0}, planned_episodes{0};
 
 constexpr const char* kLibrary = "fermata-openmp";
@@ -26,7 +26,8 @@ __attribute__((destructor)) void sum_up() {
   if (!talkative || disabled()) return;
   char text[160];
   const auto load = [](const auto& counter) {
-    return static_cast<unsigned long long>(counter.load(std::memory_order_relaxed));  // order: relaxed: text
+    // order: relaxed: for a text
+    return static_cast<unsigned long long>(counter.load(std::memory_order_relaxed));
   };
   snprintf(text, sizeof text, "%llu regions, %llu of them with planned barriers: %llu episodes",
            load(regions), load(planned_regions), load(planned_episodes));
@@ -46,7 +47,7 @@ const char* text_of(Fallback kind) {
     case Fallback::kSize:
       return "a region of one thread, or of more than 4096: its barriers stay the run-time's";
     case Fallback::kUnnoted:
-      return "a barrier outside of the regions that are watched, or in one that was entered in another way";
+      return "a barrier outside of parallel regions, or in a region that this library does not see";
     case Fallback::kObserved:
       return "an OMPT tool or ThreadSanitizer observes the run-time library: all regions and barriers stay "
              "its own";
@@ -73,7 +74,7 @@ void say_loaded(bool disabled) {
 void say_fallback(Fallback kind, const char* detail) {
   if (!talkative) return;
   const std::uint32_t bit = 1u << static_cast<unsigned>(kind);
-  // order: relaxed: one thread of several says it, nothing else hangs on it
+  // order: relaxed: one of several threads says it, and nothing else depends on it
   if ((said.load(std::memory_order_relaxed) & bit) != 0) return;
   // order: see above
   if ((said.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) say(text_of(kind), detail);
@@ -81,7 +82,7 @@ void say_fallback(Fallback kind, const char* detail) {
 
 void say_once(const char* text, const char* detail) {
   static std::atomic<bool> done{false};
-  // order: relaxed: one thread of several says it
+  // order: relaxed: one of several threads says it
   if (!done.exchange(true, std::memory_order_relaxed)) say(text, detail);
 }
 

@@ -1,5 +1,5 @@
-// What FERMATA_VERBOSE=1 says on stderr: one line at load, one at the first fallback of each kind, and one at
-// the end.
+// What FERMATA_VERBOSE=1 writes to stderr: one line at load, one at the first fallback of each kind, and one
+// at the end.
 #ifndef FERMATA_PRELOAD_OPENMP_NOTICE_HPP
 #define FERMATA_PRELOAD_OPENMP_NOTICE_HPP
 
@@ -20,14 +20,14 @@ enum class Fallback : std::uint8_t {
   kLateTasks
 };
 
-void be_verbose();  // else the others do nothing
+void be_verbose();  // without it the functions below write nothing
 bool verbose();
 void say_loaded(bool disabled);
 const char* text_of(Fallback kind);
 void say_fallback(Fallback kind, const char* detail = "");
 void say_once(const char* text, const char* detail);  // once in a process, whether verbose or not
 
-// A region has ended: its team's size if its barriers were planned (else 0), and how many it had.
+// Counts a region that has ended. planned: it had planned barriers; it had `episodes` of them.
 void count_region(bool planned, std::uint64_t episodes);
 
 }  // namespace fermata::preload

@@ -61,7 +61,7 @@ void Object::read(const ElfW(Dyn) & d) {
 
 void* Object::defined(std::uint32_t symbol, const char* name) const {
   const ElfW(Sym)& s = symbols_[symbol];
-  const unsigned type = s.st_info & 15;  // in both sizes of ELF
+  const unsigned type = s.st_info & 15;  // the same in both sizes of ELF
   if (s.st_shndx == SHN_UNDEF || s.st_value == 0 || (type != STT_FUNC && type != STT_NOTYPE)) return nullptr;
   return strcmp(names_ + s.st_name, name) == 0 ? reinterpret_cast<void*>(base_ + s.st_value) : nullptr;
 }
@@ -103,17 +103,18 @@ bool Object::is_named(const char* name) const {
 
 namespace {
 
-// Readers walk, and fork() writes. Both wait for a while only: a walk for a fork of which another handler may
-// wait for the walking thread, a fork for a walk that somebody's callback holds up.
+// A walk takes the lock for reading, and fork() takes it for writing. Both wait for a limited time: a walk
+// may wait for a fork of which another handler waits for the walking thread. A fork may wait for a walk whose
+// callback is slow.
 pthread_rwlock_t forking = PTHREAD_RWLOCK_INITIALIZER;
 constexpr std::int64_t kMostNs = 100'000'000;
 
 struct Holds {
-  std::uint32_t walks;  // of this thread, one within another
-  bool writes;          // the lock: it forks alone
+  std::uint32_t walks;  // of this thread, nested
+  bool writes;          // this thread holds the lock for writing, because it forks
 };
 __thread Holds held __attribute__((tls_model("initial-exec"))) = {};
-std::uint32_t forks = 0;  // of which this process is the child
+std::uint32_t forks = 0;  // how many forks led to this process
 
 timespec in_a_while() {
   timespec until{};
@@ -129,7 +130,7 @@ bool may_walk() {
   return pthread_rwlock_clockrdlock(&forking, CLOCK_MONOTONIC, &until) == 0;
 }
 
-// A signal's handler may fork within a walk of its own thread.
+// A signal handler may fork within a walk of its own thread.
 void before_fork() {
   const timespec until = in_a_while();
   held.writes = held.walks == 0 && pthread_rwlock_clockwrlock(&forking, CLOCK_MONOTONIC, &until) == 0;

@@ -1,6 +1,6 @@
 // What one loaded object (the program or a library) defines, imports and needs, read from its ELF headers in
-// memory. An Object is valid inside the callback of dl_iterate_phdr only: there no other thread can unload
-// it. Nothing here calls the loader, so nothing waits for a thread that holds the loader's lock while it runs
+// memory. An Object is valid only inside the callback of dl_iterate_phdr, where no other thread can unload
+// it. Nothing here calls the loader. So nothing waits for a thread that holds the loader's lock while it runs
 // a constructor.
 #ifndef FERMATA_PRELOAD_OPENMP_OBJECTS_HPP
 #define FERMATA_PRELOAD_OPENMP_OBJECTS_HPP
@@ -25,10 +25,10 @@ class Object {
     return reinterpret_cast<std::uintptr_t>(address) - low_ < high_ - low_;
   }
 
-  // The address of a function that it defines under this name, or null.
+  // The address of a function that the object defines under this name, or null.
   void* find(const char* name) const;
 
-  // Is it what another object's DT_NEEDED entry `name` stands for? By its DT_SONAME, else by its file's name.
+  // Does another object's DT_NEEDED entry `name` mean this object? Its DT_SONAME tells, or its file's name.
   bool is_named(const char* name) const;
 
   // Calls f(name) for each DT_NEEDED entry.
@@ -38,9 +38,9 @@ class Object {
       if (d->d_tag == DT_NEEDED) f(names_ + d->d_un.d_val);
   }
 
-  // Calls f(name, slot) for each relocation with an undefined symbol's name, until f returns true; slot is
-  // the place that the loader fills in. True if f did. Relocations are exact whatever linker made the object:
-  // the number of a table's symbols cannot be had from a GNU hash table that exports nothing.
+  // Calls f(name, slot) for each relocation of an undefined symbol, until f returns true. The loader writes
+  // the symbol's address to slot. Returns whether f returned true. Relocations are exact for any linker: a
+  // GNU hash table that exports nothing does not tell the number of symbols.
   template <class F>
   bool any_import(F&& f) const {
     const bool jumps = jumps_have_addends_ ? any_import_in<ElfW(Rela)>(0, f) : any_import_in<ElfW(Rel)>(0, f);
@@ -80,17 +80,19 @@ class Object {
   const char* names_ = nullptr;
   const std::uint32_t* gnu_hash_ = nullptr;
   const std::uint32_t* hash_ = nullptr;
-  std::uintptr_t soname_ = 0;  // where in names_, plus 1; 0: it has none
+  std::uintptr_t soname_ = 0;  // offset in names_, plus 1; 0: there is none
   const void* table_[3] = {};  // DT_JMPREL, DT_RELA, DT_REL
   std::size_t bytes_[3] = {};
   bool jumps_have_addends_ = true;
 };
 
-// dl_iterate_phdr, which keeps a fork waiting and waits for one, up to 0.1 s each: the C library does not
-// free the lock of it in the child (glibc 2.36), where the thread that held it is missing.
+// Calls dl_iterate_phdr. A walk waits for a running fork, and a fork waits for a running walk, up to 0.1 s
+// each. Else a thread that the child does not have could hold the lock of dl_iterate_phdr, which glibc 2.36
+// does not free there.
 void walk_loaded(int (*visit)(dl_phdr_info*, std::size_t, void*), void* argument);
 
-// Calls f(info) for each loaded object, in the order in which they were loaded, until f returns true. Nests.
+// Calls f(info) for each loaded object, in the order in which they were loaded, until f returns true. Calls
+// nest.
 template <class F>
 void for_each_loaded(F&& f) {
   walk_loaded(
@@ -102,7 +104,7 @@ void for_each_loaded(F&& f) {
       &f);
 }
 
-// How many objects were loaded so far, and how many of them have been unloaded. About 60 ns.
+// How many objects have been loaded so far, and how many of them have been unloaded. Takes about 60 ns.
 struct Loads {
   unsigned long long added = 0, removed = 0;
 };

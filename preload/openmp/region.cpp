@@ -13,9 +13,9 @@ namespace fermata::preload {
 namespace {
 
 constexpr std::uint32_t kMostMembers = 4096;
-constexpr int kPool = 16;              // teams kept; a program has few sizes
-constexpr std::uint32_t kLooks = 256;  // between yields
-constexpr int kTries = 64;             // for the pool's lock: a team of one's own is the way out
+constexpr int kPool = 16;              // cached teams; a program has few sizes
+constexpr std::uint32_t kLooks = 256;  // polls between yields
+constexpr int kTries = 64;             // for the pool's lock; then the region makes a team of its own
 
 struct Pooled {
   fermata_ranked* team;
@@ -25,7 +25,7 @@ struct Pooled {
 Pooled pool[kPool];  // guarded by pool_lock
 std::atomic<bool> pool_lock{false};
 
-// Bounded: never waits for a holder that a fork has left behind in its parent, or that was preempted.
+// Bounded: the holder may be preempted, or may be a thread of the parent that a fork left behind.
 bool lock_pool() {
   for (int i = 0; i < kTries; ++i) {
     // order: acquire, as kTurnTake: sees the pool as its last holder left it. Pairs with unlock_pool().
@@ -37,7 +37,7 @@ bool lock_pool() {
 // order: release, as kTurnGive. Pairs with lock_pool().
 void unlock_pool() { pool_lock.store(false, std::memory_order_release); }
 
-// The parent's teams are of no use in a forked child. Their memory stays: somebody may have been in them.
+// A forked child cannot use its parent's teams. Their memory stays, as a thread may have been in them.
 void forget_pool() {
   for (Pooled& entry : pool) entry = {};
   pool_lock.store(false, std::memory_order_relaxed);  // order: relaxed: a forked child has one thread
@@ -76,7 +76,7 @@ void give_team(fermata_ranked* team, std::uint32_t size) {
   fermata_ranked_destroy(team);
 }
 
-// A team for such a region, or null and why there is none.
+// A team for such a region, or null and the reason.
 fermata_ranked* find_team(const Facts& facts, Fallback* why) {
   *why = Fallback::kSize;
   if (facts.size < 2 || facts.size > kMostMembers) return nullptr;
@@ -95,8 +95,8 @@ std::atomic<std::uint64_t> serials{0};
 
 namespace {
 
-// Two that both look at the loader's list and at the pool would wait for each other's locks; the one who
-// decides takes 0.1 us, or until a fork is over, and depends on no thread of the region.
+// Two threads that both look at the loader's list and at the pool would wait for each other's locks. The one
+// thread that decides takes 0.1 us, or until a fork is over, and depends on no other thread of the region.
 fermata_ranked* await_decision(const Region& region) {
   for (std::uint32_t looks = 1;; ++looks) {
     // order: acquire, as kMovedRead. Pairs with decide().
@@ -111,7 +111,7 @@ fermata_ranked* await_decision(const Region& region) {
 
 fermata_ranked* decide(Region& region, const Facts& facts) {
   std::uintptr_t undecided = 0;
-  // order: relaxed: a claim; who loses it looks again
+  // order: relaxed: a claim; the loser looks again
   if (!region.decision.compare_exchange_strong(undecided, kDeciding, std::memory_order_relaxed))
     return await_decision(region);
   const int saved = errno;
@@ -119,8 +119,7 @@ fermata_ranked* decide(Region& region, const Facts& facts) {
   region.size = facts.size;
   region.before = fermata_ranked_calls(team, 0);
   if (watched)
-    region.serial =
-        serials.fetch_add(1, std::memory_order_relaxed) + 1;  // order: relaxed: a number that nobody else has
+    region.serial = serials.fetch_add(1, std::memory_order_relaxed) + 1;  // order: relaxed: a unique number
   // order: release, as kMove: hands the team on. Pairs with team_of() and await_decision().
   region.decision.store(team != nullptr ? reinterpret_cast<std::uintptr_t>(team) : kReal,
                         std::memory_order_release);
@@ -128,16 +127,16 @@ fermata_ranked* decide(Region& region, const Facts& facts) {
   return team;
 }
 
-// All of its members get an error: the team is broken, or forked away from its other threads.
+// All members get the error: the team is broken, or this process is a fork without the team's other threads.
 void failed_to_meet(Place place) {
-  // order: relaxed: the region's end comes after, for all its threads
+  // order: relaxed: the region ends later, for all its threads
   place.region->failed.store(true, std::memory_order_relaxed);
   say_fallback(Fallback::kBroken);
 }
 
 namespace {
 
-// How many barriers and reductions of the region this thread has been in, where they are planned.
+// How many planned barriers and reductions of the region this thread has been in.
 std::uint64_t barriers_so_far(const Region& region, std::uint32_t rank) {
   // order: acquire, as kMovedRead. Pairs with decide().
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
@@ -150,7 +149,7 @@ std::uint64_t barriers_so_far(const Region& region, std::uint32_t rank) {
 
 void note_task(Region& region, std::uint32_t rank) {
   if (region.decision.load(std::memory_order_relaxed) == kReal) return;  // order: relaxed: a hint
-  // order: relaxed: it only ever goes from 0 to one value
+  // order: relaxed: it changes only once, from 0
   if (region.tasked.load(std::memory_order_relaxed) != 0) return;
   std::uint64_t none = 0;
   // order: relaxed: the barriers order it
@@ -171,12 +170,12 @@ Fallback why_left(Place place) {
 void end(Region& region) {
   // order: acquire, as kMovedRead. Pairs with decide().
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
-  // order: relaxed: all its threads have left
+  // order: relaxed: all threads have left the region
   if (region.tasked.load(std::memory_order_relaxed) != 0) say_fallback(Fallback::kLateTasks);
   if (decision <= kReal) return count_region(false, 0);
   auto* team = reinterpret_cast<fermata_ranked*>(decision);
   count_region(true, fermata_ranked_calls(team, 0) - region.before);
-  // order: relaxed: all its threads have left
+  // order: relaxed: all threads have left the region
   const bool failed = region.failed.load(std::memory_order_relaxed);
   failed ? fermata_ranked_destroy(team) : give_team(team, region.size);
 }

@@ -1,6 +1,6 @@
-// One parallel region's decision, made once by whoever of its threads comes to a barrier first and kept until
-// the region ends: its barriers are planned ones, of a team that is the region's alone, or all of them are
-// the run-time's.
+// The decision for one parallel region. Its first thread at a barrier makes it. Either all barriers are
+// planned ones, of a team that only this region has, or all are the run-time library's. It holds until the
+// region ends, or a task is made.
 #ifndef FERMATA_PRELOAD_OPENMP_REGION_HPP
 #define FERMATA_PRELOAD_OPENMP_REGION_HPP
 
@@ -20,37 +20,37 @@ inline constexpr std::size_t kLine = 64;
 struct RunTime;
 
 struct alignas(kLine) Region {
-  // The first line: all its threads read it at each barrier.
+  // The first line, which all threads of the region read at each barrier.
   std::atomic<std::uintptr_t> decision{0};  // 0: none yet; kReal; kDeciding; else a fermata_ranked*
   int (*level)() = nullptr;                 // the run-time library's
-  // addresses of the object that entered it: its calls are this region's run-time library's
+  // Addresses of the object that entered the region: calls from there go to this region's run-time library.
   std::uintptr_t low = 0, span = 0;
-  // 1 + barriers of the region before its first task; 0: none was made
+  // 1 + the barriers of the region before its first task; 0: no task was made
   std::atomic<std::uint64_t> tasked{0};
   const RunTime* run_time = nullptr;
   std::atomic<bool> failed{false};
-  Fallback why = Fallback::kSize;  // of kReal; this and the size are written by whoever decides
+  Fallback why = Fallback::kSize;  // the reason for kReal; the deciding thread writes it and the size
   std::uint32_t size = 0;          // of the team
-  // The second one.
+  // The second line.
   alignas(kLine) stats::Arrivals arrivals = {};
-  std::uint64_t serial = 0;  // with statistics: no other region's; never 0
+  std::uint64_t serial = 0;  // with statistics: unique, and never 0
   std::uint64_t before = 0;  // the team's calls when the region began
   const void* body = nullptr;
 };
 
-// What a decision needs of the run-time.
+// What a decision needs to know from the run-time library.
 struct Facts {
   std::uint32_t size = 0;    // threads of the region's team; 0: unknown
   bool cancellable = false;  // OMP_CANCELLATION is on
 };
 
-// Decides, or waits for who is deciding already.
+// Decides, or waits for the thread that is deciding.
 fermata_ranked* decide(Region& region, const Facts& facts);
 
 inline constexpr std::uintptr_t kReal = 1;
 inline constexpr std::uintptr_t kDeciding = 2;
 
-// The region's team, or null: the run-time's barrier. facts() is called if nobody has decided yet.
+// The region's team; null: the run-time library does the barrier. Calls facts() if there is no decision yet.
 template <class GetFacts>
 fermata_ranked* team_of(Region& region, GetFacts&& facts) {
   // order: acquire, as kMovedRead: sees the team as its maker left it. Pairs with the store in decide().
@@ -60,15 +60,16 @@ fermata_ranked* team_of(Region& region, GetFacts&& facts) {
   return decision == kReal ? nullptr : decide(region, facts());
 }
 
-// Where the calling thread is, and whether this barrier is a planned one; else it is the run-time's. Two
-// words: what goes through memory in parts and is copied as a whole waits there for the signal before it.
+// Where the calling thread is, and whether this barrier is a planned one; else the run-time library does it.
+// Two words, to stay in registers. A struct that is stored in parts and loaded as a whole waits for the
+// stores before it, among them the last signal.
 struct Place {
   Region* region = nullptr;
   std::uint32_t rank = 0;
   bool planned = false;
-  // of a planned one
+  // for a planned barrier only
   fermata_ranked* team() const {
-    // order: relaxed: team_of() has looked
+    // order: relaxed: team_of() has acquired it
     return reinterpret_cast<fermata_ranked*>(region->decision.load(std::memory_order_relaxed));
   }
 };
@@ -76,20 +77,20 @@ static_assert(sizeof(Place) == 16);
 
 void failed_to_meet(Place place);
 
-// This thread makes a task, or has made one: the region's next barrier and all after it are the run-time
-// library's, which run it. Must be called before the task exists.
+// This thread is about to make a task, or has made one. The region's next barrier and all later ones are the
+// run-time library's, which runs the task. Must be called before the task exists.
 void note_task(Region& region, std::uint32_t rank);
 
-// Were tasks made before the last barrier that this thread was in? All threads get the same answer: whoever
-// made one says so before it comes to the next barrier, and says how many barriers came before.
+// Were tasks made before the last barrier that this thread was in? All threads get the same answer: a thread
+// that makes a task notes it before its next barrier, with the number of barriers before.
 bool left_for_tasks(const Region& region, std::uint32_t rank);
 inline bool has_tasks(const Region& region, std::uint32_t rank) {
   // order: relaxed: the barriers order it
   return region.tasked.load(std::memory_order_relaxed) != 0 && left_for_tasks(region, rank);
 }
 
-// True if the barrier has been done; tasks that were made before it may still have to be run, by the run-time
-// library's barrier.
+// True: the barrier is done. Tasks that were made before it may still have to run; the run-time library's
+// barrier runs them.
 inline bool meet(Place place) {
   if (fermata_ranked_meet(place.team(), place.rank) == FERMATA_OK) [[likely]]
     return true;
@@ -97,7 +98,7 @@ inline bool meet(Place place) {
   return false;
 }
 
-// True if it has been done; else data is as it was.
+// True: it is done. False: data is unchanged.
 inline bool allreduce(Place place, void* data, std::size_t bytes, fermata_fold fold, void* context) {
   if (fermata_ranked_allreduce(place.team(), place.rank, data, bytes, fold, context) == FERMATA_OK) [[likely]]
     return true;
@@ -105,10 +106,10 @@ inline bool allreduce(Place place, void* data, std::size_t bytes, fermata_fold f
   return false;
 }
 
-// Why a barrier with this place is the run-time's.
+// Why the run-time library does a barrier with this place.
 Fallback why_left(Place place);
 
-// All its threads have left the region. Its team is kept for the next one of its size.
+// All threads have left the region. Its team is cached for the next region of its size.
 void end(Region& region);
 
 }  // namespace fermata::preload

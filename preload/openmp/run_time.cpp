@@ -36,9 +36,9 @@ void for_each_entry(F&& f) {
 
 const char own_object = 0;  // an address in this library
 
-// Wrappers of others, e.g. a profiler's: global functions that are in no run-time library. Every object's
-// calls go to them first. Looked up while the program is loaded: later, a thread may hold the loader's lock
-// that waits for this one.
+// Wrappers of other libraries, e.g. a profiler's: global functions that are in no run-time library. Every
+// object's calls go to them first. They are looked up while the program is loaded. Later a thread that holds
+// the loader's lock may wait for this one.
 void (*wrappers[kEntries])();
 
 __attribute__((constructor)) void find_wrappers() {
@@ -64,8 +64,8 @@ constexpr bool kInstrumented = false;
 #endif
 
 // Is there an OMPT tool (OpenMP 5.2, section 19.2), or ThreadSanitizer, for which libomp loads the tool
-// Archer by itself? A tool would miss the events of planned barriers; ThreadSanitizer would not see what they
-// order, unless this library is built with it, too.
+// Archer by itself? A tool would miss the events of planned barriers. ThreadSanitizer would not see which
+// accesses they order, unless this library is built with it, too.
 bool is_observed(bool libomp) {
   bool found = false;
   for_each_loaded([&](const dl_phdr_info& info) {

@@ -1,6 +1,6 @@
-// An OpenMP run-time library in this process: libgomp, libomp or libiomp5, or a copy of one under a name of
-// its own, as Python wheels bring them. A process may have several. Each is a world of its own: thread
-// numbers, regions and barriers of one mean nothing to another.
+// An OpenMP run-time library in this process: libgomp, libomp or libiomp5, or a copy of one under another
+// name, as Python wheels bring them. A process may have several. Thread numbers, regions and barriers of one
+// mean nothing to another.
 #ifndef FERMATA_PRELOAD_OPENMP_RUN_TIME_HPP
 #define FERMATA_PRELOAD_OPENMP_RUN_TIME_HPP
 
@@ -15,14 +15,15 @@ namespace fermata::preload {
 class Object;
 
 using Body = void(void*);
-// in truth of (std::int32_t* thread, std::int32_t* rank, and as many pointers as there are arguments)
+// Its real arguments: std::int32_t* thread, std::int32_t* rank, and a pointer for each of the region's
+// arguments.
 using Microtask = void();
 
 // GCC's entry points and clang's. libomp has both.
 enum class Family : int { kGomp, kKmp };
 inline constexpr int kFamilies = 2;
 
-// A function of a run-time library, by its place in RunTime::functions.
+// A function of a run-time library, and its index in RunTime::functions.
 template <class Function>
 struct Entry {
   const char* name;
@@ -85,18 +86,18 @@ inline constexpr Entry<Taskloop5> kTaskloop5{"__kmpc_taskloop_5", 27};
 
 inline constexpr int kEntries = 28;
 
-// What each family's libraries all have.
+// A function that each library of the family has.
 inline constexpr const char* kMarks[kFamilies] = {gomp::kBarrier.name, kmp::kBarrier.name};
 
 struct RunTime {
-  // Its answers about the calling thread; null if it has no such function.
+  // Functions that answer for the calling thread; null if the library lacks them.
   int (*level)() = nullptr;
   int (*thread_num)() = nullptr;
   int (*num_threads)() = nullptr;
   int (*cancellation)() = nullptr;
   std::uintptr_t low = 0;  // where it is loaded
-  bool observed = false;   // by an OMPT tool or ThreadSanitizer
-  // its regions may be planned ones; else each call is passed on by a jump, and nothing is counted
+  bool observed = false;   // an OMPT tool or ThreadSanitizer observes it
+  // its regions may be planned ones; if not, each call is passed on by a jump, and nothing is counted
   bool planned = false;
   void (*functions[kEntries])() = {};
 
@@ -106,35 +107,36 @@ struct RunTime {
     return functions[family == Family::kGomp ? gomp::kBarrier.index : kmp::kBarrier.index] != nullptr;
   }
 
-  // Null: it has no such function.
+  // Null: the library has no such function.
   template <class Function>
   Function* find(Entry<Function> entry) const {
     return reinterpret_cast<Function*>(functions[entry.index]);
   }
 };
 
-// Is it a run-time library with these entry points? Not this library, nor one that only wraps some.
+// Is it a run-time library with these entry points? This library is none, nor is one that only wraps some of
+// them.
 bool is_run_time(const Object& object, Family family);
 
-// What `object`, a run-time library, has, with the wrappers of others around it.
+// Reads the functions of `object`, a run-time library. Another library's wrapper takes its function's place.
 RunTime read_run_time(const Object& object);
 
-// The run-time library that a call is meant for: the one that the loader has bound, or would have bound
-// without this library, in the object that calls. `object` is an address in it: the region's function, an
-// ident_t of clang's, or else the return address. Null: no loaded object has the entry points.
+// The run-time library that a call is meant for. The loader has bound it in the calling object, or would have
+// bound it there without this library. `object` is an address in the calling object: the region's function,
+// clang's ident_t, or else the return address. Null: no loaded object has the entry points.
 //
-// Where the answer is known this is a look at a small table. Else it takes the lock of dl_iterate_phdr, for
-// some microseconds; the loader's lock only where several libraries are loaded and nothing else tells them
-// apart.
+// A known answer takes a look at a small table. Else the call takes the lock of dl_iterate_phdr, for some
+// microseconds. It takes the loader's lock only if several libraries are loaded and nothing else tells which
+// one it is.
 struct Caller {
   const RunTime* run_time = nullptr;
-  std::uintptr_t low = 0, span = 0;  // addresses of this caller; one page where no object is
+  std::uintptr_t low = 0, span = 0;  // addresses of the calling object; one byte where there is none
 };
 Caller caller_of(Family family, const void* object);
 
 }  // namespace fermata::preload
 
-// Read by kmp.cpp's assembly. 0: for some run-time library of clang's regions calls are passed on by a jump,
+// kmp.cpp's assembly reads it. 0: some run-time library with clang's entry points gets its calls by a jump,
 // or none is known yet.
 extern "C" __attribute__((visibility("hidden"))) std::atomic<std::uint8_t> fermata_openmp_all_planned;
 
@@ -143,7 +145,7 @@ namespace fermata::preload {
 // FERMATA_DISABLE is set: every call is passed on by a jump.
 bool disabled();
 
-// Says, once, that no loaded library has the function: a region then runs on the calling thread alone.
+// Says, once, that no loaded library has the function. The calling thread then runs the region alone.
 void say_none(const char* name);
 
 }  // namespace fermata::preload

@@ -1,9 +1,8 @@
-// Which run-time library a calling object's entry points belong to. The wrapped names are found in this
-// library first, whatever the object would have got without it, so the loader's search is repeated here:
-//  1. What the loader has bound already says it: the object's own imports that are not wrapped, e.g.
-//  omp_get_thread_num.
-//  2. Else (bound lazily, or nothing else is imported) the order of the search: first what is global, then
-//  what the object needs.
+// Finds the run-time library that a calling object's entry points belong to. The loader finds the wrapped
+// names in this library first. So the search that it would do without this library is repeated here:
+// 1. What the loader has bound tells it: the object's imports that are not wrapped, e.g. omp_get_thread_num.
+// 2. Else (lazy binding, or no other imports) the order of the search tells it: first the global objects,
+//    then the objects that the caller needs.
 #include "scope.hpp"
 
 #include <dlfcn.h>
@@ -22,8 +21,8 @@ bool is_openmp(const char* name) {
   return false;
 }
 
-// The definitions that were global when the process started, of a function that each library of the family
-// has and nobody wraps. Libraries that are made global later come after them.
+// The global definitions at the process's start, of a function that each library of the family has and nobody
+// wraps. Libraries that become global later come after them.
 constexpr const char* kOwn[kFamilies] = {"GOMP_critical_start", "__kmpc_critical"};
 const void* global[kFamilies];
 
@@ -76,7 +75,8 @@ void look_at_caller(Search& s) {
     object.any_import([&](const char* name, void* const* slot) {
       if (!is_openmp(name)) return false;
       s.imports = true;
-      // order: none: the loader writes whole words, and what it writes next is what this search looks for
+      // order: none: the loader writes whole words, and one that is not bound yet points into the object
+      // itself
       const void* bound = *static_cast<void* const volatile*>(slot);
       if (!object.contains(bound)) take_at(s, bound);
       return s.found;
@@ -87,10 +87,10 @@ void look_at_caller(Search& s) {
 
 namespace {
 
-// ---- The closure of DT_NEEDED. Objects are numbered in the loader's order; all of it happens in one
-// callback, so numbers stay.
+// ---- The closure of DT_NEEDED. An object's number is its place in the loader's order. All of it happens in
+// one callback, so numbers do not change.
 
-constexpr int kObjects = 8192;  // objects beyond are not seen
+constexpr int kObjects = 8192;  // further objects are not searched
 
 struct Marks {
   std::uint64_t bits[kObjects / 64] = {};
@@ -135,7 +135,7 @@ void take_nearest(Search& s, Marks& reached) {
   }
 }
 
-// Adds the objects that need one of these, directly or not.
+// Adds the objects that need a marked one, directly or indirectly.
 void add_users(Marks& marks) {
   for (bool more = true; more;) {
     more = false;
@@ -156,7 +156,7 @@ void add_users(Marks& marks) {
   }
 }
 
-// In what the caller needs; else in what the libraries need that need the caller, and were opened with it.
+// Searches the objects that the caller needs, and then those that its users need: it was opened with them.
 void look_at_needed(Search& s) {
   for_each_loaded([&](const dl_phdr_info&) {
     Marks caller;
@@ -177,7 +177,7 @@ void look_at_needed(Search& s) {
 
 }  // namespace
 
-// Outside of any callback: dlsym takes the loader's lock, under which the loader takes that of
+// Must run outside of any callback: dlsym takes the loader's lock, under which the loader takes the lock of
 // dl_iterate_phdr.
 void look_at_rest(Search& s) {
   const int family = static_cast<int>(s.family);

@@ -8,9 +8,9 @@ namespace fermata::preload {
 
 struct Search {
   Family family;
-  const void* address;     // in the caller
-  bool in_object = false;  // else it is in code that was made at run time
-  // the object calls a run-time library; else it made a call for another one, e.g. by a tail call
+  const void* address;     // in the calling object
+  bool in_object = false;  // else the code was made at run time
+  // the object calls a run-time library; else it made the call for another object, e.g. by a tail call
   bool imports = false;
   std::uintptr_t low = 0, span = 0;  // of the object
   int candidates = 0;                // run-time libraries that are loaded
@@ -18,11 +18,11 @@ struct Search {
   RunTime run_time = {};
 };
 
-// What the caller is, and what the loader has bound in it.
+// Finds the calling object, and what the loader has bound in it.
 void look_at_caller(Search& search);
 
-// What the loader would bind in it now. Takes the loader's lock if several run-time libraries are loaded and
-// none of them was global when the process started.
+// Finds what the loader would bind in it now. Takes the loader's lock if several run-time libraries are
+// loaded and none of them was global when the process started.
 void look_at_rest(Search& search);
 
 }  // namespace fermata::preload

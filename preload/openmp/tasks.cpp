@@ -1,6 +1,6 @@
-// The functions that make tasks, of GCC's entry points and of clang's. They are passed on. A region with
-// planned barriers, decided before the process had any call of these (imports.hpp), learns of its first task
-// here: the library that makes it may have been opened since.
+// Wraps the functions that make tasks, GCC's and clang's, and passes the calls on. A region may have decided
+// for planned barriers before the process had any such call (imports.hpp). It learns of its first task here:
+// a library that was opened since may make it.
 #include <cstring>
 
 #include "noted.hpp"
@@ -29,8 +29,8 @@ inline Function* kmp_task(Entry<Function> entry, const void* location, const voi
   return before_task(entry, Family::kKmp, location != nullptr ? location : site);
 }
 
-// As a run-time library runs a task at once: with a copy of its data, and of a task loop the bounds in front
-// of that.
+// Runs a task at once, as a run-time library does, with a copy of its data. In the copy, a task loop's bounds
+// come first.
 template <class... Bounds>
 void run_now(Body* body, void* data, void (*copy)(void*, void*), long bytes, long alignment,
              Bounds... bounds) {
@@ -77,7 +77,7 @@ FERMATA_EXPORT void GOMP_taskloop_ull(Body* body, void* data, void (*copy)(void*
   real(body, data, copy, bytes, alignment, flags, tasks, priority, start, end, step);
 }
 
-// What is offloaded with nowait is a task. Without a run-time library the host has all data already.
+// Offloading with nowait makes a task. Without a run-time library the host has all data already.
 
 FERMATA_EXPORT void GOMP_target_ext(int device, Body* body, std::size_t count, void** hosts,
                                     std::size_t* sizes, unsigned short* kinds, unsigned flags, void** depend,

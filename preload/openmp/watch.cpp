@@ -8,8 +8,9 @@ namespace {
 
 std::uintptr_t low = 0, span = 0;  // this library's addresses
 
-// For people. Where a region's function jumps to its last barrier the return address is in the trampoline, so
-// the function stands for the site, by the address behind its first byte, as if it were a return address.
+// The site as reports show it. If a region's function jumps to its last barrier, the return address is in the
+// trampoline. Then the function stands for the site, by the address after its first byte, like a return
+// address.
 const void* told(Place place, const void* site) {
   const bool ours = reinterpret_cast<std::uintptr_t>(site) - low < span;
   return ours && place.region != nullptr ? static_cast<const char*>(place.region->body) + 1 : site;

@@ -1,5 +1,5 @@
-// One barrier of a thread: a planned one, or the run-time's; with statistics (FERMATA_STATS) or, past one
-// branch, without.
+// One barrier of a thread: a planned one, or the run-time library's. Statistics (FERMATA_STATS) count it;
+// when they are off, they cost one branch.
 #ifndef FERMATA_PRELOAD_OPENMP_WATCH_HPP
 #define FERMATA_PRELOAD_OPENMP_WATCH_HPP
 
@@ -13,11 +13,11 @@ extern bool watched;  // written at load
 
 void watch();  // at load
 
-// What a thread counts with, in one region. Numbers are the team's calls of this rank so far, which all its
-// threads have made alike, whatever regions and nesting they come from: asked once a region, then counted,
-// since only this thread calls in this region as this rank.
+// What a thread counts in one region. A call's number is how many calls its team has had from this rank
+// before. All members of the team have made the same calls, in any region and at any nesting. The number is
+// asked for once a region and then counted, because only this thread calls as this rank in this region.
 struct Own {
-  std::uint64_t serial;  // of the region that the rest is of; 0: none
+  std::uint64_t serial;  // the region that the other fields belong to; 0: none
   std::uint64_t next;    // the number of the next call that is timed
   std::uint64_t left;    // calls before that one
   struct Seen {
@@ -27,7 +27,7 @@ struct Own {
 };
 extern __thread Own own __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// The calling thread goes into a region, or out of one.
+// The calling thread enters a region, or leaves one.
 inline void count_anew() { own.serial = own.left = 0; }
 
 inline std::size_t place_of(const void* site) {
@@ -37,7 +37,7 @@ inline std::size_t place_of(const void* site) {
 
 stats::Wait planned_wait(Place place, const void* site);
 
-// The run-time's, observed from construction to its end.
+// A run-time library's barrier, observed from construction to destruction.
 class LeftWait {
  public:
   LeftWait(const RunTime& run_time, Place place, const void* site);
@@ -50,8 +50,8 @@ class LeftWait {
   bool counts_;
 };
 
-// True: counted, since it is not to be timed and the record is at hand. As few instructions as can be, and no
-// frame: all members pay for each.
+// True: the call is counted, because it is not to be timed and the record is at hand. It takes few
+// instructions and no frame, because all members pay for each.
 inline bool count_untimed(Place place, const void* site) {
   const Own::Seen& seen = own.seen[place_of(site)];
   if (own.left == 0 || seen.site != site) [[unlikely]]
@@ -62,7 +62,7 @@ inline bool count_untimed(Place place, const void* site) {
   return true;
 }
 
-// meet() says whether it has been done.
+// meet() returns whether the barrier is done.
 template <class Meet>
 [[gnu::noinline]] bool in_planned_timed(Place place, const void* site, Meet meet) {
   stats::Wait wait = planned_wait(place, site);
@@ -71,12 +71,12 @@ template <class Meet>
   return met;
 }
 
-// Is this planned one to be timed, by in_planned_timed()? Else it is counted, if anything is; if it then
-// fails, the team's last call has been.
+// Must in_planned_timed() do this planned barrier, to time it? Else it is counted here, if statistics are on.
+// If the barrier then fails, it was the team's last one.
 inline bool is_timed(Place place, const void* site) { return watched && !count_untimed(place, site); }
 
-// In what follows `real` is a barrier of a run-time library: real(run_time) does it, real.object(site) is an
-// address in the object that calls it (caller_of()), and Real::kFamily is its family.
+// Below, `real` is a barrier of a run-time library: real(run_time) does it, real.object(site) is an address
+// in the calling object (caller_of()), and Real::kFamily is its family.
 
 template <class Real>
 [[gnu::noinline]] void at_barrier_watched(const RunTime& run_time, Place place, const void* site, Real real) {
@@ -84,13 +84,13 @@ template <class Real>
   real(run_time);
 }
 
-// Where nothing is watched the run-time library's barrier is reached by jumps alone: an OMPT tool sees the
-// return address. So nothing here may need the stack afterwards, and all arguments are in registers.
+// Without statistics only jumps lead to the run-time library's barrier: an OMPT tool sees the return address.
+// So nothing here may need the stack afterwards, and all arguments are in registers.
 template <class Real>
 [[gnu::noinline]] void at_barrier_left(Place place, const void* site, Real real) {
   const RunTime* run_time =
       place.region != nullptr ? place.region->run_time : caller_of(Real::kFamily, real.object(site)).run_time;
-  if (run_time == nullptr) return;  // no region is ever of more than one thread
+  if (run_time == nullptr) return;  // no region has more than one thread
   if (watched && run_time->planned) return at_barrier_watched(*run_time, place, site, real);
   real(*run_time);
 }
@@ -101,8 +101,8 @@ template <class Real>
     at_barrier_left(place, site, real);
 }
 
-// What is seldom goes elsewhere, with copies: the shortest way needs few registers, and what is saved for
-// others stands between one barrier's last look and the next one's signal.
+// Rare cases are separate functions that get copies, so that the common path needs few registers. Registers
+// that it saves would delay the next barrier's signal after this barrier's last poll.
 template <class Real>
 inline void at_barrier(Place place, const void* site, Real real) {
   if (!place.planned) [[unlikely]]

@@ -1,12 +1,12 @@
 // libfermata-pthread.so: pthread_barrier_init, _wait and _destroy of an unmodified program.
 //
-// A barrier is initialized by the C library first, whose fields then stay as they are, and is bound to a
-// barrier of the library's pool (table.hpp); or, between processes and only if FERMATA_PSHARED=1 says that
-// all of them are preloaded, becomes one of the library's in its own bytes (tag.hpp). Everything that is not
-// certainly ours goes to the C library: other process-shared barriers, copies, barriers that are older than
-// this library, and all of them where its layout is not the known one or FERMATA_DISABLE is set.
+// The C library initializes each barrier first, and its fields then keep their values. The barrier is bound
+// to a barrier of Fermata's pool (table.hpp). A barrier between processes becomes one of Fermata's in its own
+// bytes (tag.hpp), if FERMATA_PSHARED=1 says that all of them are preloaded. The C library does all other
+// barriers: other process-shared ones, copies, and barriers made before this library was loaded. It does all
+// barriers if their layout is not the known one, or if FERMATA_DISABLE is set.
 //
-// At load it reads a few environment variables and looks up three functions, and no more: most processes
+// At load this library only reads a few environment variables and looks up three functions: most processes
 // under a preload never see a barrier.
 #include <errno.h>
 #include <fermata/fermata.h>
@@ -26,18 +26,20 @@
 namespace fermata::preload {
 namespace {
 
-// what the library's barriers take; POSIX leaves the limit open, glibc's is INT_MAX
+// the most members of Fermata's barriers; POSIX leaves the limit open, glibc's is INT_MAX
 constexpr unsigned kMostCount = 1u << 30;
 
 Table table;
-Real real;                                   // written at load, or by an earlier constructor's barrier
-std::atomic<bool> resolved{false};           // it is
-bool ours = false;                           // may barriers be bound? Written by start, once
-Fallback none_is_ours = Fallback::kForeign;  // why not; likewise
+// written at load, or earlier by a constructor that uses a barrier
+Real real;
+std::atomic<bool> resolved{false};           // `real` is written
+bool ours = false;                           // barriers may be bound; written once, by start()
+Fallback none_is_ours = Fallback::kForeign;  // else the reason; written once, by start()
 bool disabled = false;                       // written at load
-bool all_preloaded = false;                  // likewise: all processes that share a barrier
-std::atomic<bool> watched{false};            // likewise: are statistics wanted?
-// likewise: of each of the table's entries; null without statistics
+// all processes that share a barrier are preloaded; written at load
+bool all_preloaded = false;
+std::atomic<bool> watched{false};  // statistics are wanted; written at load
+// one for each entry of the table, null without statistics; written at load
 stats::Arrivals* arrivals = nullptr;
 
 pthread_once_t found = PTHREAD_ONCE_INIT, started = PTHREAD_ONCE_INIT;
@@ -56,7 +58,7 @@ void start() {
   if (!ours) say_fallback(none_is_ours);
 }
 
-// For whoever makes or destroys a barrier.
+// For calls that initialize or destroy a barrier.
 const Real& the_real() {
   pthread_once(&started, start);
   return real;
@@ -72,10 +74,10 @@ bool watch() {
 }
 
 __attribute__((constructor)) void loaded() {
-  pthread_once(&found, find);  // not in a wait: another thread's wait may be under the loader's lock
+  pthread_once(&found, find);  // not in a wait: another thread may wait while it holds the loader's lock
   disabled = os::is_on(os::Variable::kDisable);
   all_preloaded = os::is_on(os::Variable::kPshared);
-  // order: relaxed: before the program has threads
+  // order: relaxed: the program has no other thread yet
   if (!disabled) watched.store(watch(), std::memory_order_relaxed);
   if (!os::is_on(os::Variable::kVerbose)) return;
   be_verbose();
@@ -109,7 +111,7 @@ int init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, un
     return 0;
   }
   say_fallback(kind);
-  // What the memory held may be the tag of an earlier barrier here.
+  // The memory may hold the tag of an earlier barrier.
   write_tag(barrier, Tag{kMagic, kLeft + static_cast<std::uint32_t>(kind), 0});
   table.unbind(barrier);
   errno = saved;
@@ -129,7 +131,7 @@ Fallback why_left(const pthread_barrier_t* barrier) {
              : Fallback::kForeign;
 }
 
-// With statistics: who came last but one, and when, has no place in it.
+// With statistics. The barrier has no room for the time of the last arrival but one.
 int wait_shared_watched(fermata_anonymous_shared* barrier, const void* site) {
   const int saved = errno;
   stats::Wait wait({barrier, site, fermata_anonymous_shared_count(barrier), nullptr});
@@ -150,9 +152,9 @@ int wait_shared(fermata_anonymous_shared* barrier, const void* site) {
 }
 
 __attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier, const void* site) {
-  // Not resolved: another library's constructor, which runs before this library's own, waits at a barrier
-  // that another process has made. order: acquire, as kMovedRead: sees the functions. Pairs with the store in
-  // find()
+  // Another library's constructor, which runs before this library's own, may wait at a barrier that another
+  // process has made. Then the functions are not found yet. order: acquire, as kMovedRead: sees the
+  // functions. Pairs with the store in find()
   if (!resolved.load(std::memory_order_acquire)) [[unlikely]]
     pthread_once(&found, find);
   if (disabled) return real.wait(barrier);
@@ -166,7 +168,7 @@ __attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier, const voi
   return status;
 }
 
-// With statistics. The barrier's address is only a name by now.
+// With statistics. The barrier's address is used as a name only.
 __attribute__((noinline)) int wait_watched(const pthread_barrier_t* barrier, const Table::Entry& entry,
                                            const void* site) {
   const int saved = errno;
@@ -180,13 +182,12 @@ __attribute__((noinline)) int wait_watched(const pthread_barrier_t* barrier, con
   return translate(status);
 }
 
-// From its arrival on, it touches the library's pool only: another thread may destroy the barrier and unmap
+// After its arrival a thread touches only Fermata's pool: another thread may destroy the barrier and unmap
 // its memory.
 __attribute__((always_inline)) inline int wait(pthread_barrier_t* barrier) {
   const Table::Entry* const entry = table.find(barrier);
   if (entry == nullptr) [[unlikely]] {
-    // Whatever FERMATA_PSHARED says here: a barrier between processes is what the one that initialized it
-    // made of it.
+    // FERMATA_PSHARED does not matter here: the process that initializes a shared barrier decides its kind.
     fermata_anonymous_shared* const shared = disabled ? nullptr : find_shared(barrier);
     return shared != nullptr ? wait_shared(shared, __builtin_return_address(0))
                              : wait_foreign(barrier, __builtin_return_address(0));
@@ -201,8 +202,9 @@ __attribute__((always_inline)) inline int wait(pthread_barrier_t* barrier) {
   return translate(status);
 }
 
-// glibc's destroy waits until all threads of the last phase have left the barrier's memory. Ours have left it
-// when they arrive, or, of a barrier between processes, are waited for too; glibc has no fields in that one.
+// glibc's destroy waits until all threads of the last phase have left the barrier's memory. In a bound
+// barrier they leave it when they arrive. For a barrier between processes, in which glibc has no fields,
+// fermata_anonymous_shared_destroy() waits.
 int destroy(pthread_barrier_t* barrier) {
   if (fermata_anonymous_shared* const shared = disabled ? nullptr : find_shared(barrier); shared != nullptr) {
     const int saved = errno;
@@ -238,8 +240,8 @@ FERMATA_EXPORT pthread_barrier_destroy(pthread_barrier_t* barrier) noexcept {
   return preload::destroy(barrier);
 }
 
-// Once more for dlvsym, under each version that glibc gives them. Functions of their own: the linker drops
-// the name without a version where one with a version has the same address.
+// Exported once more for dlvsym, under each version that glibc gives them. They are separate functions: the
+// linker drops an unversioned name that has the address of a versioned one.
 #define FERMATA_VERSIONED(prefix, version)                                                          \
   FERMATA_EXPORT prefix##_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, \
                                unsigned count) {                                                    \

@@ -13,7 +13,7 @@ namespace fermata::preload {
 namespace {
 
 bool verbose = false;                // written before the program's main
-std::atomic<std::uint32_t> said{0};  // kinds that had their line
+std::atomic<std::uint32_t> said{0};  // kinds whose line has been written
 
 #define FERMATA_TEXT_(number) #number
 #define FERMATA_TEXT(number) FERMATA_TEXT_(number)
@@ -33,8 +33,8 @@ const char* text_of(Fallback kind) {
     case Fallback::kCount: return "a barrier of more than 2^30 threads stays the C library's";
     case Fallback::kFull: return "too many barriers, or no memory for one more: it stays the C library's";
     case Fallback::kForeign:
-      return "a barrier that was not initialized here (copied, or older than this library) stays the C "
-             "library's";
+      return "a barrier that was not initialized here (copied, or made before this library was loaded) stays "
+             "the C library's";
   }
   return "";
 }
@@ -54,7 +54,7 @@ void say_loaded(bool disabled) {
 void say_fallback(Fallback kind) {
   if (!verbose) return;
   const std::uint32_t bit = 1u << static_cast<unsigned>(kind);
-  // order: relaxed: one thread of several says it, nothing else hangs on it
+  // order: relaxed: one of several threads says it, and nothing else depends on it
   if ((said.load(std::memory_order_relaxed) & bit) != 0) return;
   if ((said.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) say(text_of(kind));  // order: see above
 }

@@ -1,4 +1,4 @@
-// What FERMATA_VERBOSE=1 says on stderr: one line at load, and one at the first fallback of each kind.
+// What FERMATA_VERBOSE=1 writes to stderr: one line at load, and one at the first fallback of each kind.
 #ifndef FERMATA_PRELOAD_PTHREAD_NOTICE_HPP
 #define FERMATA_PRELOAD_PTHREAD_NOTICE_HPP
 
@@ -10,7 +10,7 @@ namespace fermata::preload {
 
 enum class Fallback : std::uint8_t { kLayout, kMemory, kShared, kCount, kFull, kForeign };
 
-void be_verbose();  // else the others do nothing
+void be_verbose();  // without it the functions below write nothing
 void say_loaded(bool disabled);
 void say_fallback(Fallback kind);
 const char* text_of(Fallback kind);

@@ -15,8 +15,8 @@ struct Real {
 // What the next library in the search order has. A missing one returns ENOSYS.
 Real find_real();
 
-// Lets the real functions work on a barrier of their own and looks at what they wrote: glibc's five words as
-// expected, and our twelve bytes left alone.
+// Runs the real functions on a barrier of their own and checks what they wrote: glibc's five words as
+// expected, and the tag's twelve bytes unchanged.
 bool layout_is_known(const Real& real);
 
 }  // namespace fermata::preload

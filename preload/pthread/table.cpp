@@ -8,11 +8,11 @@ namespace {
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-// The forking thread holds the lock, so that the child does not inherit it, or one of the library's below it,
-// from a thread that it does not have.
+// The forking thread holds the lock. So the child does not inherit this lock, or one of Fermata's under it,
+// from a thread that the child does not have.
 void before_fork() { pthread_mutex_lock(&lock); }
 void after_fork() { pthread_mutex_unlock(&lock); }
-int watched = 0;  // why not; 0: they are
+int watched = 0;  // error of pthread_atfork; 0: forks are watched
 __attribute__((constructor(101))) void watch_forks() {
   watched = pthread_atfork(before_fork, after_fork, after_fork);
 }

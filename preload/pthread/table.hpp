@@ -1,10 +1,10 @@
-// Which of the program's barriers are ours. A table of entries that is never freed nor moved, so that a tag
-// may be checked against it whatever the tag holds.
+// Which of the program's barriers are Fermata's. Entries are never freed nor moved, so that a tag may be
+// checked against the table whatever the tag holds.
 //
 // Life of an entry: bind (init) -> looked up by each wait -> unbind (destroy) -> free list. Binding an
-// address that has an entry recycles it: a program may init again without a destroy, or over memory whose tag
-// it has overwritten. Changes are made under one lock, which also keeps fork away from the library's own
-// lock; a look-up takes none.
+// address that has an entry recycles it: a program may initialize again without a destroy, or after it has
+// overwritten the tag. One lock guards all changes, and also keeps fork away from Fermata's own lock. A
+// look-up takes no lock.
 #ifndef FERMATA_PRELOAD_PTHREAD_TABLE_HPP
 #define FERMATA_PRELOAD_PTHREAD_TABLE_HPP
 
@@ -20,8 +20,8 @@ namespace fermata::preload {
 
 class Table {
  public:
-  // Barriers at a time; 2 MiB of address space, of which only what is used becomes memory. More stay the C
-  // library's.
+  // The most barriers at a time; more stay the C library's. They take 2 MiB of address space, of which only
+  // the used part becomes memory.
   static constexpr std::uint32_t kCapacity = 65'536;
 
   struct Entry {
@@ -29,28 +29,28 @@ class Table {
     std::atomic<fermata_anonymous*> library;
     std::atomic<std::uint32_t> generation;  // how often it has been bound
     std::atomic<std::uint32_t> count;
-    std::uint32_t next;  // of the bucket or of the free list, as index + 1; under the lock
+    std::uint32_t next;  // in the bucket or the free list, as index + 1; under the lock
     std::uint32_t unused;
   };
-  static_assert(sizeof(Entry) == 32);  // two to a line, none across two
+  static_assert(sizeof(Entry) == 32);  // two in a line, and none in two lines
 
   constexpr Table() = default;
 
-  // Where `entry` lies among kCapacity.
+  // The entry's index, below kCapacity.
   std::uint32_t place(const Entry& entry) const {
-    // order: relaxed: the entry came of it
+    // order: relaxed: the entry was found through it
     return static_cast<std::uint32_t>(&entry - entries_.load(std::memory_order_relaxed));
   }
 
-  bool open();  // maps the table; once, before all else. false: no memory
+  bool open();  // maps the table; once, before all else. False: no memory
 
-  // Makes `barrier` ours for `count` arrivals per phase. False: table full, or the library has no memory for
+  // Binds `barrier` for `count` arrivals per phase. False: the table is full, or Fermata has no memory for
   // it.
   bool bind(pthread_barrier_t* barrier, std::uint32_t count);
-  // Forgets the address, if it is known.
+  // Removes the barrier's entry, if it has one.
   void unbind(pthread_barrier_t* barrier);
 
-  // Its entry, whose fields stay as they are while somebody may wait; null: not ours.
+  // The barrier's entry, whose fields do not change while a thread may wait; null: it is not Fermata's.
   const Entry* find(const pthread_barrier_t* barrier) const {
     const Tag tag = read_tag(barrier);
     if (tag.magic != kMagic || tag.index >= kCapacity) return nullptr;
@@ -68,12 +68,12 @@ class Table {
   static constexpr std::uint32_t kBuckets = 16'384;
 
   std::uint32_t* bucket(const pthread_barrier_t* barrier);
-  // the link that names its entry, or the 0 that ends its bucket
+  // the link that names the barrier's entry, or the 0 that ends its bucket
   std::uint32_t* slot_of(const pthread_barrier_t* barrier);
   std::uint32_t take();  // an unused entry as index + 1; 0: none
 
   std::atomic<Entry*> entries_{nullptr};
-  std::uint32_t* buckets_ = nullptr;  // behind the entries; under the lock, as all below
+  std::uint32_t* buckets_ = nullptr;  // after the entries; under the lock, as are the fields below
   std::uint32_t free_ = 0;
   std::uint32_t used_ = 0;  // entries that have ever been used
 };

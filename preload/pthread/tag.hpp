@@ -1,16 +1,16 @@
 // What this library keeps in a pthread_barrier_t: twelve bytes that glibc does not use.
 //
-//   bytes  0..19   glibc's: in, current_round, count, shared, out; as its own init left them
-//   bytes 20..31   ours: magic, index into the table, generation of that entry
+//   bytes  0..19   glibc's: in, current_round, count, shared, out; as glibc's init left them
+//   bytes 20..31   Fermata's: magic, index into the table, generation of that entry
 //
-// A barrier between processes, where FERMATA_PSHARED says that all of them are preloaded, is ours whole:
+// A barrier between processes is Fermata's alone, if FERMATA_PSHARED says that all of them are preloaded:
 //
-//   bytes  0..23   the library's barrier (fermata_anonymous_shared)
+//   bytes  0..23   Fermata's barrier (fermata_anonymous_shared)
 //   bytes 24..31   kSharedMagic
 //
-// A barrier that stays glibc's has an index that is no entry's: kLeft + the reason.
+// A barrier that stays glibc's has an index that no entry has: kLeft + the reason.
 //
-// A private barrier's tag alone proves nothing (it may be garbage, or copied with the barrier): the table's
+// A private barrier's tag alone proves nothing: it may be garbage, or copied with the barrier. The table's
 // entry has to name the same address and generation (table.hpp).
 #ifndef FERMATA_PRELOAD_PTHREAD_TAG_HPP
 #define FERMATA_PRELOAD_PTHREAD_TAG_HPP
@@ -35,7 +35,7 @@ constexpr std::uint32_t kLeft = 0xFFFF'FF00u;
 constexpr std::size_t kTagOffset = 20;
 constexpr bool kTagFits = sizeof(pthread_barrier_t) >= kTagOffset + sizeof(Tag);
 
-// Not atomic: whoever initializes a barrier must let the others know before they may use it, and thereby
+// Not atomic: a thread that initializes a barrier must synchronize with the others before they use it, which
 // orders these bytes.
 inline Tag read_tag(const pthread_barrier_t* barrier) {
   Tag tag;
@@ -47,8 +47,8 @@ inline void write_tag(pthread_barrier_t* barrier, const Tag& tag) {
   if constexpr (kTagFits) std::memcpy(reinterpret_cast<char*>(barrier) + kTagOffset, &tag, sizeof tag);
 }
 
-// Of the layout above, too: it changes with fermata_anonymous_shared. Its low half, at the place of a tag's
-// index, is no index.
+// It also stands for the layout above, so it changes with fermata_anonymous_shared. Its low half lies where a
+// tag has its index, and is no valid index.
 constexpr std::uint64_t kSharedMagic = 0x0153'4346'F3A7'5BD1u;
 constexpr std::size_t kSharedMagicOffset = 24;
 constexpr bool kSharedFits = sizeof(pthread_barrier_t) >= kSharedMagicOffset + sizeof kSharedMagic &&
@@ -59,7 +59,7 @@ inline fermata_anonymous_shared* shared_in(pthread_barrier_t* barrier) {
   return reinterpret_cast<fermata_anonymous_shared*>(barrier);
 }
 
-// The library's barrier in it; null: it is none of those.
+// Fermata's barrier in these bytes; null: it is no such barrier.
 inline fermata_anonymous_shared* find_shared(pthread_barrier_t* barrier) {
   std::uint64_t magic = 0;
   if constexpr (kSharedFits)
@@ -72,7 +72,7 @@ inline void write_shared_magic(pthread_barrier_t* barrier) {
     std::memcpy(reinterpret_cast<char*>(barrier) + kSharedMagicOffset, &kSharedMagic, sizeof kSharedMagic);
 }
 
-// glibc's count, where its layout is the known one.
+// glibc's count; valid if the layout is the known one.
 inline std::uint32_t glibc_count(const pthread_barrier_t* barrier) {
   std::uint32_t count = 0;
   std::memcpy(&count, reinterpret_cast<const char*>(barrier) + 8, sizeof count);

@@ -1,4 +1,4 @@
-// Makes barriers, gives them back, and arrives in trees.
+// Makes and destroys barriers, and arrives in trees.
 #include "anonymous/barrier.hpp"
 
 #include <cerrno>
@@ -26,8 +26,7 @@ struct Pools {
 constinit Pool Pools::all[kMaxLeaves + 1] = {};
 
 // One word if there are few members or all are in one domain; else each leaf has at least kLeaf members. The
-// numbers follow the papers' fan-in. They are not measured, since no machine with several domains was at
-// hand.
+// numbers follow the fan-in of the papers. They are not measured, for lack of a machine with several domains.
 std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains) {
   constexpr std::uint32_t kLeaf = 4;
   if (count <= kFanIn) return 1;
@@ -44,7 +43,7 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   std::byte* memory = Pools::all[leaves].take(Pools::layout(leaves));
   if (memory == nullptr) return Status::kMemory;
   auto* b = reinterpret_cast<Barrier*>(memory);
-  // No store if it is equal: threads read it after their arrivals.
+  // Store only a new value: slow threads of the memory's last barrier may still read this.
   if (b->leaves_ != leaves) b->leaves_ = leaves;
   b->completion_ = shape.completion;
   // order: relaxed throughout: published with the barrier
@@ -69,7 +68,7 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
 }
 
 Standing Barrier::standing(std::uint64_t token) const {
-  auto* self = const_cast<Barrier*>(this);  // only reads
+  auto* self = const_cast<Barrier*>(this);  // for reads only
   // order: relaxed throughout: only for reports
   Standing result{name_.load(std::memory_order_relaxed), count_.load(std::memory_order_relaxed), 0};
   if (is_over(self->first_.phase, token)) return result;

@@ -1,12 +1,12 @@
 // The anonymous barrier: chooses counter.hpp or tree.hpp for a barrier, and provides its memory and its
 // waiting.
 //
-// Reused memory: after a thread has arrived, the barrier may be destroyed and another one may be made in its
-// place. So memory only ever holds barriers with the same number of leaves (0: a counter). Other data that is
-// read after an arrival is atomic and a hint, or a word that goes on from one barrier to the next.
+// Reused memory: after a thread's arrival, another thread may destroy the barrier and make a new one in its
+// place. So a piece of memory only ever holds barriers with the same number of leaves (0: a counter). Other
+// data that a thread reads after its arrival is an atomic hint, or a word that never starts anew.
 //
-// fork: a child has copies of all barriers as they were. It can use those that no other thread of the parent
-// was in.
+// fork: a child has a copy of each barrier. It can use the copy if no other thread of the parent was inside
+// the barrier.
 #ifndef FERMATA_ANONYMOUS_BARRIER_HPP
 #define FERMATA_ANONYMOUS_BARRIER_HPP
 
@@ -18,7 +18,7 @@
 
 namespace fermata::anonymous {
 
-// What phases and trees need from the operating system.
+// The operating system's functions that phases and trees need.
 class OsCalls {
  public:
   explicit OsCalls(bool between_processes = false) : shared_(between_processes) {}
@@ -26,7 +26,7 @@ class OsCalls {
   void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const {
     os::futex_sleep(bell, seen, ns, shared_);
   }
-  void relax();  // pauses, and sometimes yields: the other thread may have lost its CPU
+  void relax();  // pauses, and sometimes yields, since the other thread may have lost its CPU
 
  private:
   bool shared_;
@@ -36,7 +36,7 @@ class OsCalls {
 // How many leaves a barrier of `count` has if the CPUs are in `domains` localities.
 std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains);
 
-// How a barrier is made, beyond its count. Tests use it to force what no machine asks for.
+// Properties of a new barrier besides its count. Tests use this to force shapes that no test machine needs.
 struct Shape {
   bool completion = false;
   std::uint32_t leaves = 0;  // 0: chosen by the machine and the count
@@ -44,18 +44,17 @@ struct Shape {
   std::uint32_t (*entry)() = nullptr;
 };
 
-// How many times this thread checks a phase before wait_long(), in the barrier where it last waited long.
-// Each thread has its own number, because what ends a wait differs from thread to thread. One number per
-// barrier would be wrong: a thread that shares its CPU with the awaited one would lower it. Then all others
-// would wait long, and learn the same. It lies in static TLS, which is reached without a call.
+// This thread's spin count: how many times it checks a phase before wait_long(). It holds for the barrier
+// where the thread last waited long. One count per barrier would be wrong: a thread that shares its CPU with
+// the awaited thread would lower it. Then all other threads would wait long, and lower it further. Access to
+// static TLS needs no call.
 struct Spins {
   const void* barrier = nullptr;
   std::uint32_t looks = 0;
 };
 extern constinit thread_local Spins t_spins __attribute__((tls_model("initial-exec")));
 
-// The initial spin count: for a thread that has not waited long yet in a barrier of `count`, whose members
-// have `cpus` CPUs.
+// The initial spin count of a thread in a barrier of `count` members, which have `cpus` CPUs.
 std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
 
 // Checks a phase that is not over up to `looks` times. Returns false if it is still not over.
@@ -68,7 +67,7 @@ std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
   return true;
 }
 
-// A wait after those checks were in vain.
+// A wait that goes on after those checks.
 struct LongWait {
   Phase<RealAtomics>& phase;
   std::uint64_t token;
@@ -76,7 +75,7 @@ struct LongWait {
   std::uint32_t generation;
   std::uint32_t count;
   std::uint64_t call;  // the phase's number
-  Pace* pace;          // null: the barrier lies between processes, and has no room for one
+  Pace* pace;          // null: the barrier is shared between processes, and has no room for one
   Standing (*standing)(const void* barrier, std::uint64_t token);
 };
 void wait_long(const LongWait& wait);
@@ -107,8 +106,8 @@ class alignas(kMaxLine) Barrier {
   void release(std::uint64_t token);
   void wait(std::uint64_t token) { wait_at(leaves_ <= 1 ? first_.phase : domain(entry()).phase, token); }
 
-  // Arrives once and waits; only for barriers without a completion. Everything but the most common path is a
-  // call at the end. Otherwise the compiler saves registers on the stack before the arrival, which delays it.
+  // Arrives once and waits; only for barriers without a completion. Each path but the most common one ends in
+  // a call. Otherwise the compiler would save registers on the stack before the arrival, and delay it.
   [[gnu::always_inline]] Met meet() {
     if (measure_.mask == 0) [[unlikely]]
       return meet_any();
@@ -150,18 +149,17 @@ class alignas(kMaxLine) Barrier {
 
   Domain<RealAtomics> first_;  // a line for the phase or the counter, a line for the leaf
 
-  // All arriving threads read this, and it is written only when the barrier is made. So the line stays in
-  // every cache.
+  // All arriving threads read this line, and only create() writes it. So the line stays in every cache.
   alignas(kMaxLine) Measure measure_;
   std::uint32_t leaves_;  // 0: a counter; never changes
   bool completion_;
-  std::atomic<std::uint32_t> count_;       // this and what follows are hints, or for waiting
+  std::atomic<std::uint32_t> count_;       // this field and the next ones are hints, or for waiting
   std::atomic<std::uint32_t> spins_;       // the initial spin count
   std::atomic<std::uint32_t> generation_;  // how many barriers this memory has held
   std::atomic<std::uint32_t (*)()> entry_;
   TheCounter::Any any_drops_;
 
-  // Seldom written.
+  // Fields that are seldom written.
   alignas(kMaxLine) Members<RealAtomics> members_;
   Drops<RealAtomics> drops_;
   Pace pace_;

@@ -1,5 +1,5 @@
-// Affinity, quota, localities and environment, cached. Everything is idempotent: threads that ask at the same
-// time find the same.
+// Caches affinity, quota, localities and environment. Everything is idempotent: threads that ask at the same
+// time get the same answer.
 #include "anonymous/machine.hpp"
 
 #include <atomic>
@@ -12,7 +12,7 @@
 namespace fermata::anonymous {
 namespace {
 
-// From the first look to the second; the time between looks doubles.
+// The time from the first look to the second. The time doubles with each look, up to kLastLookNs.
 constexpr std::int64_t kFirstLookNs = 1'000'000;
 constexpr std::int64_t kLastLookNs = 1'000'000'000;
 constexpr std::int32_t kCpus = 4096;
@@ -20,7 +20,7 @@ constexpr std::int32_t kCpus = 4096;
 std::atomic<WaitKind> g_wait{WaitKind::kAuto};
 std::atomic<std::int64_t> g_stall_ns{0};
 std::atomic<std::uint32_t> g_cpus{0};      // 0: not read yet
-std::atomic<std::uint32_t> g_all_cpus{0};  // that any process may use; 0: not read since the last look
+std::atomic<std::uint32_t> g_all_cpus{0};  // CPUs that any process may use; 0: not read since the last look
 std::atomic<std::int64_t> g_looked{0};     // time of the last look, as os::now_ns()
 std::atomic<std::int64_t> g_pause{kFirstLookNs};
 
@@ -46,15 +46,15 @@ void read_environment() {
   g_stall_ns.store(os::stall_ns(), std::memory_order_relaxed);  // order: see above
 }
 
-// Also at load time: another process may have made the first barrier between processes. The first wait here
-// must not read the environment, which another thread may be changing.
+// Another process may have made the barrier at which this process waits. So read the environment at load
+// time, too: a wait must not read it, since another thread may be changing it.
 __attribute__((constructor)) void at_load() { read_environment(); }
 
 }  // namespace
 
 void settle() {
   static constinit std::atomic<bool> settled{false};
-  // order: relaxed, both: every thread would find the same
+  // order: relaxed, both: every thread finds the same values
   if (settled.load(std::memory_order_relaxed) || settled.exchange(true, std::memory_order_relaxed)) return;
   read_environment();
 }
@@ -106,7 +106,7 @@ std::uint32_t domains() {
 }
 
 std::uint32_t current_domain() {
-  // Null if no thread has called domains() yet.
+  // This is null if no thread has called domains() yet.
   const Localities* known = moved_to<RealAtomics>(g_localities);
   const std::int32_t cpu = os::current_cpu();
   return known != nullptr && cpu < kCpus ? known->of[cpu] : 0;

@@ -1,4 +1,4 @@
-// What anonymous barriers need to know about the machine and this process.
+// The properties of the machine and of this process that anonymous barriers use.
 #ifndef FERMATA_ANONYMOUS_MACHINE_HPP
 #define FERMATA_ANONYMOUS_MACHINE_HPP
 
@@ -8,25 +8,25 @@
 
 namespace fermata::anonymous {
 
-// FERMATA_WAIT and FERMATA_STALL_SECONDS, as read at this process's first barrier, or at load time if it has
-// made none.
+// FERMATA_WAIT and FERMATA_STALL_SECONDS, as read when this process made its first barrier; until then, as
+// read at load time.
 WaitKind wait_kind();
 std::int64_t stall_ns();
-void settle();  // whoever makes a barrier calls it
+void settle();  // reads them; every function that makes a barrier calls it
 
-// How many CPUs this process's threads can use at the same time, by affinity and cgroup quota; at least 1. As
-// of the last look.
+// How many CPUs this process's threads can use at the same time, by affinity and cgroup quota; at least 1.
+// The number is from the last look.
 std::uint32_t usable_cpus();
-// The same for the members of a barrier between processes. A process that is bound to one CPU says nothing
-// about the others.
+// The same for the members of a barrier between processes. If this process may use one CPU only, all online
+// CPUs count, since the other processes may use others.
 std::uint32_t cpus_of_processes();
-// Looks again if the last look was some time ago. The first look may be out of date. Also, one pinned thread
-// says nothing about the others, which may have started later. Only for threads that wait anyway: a look
-// reads files.
+// Counts the CPUs again if the last look was some time ago. The affinity may have changed. Also, the first
+// look is at one thread, which may be pinned, and others may have started later. Only for threads that wait
+// anyway: a look reads files.
 void look_again(std::int64_t now_ns);
 
-// Localities, as of the first call of domains(); current_domain() < domains(). Before that call, all CPUs are
-// in one.
+// Localities, as of the first call of domains(). Before that call, all CPUs count as one locality.
+// current_domain() < domains().
 std::uint32_t domains();
 std::uint32_t current_domain();
 

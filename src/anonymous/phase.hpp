@@ -1,21 +1,21 @@
 // A phase: the line that waiters poll and park on. counter.hpp and tree.hpp advance it, each in its own way.
 //
-// Its word is 2 x a number that only grows, + 1 while somebody may be parked. A waiter for a number waits
-// until word >= 2 x number, its `token`; the odd bit does not disturb that. The bit is in the word itself, so
-// the atomic operation that advances the phase also tells whether anybody parks. So neither side needs a
-// fence, and the ringer needs no store if nobody parks. (sync/doorbell.hpp needs fences, because there the
-// signal and `armed` are two places.) Only ringers clear the bit, so a parker that finds it set writes
-// nothing.
+// Its word is 2 x a number that only grows, + 1 while a thread may be parked. A waiter for a number waits
+// until word >= 2 x number, its `token`; the odd bit does not disturb this test. The bit is in the word
+// itself, so the atomic operation that advances the phase also tells whether a thread parks. So neither side
+// needs a fence, and the ringer needs no store if no thread parks. (sync/doorbell.hpp needs fences, because
+// there the signal and `armed` are two places.) Only ringers clear the bit, so a parker that finds the bit
+// set writes nothing.
 //
 // Why no wake-up is lost:
-// - Parker: read the bell; set the bit, or find it set; sleep while the bell is what was read.
+// - Parker: read the bell; set the bit, or find it set; sleep while the bell has the value that was read.
 // - Ringer: advance the phase, which shows the bit; clear the bit; increase the bell; wake.
 // All changes of the bit are in one order. There are two cases:
 // - The parker reads the word after the ringer has advanced the phase. It sees the phase over, or it sets the
 //   bit for the next ringer.
 // - The parker sets the bit, or finds it set, before that. So the ringer sees the bit, and increases the bell
 //   afterwards. The parker has read the bell before, so it does not sleep or is woken.
-// The ringer may also clear the bit of a parker of the *next* phase. That parker has read the bell before,
+// The ringer may also clear the bit for a parker of the *next* phase. That parker has read the bell before,
 // too, so it wakes and checks again.
 // The bell has 32 bits: a wake-up is lost only if exactly 2^32 rings come between a parker's read and its
 // sleep.
@@ -42,8 +42,8 @@ inline bool is_over(const Phase<A>& phase, std::uint64_t token) {
   return A::template load_acquire<Site::kWordPoll>(phase.word) >= token;
 }
 
-// Called after an operation has advanced the phase and shown the bit. `word_keeps_bit`: that operation did
-// not clear it.
+// Call this after an operation that has advanced the phase and shown the bit. `word_keeps_bit`: that
+// operation did not clear the bit.
 template <class A, class Os>
 inline void ring(Phase<A>& phase, bool word_keeps_bit, Os&& os) {
   // order: relaxed: one word's changes are in one order; the bell's release below comes after it.

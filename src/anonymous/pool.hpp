@@ -1,6 +1,6 @@
-// Memory for barriers. It is never returned, and never used for anything else. Otherwise a thread that is
-// slow to leave a barrier could read other data: another thread may have destroyed the barrier meanwhile. New
-// memory is zeroed; reused memory is as its last user left it.
+// Memory for barriers. It is never returned to the system, and never used for anything else. Otherwise a
+// thread that is slow to leave a barrier could read other data: another thread may have destroyed the barrier
+// meanwhile. New memory is zeroed; reused memory keeps its contents.
 #ifndef FERMATA_ANONYMOUS_POOL_HPP
 #define FERMATA_ANONYMOUS_POOL_HPP
 
@@ -18,7 +18,7 @@ struct PoolLink {
   std::uint32_t entry;
 };
 
-// What all entries of a pool have in common: their size, and the offset of the PoolLink in them.
+// The layout of all entries of a pool: their size, and the offset of the PoolLink in an entry.
 struct PoolLayout {
   std::size_t bytes;
   std::size_t link;
@@ -27,7 +27,7 @@ struct PoolLayout {
 // For static storage, without a constructor to run: zeros are an empty pool.
 class Pool {
  public:
-  // Returns null if there is no memory.
+  // Returns null if memory has run out.
   std::byte* take(const PoolLayout& layout);
   void give_back(const PoolLayout& layout, std::byte* memory);
 

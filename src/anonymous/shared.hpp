@@ -1,20 +1,20 @@
 // The counter barrier (counter.hpp) in the caller's memory, which several processes have mapped, each at its
-// own address. It consists of these 24 bytes alone. So the thread that destroys it waits until all threads
-// have left.
+// own address. It consists of these 24 bytes alone. The caller may reuse them after destroy(). So the thread
+// that destroys the barrier waits until all threads have left.
 //
 // Steps:
-//   1. Take a ticket; ring if it fills the phase and somebody parks.
+//   1. Take a ticket; ring if it fills the phase and a thread parks.
 //   2. All others wait.
-//   3. Each thread that is done, the last one too, counts itself as gone and touches the bytes no more.
+//   3. Each thread that is done, the last one too, counts itself as gone. It does not touch the bytes again.
 //   4. To destroy the barrier, wait until as many threads have gone as have taken tickets.
 // Cost: one more atomic add than the counter, on the same line. A waiter's next arrival needs that line
 //   anyway.
-// Why right: In step 4, the last add to `gone` is read, and with it what all threads did before they left.
-//   Sleep: the destroyer sets the odd bit of `gone`, and sleeps while `gone` keeps that value. Each add
-//   changes the value, and each add that finds the bit wakes the destroyer. The wake-up is by address: the
-//   kernel looks for sleepers there and reads nothing, whatever the memory is by then. 31 bits of the tickets
-//   are compared with 31 bits of `gone`, which suffices: fewer threads are inside at a time.
-// Limits: no drops; no cache line of its own. If count is no power of two, each phase costs a division.
+// Why right: Step 4 reads the last add to `gone`, so it sees what all threads did before they left. Sleep:
+//   the destroyer sets the odd bit of `gone`, and sleeps while `gone` keeps that value. Each add changes the
+//   value, and each add that finds the bit wakes the destroyer. The wake-up is by address: the kernel looks
+//   for sleepers there and reads nothing, so the memory may have another use by then. Step 4 compares 31 bits
+//   of the tickets with 31 bits of `gone`. That suffices, because fewer threads are inside at a time.
+// Limits: no drops; no cache line of its own. If count is not a power of two, each arrival costs a division.
 // Tried and left: counting only waiters as gone (the last arrival is then one add and nothing more). The
 //   ringer touches the bell after its add, and a waiter that sees the add may destroy the barrier.
 #ifndef FERMATA_ANONYMOUS_SHARED_HPP
@@ -42,10 +42,10 @@ class PlainCount {
 template <class A>
 class Shared {
  public:
-  // Overwrites whatever the memory holds. Whoever shows the barrier to others orders that by its own means.
+  // Overwrites the memory's contents. The code that publishes the barrier must order these writes before.
   void open(std::uint32_t count) {
     count_ = count;
-    // order: relaxed throughout: whoever shows the barrier to others orders this
+    // order: relaxed throughout: the code that publishes the barrier orders these writes
     A::store_relaxed(phase_.word, std::uint64_t{0});
     A::store_relaxed(phase_.bell, std::uint32_t{0});  // order: see above
     A::store_relaxed(gone_, std::uint32_t{0});        // order: see above
@@ -64,7 +64,7 @@ class Shared {
   template <class Os>
   void leave(Os&& os) {
     auto& gone = gone_;
-    // order: release: this thread has finished here. Pairs with kGoneRead.
+    // order: release: this thread has left the barrier. Pairs with kGoneRead.
     if ((A::template add_release<Site::kGone>(gone, std::uint32_t{2}) & kParked) != 0) [[unlikely]]
       os.wake_all(gone);
   }
@@ -73,7 +73,7 @@ class Shared {
   template <class Os>
   void await_gone(Os&& os, std::uint32_t looks, std::int64_t ns) {
     for (;;) {
-      // order: acquire: sees all that was done here before. Pairs with kGone.
+      // order: acquire: sees what each thread did before it left. Pairs with kGone.
       const std::uint32_t gone = A::template load_acquire<Site::kGoneRead>(gone_);
       // order: relaxed: the caller knows that no further thread will arrive
       const auto taken = static_cast<std::uint32_t>(A::load_relaxed(phase_.word));
@@ -89,7 +89,8 @@ class Shared {
     }
   }
 
-  // Others may overwrite the memory, and the count is a divisor. So it is read once here, and is never 0.
+  // Another process may overwrite the memory, and the count is a divisor. So this reads the count once, and
+  // never returns 0.
   std::uint32_t count() const {
     const std::uint32_t n = *const_cast<const volatile std::uint32_t*>(&count_);
     return n != 0 ? n : 1;

@@ -6,12 +6,12 @@
 namespace fermata::anonymous {
 namespace {
 
-// Checks until the others have left: each needs one more atomic add, if it has its CPU.
+// How often destroy() checks before it sleeps. To leave, a thread that has its CPU needs one more atomic add.
 constexpr std::uint32_t kLooks = 512;
-constexpr std::int64_t kSleepNs = 50'000'000;  // as the longest park
+constexpr std::int64_t kSleepNs = 50'000'000;  // as long as the longest park
 
 Standing standing(const void* barrier, std::uint64_t token) {
-  auto* self = const_cast<SharedBarrier*>(static_cast<const SharedBarrier*>(barrier));  // only reads
+  auto* self = const_cast<SharedBarrier*>(static_cast<const SharedBarrier*>(barrier));  // for reads only
   Standing result{barrier, self->count(), 0};
   if (is_over(self->phase(), token)) return result;
   // order: relaxed: only for reports

@@ -14,7 +14,7 @@ class SharedBarrier : private Shared<RealAtomics> {
   using Shared::phase;
 
   Met meet();
-  void destroy();  // returns when all have left
+  void destroy();  // returns when all threads have left
 };
 // fermata.h promises this size, and a pthread_barrier_t has room for it.
 static_assert(sizeof(SharedBarrier) == 24);

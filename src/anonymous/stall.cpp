@@ -11,7 +11,7 @@ namespace fermata::anonymous {
 namespace {
 
 constexpr std::int64_t kAgainNs = 1'000'000'000;
-constexpr int kPlaces = 1024;  // further waiting threads are not named
+constexpr int kPlaces = 1024;  // reports do not name further waiting threads
 
 struct Place {
   std::atomic<const void*> barrier;  // null: free
@@ -44,12 +44,12 @@ Stall::~Stall() {
 void Stall::report(std::int64_t waited_ns) {
   const os::ErrnoKept kept;
   const Standing standing = standing_(barrier_, token_);
-  if (standing.missing == 0) return;  // it has just ended
+  if (standing.missing == 0) return;  // the phase has just ended
   char text[1024];                    // a thread's stack may be small
   const auto tenths = static_cast<unsigned long long>(waited_ns / 100'000'000);
   int at = snprintf(text, sizeof text,
                     "fermata: thread %u has waited %llu.%llu s at barrier %p of %u: %u have arrived, %u are "
-                    "missing; in it wait threads",
+                    "missing; waiting threads:",
                     os::thread_id(), tenths / 10, tenths % 10, standing.name, standing.count,
                     standing.count - standing.missing, standing.missing);
   for (const Place& place : g_places) {

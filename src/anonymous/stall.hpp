@@ -1,4 +1,4 @@
-// Which threads wait in which barrier, for stall reports. Recorded only if FERMATA_STALL_SECONDS asks for
+// Records which threads wait in which barrier, for stall reports: only if FERMATA_STALL_SECONDS asks for
 // reports, and only for long waits.
 #ifndef FERMATA_ANONYMOUS_STALL_HPP
 #define FERMATA_ANONYMOUS_STALL_HPP
@@ -24,8 +24,8 @@ class Stall {
   Stall(const Stall&) = delete;
   Stall& operator=(const Stall&) = delete;
 
-  // Call it now and then. Once the wait is long enough, it writes one report to stderr: how many threads have
-  // arrived.
+  // Call this now and then. Once the wait is long enough, this writes one report to stderr: how many threads
+  // have arrived.
   void look(std::int64_t waited_ns) {
     if (limit_ns_ != 0 && waited_ns >= limit_ns_) [[unlikely]]
       report(waited_ns);
@@ -38,7 +38,7 @@ class Stall {
   std::uint64_t token_;
   Standing (*standing_)(const void*, std::uint64_t);
   std::int64_t limit_ns_;  // 0: no report is wanted, or it is written; raised while stderr takes nothing
-  int place_ = -1;         // of this thread among those that wait
+  int place_ = -1;         // this thread's entry in the table of waiting threads; -1: none
 };
 
 }  // namespace fermata::anonymous

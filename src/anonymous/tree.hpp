@@ -10,17 +10,17 @@
 //   2. Whoever takes the last ticket of a leaf climbs: it takes a ticket of the parent, and so on.
 //   3. Whoever takes the root's last ticket has filled the episode, and is its completer.
 //   4. The completer releases: it makes all nodes ready for the next episode, then advances every domain's
-//      phase, then rings where somebody parks.
+//      phase, then rings where a thread parks.
 //   5. All others wait for their domain's phase.
 // Cost: one atomic add for each arrival, for each leaf and for each eight leaves, on a line that stays in the
 //   domain. The release writes one line to each domain.
 // Why right: A node is one word: the tickets left (signed, high half) and the episode (low half). So a ticket
 //   says to which episode it belongs. A take from an empty node has no effect: it only makes the tickets left
-//   more negative, and the episode's completer overwrites them. Nobody takes a ticket of the next episode
+//   more negative, and the episode's completer overwrites them. No thread takes a ticket of the next episode
 //   before step 4 has made that leaf ready. A thread that comes early and takes a leaf's last ticket waits
-//   for the phase before, so it finds the parents ready. A completer waits for the phase before in every
-//   domain, so episodes are released in order. An arriver that finds every leaf empty in one and the same
-//   episode is not needed in it. It waits for that phase and tries again.
+//   for the previous phase, so it finds the parents ready. A completer waits for the previous phase in every
+//   domain, so completers release episodes in order. If an arriver finds every leaf empty in one episode,
+//   that episode does not need it. The arriver waits for that phase and tries again.
 // Limits: leaves <= 64; at most 2^30 arrivals an episode, and as many again that come too early.
 #ifndef FERMATA_ANONYMOUS_TREE_HPP
 #define FERMATA_ANONYMOUS_TREE_HPP
@@ -45,8 +45,8 @@ struct alignas(kMaxLine) Domain {
   Node<A> leaf;
 };
 
-// What a tree has apart from its nodes. The thread that makes it and the completers write this, one after the
-// other.
+// A tree's data apart from its nodes. The thread that makes the tree and the completers write it, one after
+// the other.
 template <class A>
 struct Members {
   typename A::template Atomic<std::uint32_t> dropped;  // since the barrier was made
@@ -73,14 +73,14 @@ inline Taken take(Node<A>& node, std::uint32_t wanted) {
 
 // Memory is the memory of a tree: Domain<A>& domain(i), Node<A>& inner(i), Members<A>& members(),
 // std::uint32_t leaves().
-// Os has what ring() and park() need, and relax(), for loops that wait for another thread's next few
-// instructions.
+// Os has the functions that ring() and park() need. Its relax() is for loops that wait for another thread's
+// next few instructions.
 template <class A, class Memory, class Os>
 class Tree {
  public:
   Tree(Memory& memory, Os& os) : memory_(memory), os_(os) {}
 
-  // Makes a new tree for `count` arrivals where threads may still read the old one.
+  // Makes a new tree for `count` arrivals while threads may still read the old tree in the same memory.
   void open(std::uint32_t count, std::uint64_t number) {
     Members<A>& members = memory_.members();
     A::plain_store(members.count, count);
@@ -98,7 +98,7 @@ class Tree {
   std::uint64_t next_number() const {
     std::uint64_t most = 0;
     for (std::uint32_t d = 0; d < memory_.leaves(); ++d) {
-      // order: relaxed: nobody advances it any more, see finished()
+      // order: relaxed: no thread advances the phase any more, see finished()
       const std::uint64_t number = A::load_relaxed(memory_.domain(d).phase.word) >> 1;
       if (number > most) most = number;
     }
@@ -169,7 +169,7 @@ class Tree {
   // back before that.
   void finished() {
     if (memory_.leaves() == 1) return;  // the release writes its only phase last
-    // order: relaxed: it was written before the phase that the caller has waited for
+    // order: relaxed: a completer wrote it before the phase that the caller has waited for
     await_flip(last_phase(), A::load_relaxed(memory_.domain(0).phase.word) & ~kParked);
   }
 
@@ -177,7 +177,7 @@ class Tree {
   Phase<A>& last_phase() { return memory_.domain(memory_.leaves() - 1).phase; }
 
   // Returns the token of an episode's end, from the low half of the episode's number. The phase supplies the
-  // high half: it may lag, or be ahead by one.
+  // high half. The phase may lag, or be ahead by one.
   std::uint64_t token_of(std::uint32_t domain, std::uint32_t episode) {
     // order: relaxed: only the high half is needed
     const std::uint64_t near = A::load_relaxed(memory_.domain(domain).phase.word) >> 1;
@@ -192,7 +192,7 @@ class Tree {
     while (A::template load_acquire<Site::kFlipAwait>(phase.word) < token) os_.relax();
   }
 
-  // Called after a leaf's last ticket was taken. Returns true if this took the root's last ticket.
+  // Call this after taking a leaf's last ticket. Returns true if it took the root's last ticket.
   bool climb(std::uint32_t leaf, std::uint32_t episode) {
     await_flip(memory_.domain(leaf).phase, token_of(leaf, episode) - 2);
     const std::uint32_t leaves = memory_.leaves();
@@ -202,7 +202,7 @@ class Tree {
   }
 
   void set(Node<A>& node, std::uint32_t episode, std::uint32_t tickets) {
-    // order: relaxed: whoever climbs has waited for the phase, which is written after it.
+    // order: relaxed: a thread that climbs has waited for the phase, which is written after the node.
     A::store_relaxed(node.word, std::uint64_t{tickets} << 32 | episode);
   }
 

@@ -1,14 +1,14 @@
-// Waits for a phase after the bounded spin was in vain.
+// Waits for a phase after the bounded spin has failed.
 #include "anonymous/barrier.hpp"
 #include "anonymous/machine.hpp"
 
 namespace fermata::anonymous {
 namespace {
 
-constexpr std::int64_t kParkNs = 50'000'000;  // the longest park: what a lost wake-up would cost
+constexpr std::int64_t kParkNs = 50'000'000;  // the longest park; a lost wake-up would cost as much
 
-// What a thread has learned about waiting in the barrier where it last waited long (t_spins names it).
-// Anonymous members have no other place for it.
+// What a thread has learned about waits in the barrier where it last waited long (t_spins.barrier). Anonymous
+// members have no memory of their own in the barrier.
 struct Learned {
   AutoWait policy;
   std::uint32_t generation = 0;
@@ -17,28 +17,25 @@ struct Learned {
 };
 // Static TLS: a look-up by the loader may allocate.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Learned t_learned;
-// For barriers without a Pace of their own: each member finds out about co-tenants by itself.
+// For barriers without a Pace of their own: each member detects other load on its CPU by itself.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Pace t_pace;
 
-// More members than CPUs: at most this many yields in one wait, then sleep. A fruitless yield has run a
-// thread that has arrived already. The scheduler may go on choosing among such threads while others have not
-// arrived. Unlike in a team, parking costs no fence here. Microseconds an episode on two cores, median and
-// worst of 9:
+// If there are more members than CPUs: at most this many yields in one wait, then sleep. After a fruitless
+// yield, a thread has run that has arrived already. The scheduler may go on choosing such threads while
+// others have not arrived. Unlike in a team, parking costs no fence here. Microseconds an episode on two
+// cores, median and worst of 9:
 //
 //   yields in a wait   64 members                 16 members
 //   1                  83, worst 114              15
 //   2 to 8             36 to 43, worst 45 to 60   10 to 13
 //   no limit           42, worst 199              18
 //
-// Tried and left:
-// - Learning the number. After four waits in a row that ended asleep, a thread yielded once or not at all.
-//   Every 16th or 64th wait was a trial. But a thread that sleeps makes the next one sleep. 4 members without
-//   work took 17 to 47 us instead of 1.5. With 64 members and 10 us of work, the median of 36 paired ratios
-//   to glibc's barrier was 0.97 instead of 0.98.
-// - One yield only where a thread's waits are long (80 us, and 4 us a member). 4 to 16 members with 100 us of
-//   work: 0.97 to 1.03 instead of 0.99 to 1.02.
+// The number is fixed, because a number that threads learn is worse: a thread that sleeps makes the next
+// thread sleep. On these cores, 4 members without work then take 17 to 47 us an episode instead of 1.5.
+// A single yield where waits are long (80 us, and 4 us a member) gains nothing. With 4 to 16 members and 100
+// us of work, the ratio to glibc's barrier is 0.97 to 1.03 instead of 0.99 to 1.02.
 constexpr std::uint32_t kCrowdedYields = 6;
-// But yield for at least this long: an idle CPU takes as long to wake up.
+// But a thread yields for at least this long: an idle CPU takes as long to wake up.
 constexpr std::int64_t kCrowdedNs = 20'000;
 
 // A wait reads the clock once before its first action, and once after each action.

@@ -2,10 +2,10 @@
 #include "api/calls.hpp"
 #include "team/review.hpp"
 
-using fermata::api::call_with_their_length;
 using fermata::Op;
 using fermata::Status;
 using fermata::Type;
+using fermata::api::call_with_their_length;
 using fermata::team::kNowhere;
 using fermata::team::null_handle;
 namespace team = fermata::team;
@@ -16,7 +16,7 @@ namespace {
 [[gnu::noinline, gnu::cold]] int failed(const fermata_member* member, Status status) {
   return team::member_status(member, status);
 }
-// After a call that is outstanding its member reviews, too, once it is over.
+// If the call is outstanding, its member reviews once it is over.
 [[gnu::noinline, gnu::cold]] int failed_and_reviews(fermata_member* member, Status status) {
   member->reviews = member->reviews || status == Status::kTimeout || status == Status::kInterrupted;
   return failed(member, status);
@@ -31,7 +31,7 @@ inline int answer(const fermata_member* member, Status status) {
   return status == Status::kOk ? FERMATA_OK : failed(member, status);
 }
 
-// The same for calls on lines. After these the team may review where its members are.
+// The same for calls on lines. After these, the team may review on which CPUs its members run.
 inline int answer_and_review(fermata_member* member, Status status) {
   if (status != Status::kOk) [[unlikely]]
     return failed_and_reviews(member, status);
@@ -40,16 +40,16 @@ inline int answer_and_review(fermata_member* member, Status status) {
   return FERMATA_OK;
 }
 
-// The same for a rooted call, which other members may have made with blocks: after those, no member reviews.
+// The same for a rooted call. Where other members may have made it with blocks, no member reviews.
 inline int answer_and_review_if_alike(fermata_member* member) {
   if (member->member->review_due() && !member->may_differ) [[unlikely]]
     return reviewed(member);
   return FERMATA_OK;
 }
 
-// The same for what was outstanding. After a split-phase call no member reviews, since fermata_test must not
-// wait. After a blocking call that a timeout or a hook interrupted, this member does: the others have
-// reviewed already, or wait for this member.
+// The same for a call that was outstanding. After a split-phase call no member reviews, since fermata_test
+// must not wait. After a blocking call that a timeout or a hook interrupted, this member reviews: the others
+// have already reviewed, or wait for this member.
 inline int answer_outstanding(fermata_member* member, Status status) {
   if (!member->arrived) {
     if (status == Status::kBusy || member->member->outstanding()) return answer(member, status);
@@ -58,11 +58,12 @@ inline int answer_outstanding(fermata_member* member, Status status) {
     return reviews ? answer_and_review(member, status) : answer(member, status);
   }
   const bool came = status == Status::kOk || status == Status::kTruncated;
-  if (came && !member->member->outstanding()) member->arrived = false;  // after a test it must still depart
+  // After a test that returned OK, the member must still depart.
+  if (came && !member->member->outstanding()) member->arrived = false;
   return answer(member, status);
 }
 
-// The data don't fit on a line, or the arguments are wrong. The code for blocks finds out which.
+// For data that do not fit on a line, or for wrong arguments. The code for blocks finds out which.
 [[gnu::noinline]] int as_blocks(fermata_member* member, const team::Plain& plain) {
   const int status = team::call(member, plain);
   return status == static_cast<int>(Status::kRetracted)
@@ -75,8 +76,8 @@ inline int answer_outstanding(fermata_member* member, Status status) {
   return member->may_differ ? failed(member, status) : failed_and_reviews(member, status);
 }
 
-// of[op * kTypeCount + type]: one more than the elements that fit on a line. 0: the operator is not defined
-// for the type.
+// of[op * kTypeCount + type]: one more than the number of elements that fit on a line. 0: the operator is not
+// defined for the type.
 struct Limits {
   unsigned char of[fermata::kOpCount * fermata::kTypeCount] = {};
   constexpr Limits() {
@@ -155,7 +156,7 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
   if ((!broadcasts && !reduces && o.collective != FERMATA_DO_ALLREDUCE) || !fits || o.element != 0 ||
       o.fold != nullptr || o.irregular != 0)
     return team::fail(Status::kUnsupported,
-                      "only a broadcast, reduce or allreduce of at most %d bytes by op rides on lines",
+                      "this call takes only a broadcast, reduce or allreduce of at most %d bytes, by op",
                       FERMATA_MAX_PAYLOAD);
   if ((broadcasts || reduces) && !root_ok(member, o.root)) return bad_root(member, o.root);
   const bool root = static_cast<unsigned>(o.root) == member->member->rank();
@@ -212,7 +213,7 @@ int fermata_resume(fermata_member* member) {
 }
 
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  // One test for two null pointers. Valid pointers that have no bit in common only take a longer way.
+  // One test finds two null pointers. Valid pointers that have no bit in common only take the longer path.
   const bool may_be_null =
       (reinterpret_cast<std::uintptr_t>(in) & reinterpret_cast<std::uintptr_t>(out)) == 0;
   if (member == nullptr || may_be_null || out == FERMATA_IN_PLACE) [[unlikely]]

@@ -50,7 +50,7 @@ int hosts_of_team(const fermata_team_config& config, const int* hosts, TeamReque
   request.hosts.assign(hosts, hosts + config.members);
   for (const std::int32_t h : request.hosts)
     if (h < 0 || h >= config.members)
-      return fail(Status::kArgument, "hosts are numbers from 0 to members - 1, not %d", h);
+      return fail(Status::kArgument, "a host's number is 0 to members - 1, not %d", h);
   const auto is_first = [&](std::int32_t h) { return h == request.hosts.front(); };
   // On one host there are no links to refresh.
   if (std::all_of(request.hosts.begin(), request.hosts.end(), is_first)) request.refresh_seconds = 0;

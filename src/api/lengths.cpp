@@ -34,7 +34,7 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
     if (theirs % element != 0) {
       m.team().break_with(Status::kMismatch, m.rank());
       return fail(Status::kMismatch,
-                  "rank %u: the others' blocks have %zu bytes, which are no whole elements", m.rank(),
+                  "rank %u: the others' blocks have %zu bytes, not a multiple of its element", m.rank(),
                   theirs);
     }
     const ZeroedBytes out = zeroed_bytes(theirs * blocks);
@@ -49,7 +49,7 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
       if (both != 0) std::memcpy(out.get() + block * theirs, in_place ? to + block * own : o.in, both);
     }
     const int status = make_call(member, other, executes);
-    // it may have been made again in turn
+    // make_call() may have repeated the call with yet another length, and returned kTruncated.
     if (status != FERMATA_OK && status != FERMATA_ERR_TRUNCATED) return status;
     for (std::size_t b = 0; b < blocks && both != 0; ++b)
       if (!gathers || !in_place || b != m.rank()) std::memcpy(to + b * own, out.get() + b * theirs, both);

@@ -11,7 +11,7 @@ using exec::Member;
 
 namespace {
 
-constexpr const char* kIsLink = "this request is a link of a chain, which starts and frees it";
+constexpr const char* kIsLink = "this request is a link of a chain: start or free the chain instead";
 
 inline int plain_call(fermata_member* member, const Plain& plain) {
   return member == nullptr ? null_handle() : call(member, plain);
@@ -121,7 +121,7 @@ int fermata_chain(fermata_request* const* links, size_t count, fermata_request**
     if (!links[i]->prepared || links[i]->links != nullptr)
       return fail(Status::kArgument, "link %zu was not made by fermata_prepare", i);
     if (links[i]->chain != nullptr || std::find(links, links + i, links[i]) != links + i)
-      return fail(Status::kArgument, "link %zu is one already", i);
+      return fail(Status::kArgument, "link %zu is already a link of a chain", i);
     if (links[i]->core.active) return fail(Status::kBusy, "link %zu is still active", i);
   }
   return guarded([&] {
@@ -184,9 +184,9 @@ int fermata_request_wait_any(fermata_request* const* requests, size_t count, siz
       cores.push_back(&requests[i]->core);
       at.push_back(i);
     }
-    if (first == nullptr) return fail(Status::kArgument, "no requests");
-    // The thread waits in one member. Requests of other members advance meanwhile only if these are this
-    // thread's.
+    if (first == nullptr) return fail(Status::kArgument, "all requests in the list are NULL");
+    // The thread waits in one member. Meanwhile, requests of other members advance only if these members
+    // belong to this thread.
     for (size_t i = 0; several && i < at.size(); ++i) requests[at[i]]->member->member->adopt();
     const Status waited = first->member->wait_for_any(cores.data(), cores.size(), several);
     for (size_t i = 0; i < cores.size(); ++i) {
@@ -214,7 +214,7 @@ int fermata_request_test_any(fermata_request* const* requests, size_t count, siz
     *index = i;
     return answer(tested, core.status);
   }
-  return any ? FERMATA_PENDING : fail(Status::kArgument, "no requests");
+  return any ? FERMATA_PENDING : fail(Status::kArgument, "all requests in the list are NULL");
 }
 
 int fermata_request_reset(fermata_request* request, const void* in, void* out) {

@@ -97,7 +97,7 @@ int fermata_team_serve(fermata_team* team, const char* name, int count, double s
   if (!team->team->shared())
     return fail(Status::kArgument, "a team of threads cannot be served: use FERMATA_PROCESSES");
   if (team->team->is_within())
-    return fail(Status::kArgument, "this team lies within another: serve that one, and attach by its place");
+    return fail(Status::kArgument, "this team is within another: serve that one, and attach by its place");
   return serve(*team, name, count, to_ns(seconds));
 }
 
@@ -110,7 +110,7 @@ int fermata_team_create_within(fermata_team* neighbour, const fermata_team_confi
     if (const int bad = request_of(*config, request); bad != FERMATA_OK) return bad;
     if (request.engine != Engine::kProcesses || !neighbour->team->shared())
       return fail(Status::kArgument,
-                  "a team of threads has no place for others, and needs none: use FERMATA_PROCESSES");
+                  "only teams of processes share memory in this way: use FERMATA_PROCESSES for both teams");
     request.within = neighbour->team;
     const int made = make_team(request, out);
     if (made == FERMATA_OK) *place = (*out)->team->place();
@@ -121,7 +121,7 @@ int fermata_team_create_within(fermata_team* neighbour, const fermata_team_confi
 int fermata_team_attach_within(fermata_team* neighbour, uint64_t place, fermata_team** out) {
   if (out == nullptr) return null_handle();
   if (const int bad = check_team(neighbour); bad != FERMATA_OK) return bad;
-  if (!neighbour->team->shared()) return fail(Status::kArgument, "a team of threads has no place for others");
+  if (!neighbour->team->shared()) return fail(Status::kArgument, "a team of threads holds no other teams");
   return guarded([&] {
     return attach_within(*neighbour->team, place, wait_kind(FERMATA_WAIT_AUTO), os::stall_ns(), out);
   });
@@ -149,8 +149,8 @@ void fermata_member_leave(fermata_member* member) { leave(member); }
 
 void fermata_team_abort(fermata_team* team) {
   if (serial_of(team) == 0) return;
-  // After a refresh the members still check the team that they joined. Nobody frees it meanwhile, whereas a
-  // refresh may free the current one.
+  // After a refresh the members still check the team that they joined. This team stays, whereas a refresh may
+  // free the current one.
   exec::Team& known = refreshes(*team->team) ? *team->team : team->current();
   known.break_with(Status::kBroken, UINT32_MAX);
 }

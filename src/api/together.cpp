@@ -1,7 +1,7 @@
 // Small blocks of a collective travel together on one line. That costs less than a ring buffer for each pair.
 // - scatter: a broadcast of all blocks
-// - gather: a reduce of all blocks; each member's contribution is zero except for its own block
-// - allgather, alltoall: an allreduce of all blocks, likewise
+// - gather: a reduce of all blocks, in which each member's contribution is zero except for its own block
+// - allgather, alltoall: an allreduce of all blocks, with the same contributions
 // - reduce_scatter: an allreduce, of which each member takes its part
 // Between two members, only the block for the other one travels.
 #include "api/calls.hpp"
@@ -17,8 +17,8 @@ using exec::Member;
 using exec::PlanSlot;
 using exec::Taken;
 
-// Bytes of all blocks; 0: they don't fit on a line. Only arguments that must agree decide, so all members get
-// the same.
+// Returns the bytes of all blocks; 0: they do not fit on a line. Only arguments that must agree decide. So
+// all members get the same result.
 std::uint32_t bytes_together(const Member& m, const Plain& plain) {
   if (static_cast<unsigned>(plain.type) >= kTypeCount || plain.count > kLinePayload) return 0;
   const std::size_t block = plain.count * size_of(static_cast<Type>(plain.type));
@@ -32,7 +32,7 @@ struct Line {
   alignas(8) std::byte at[kLinePayload] = {};
 };
 
-// Buffers that overlap get the full check: some overlaps are errors, for blocks of any size.
+// Buffers that overlap get the full check, since some overlaps are errors, for blocks of any size.
 int check_overlap(const fermata_member* member, const Plain& plain, std::size_t in_bytes,
                   std::size_t out_bytes) {
   const auto in = reinterpret_cast<std::uintptr_t>(plain.in),
@@ -80,9 +80,10 @@ inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uin
   return answer(member, m.swap_again(openings, blocks_of_two(plain, m.rank(), openings.swapped_bytes)));
 }
 
-// The functions below do a call on a line if its blocks are small enough. False: they are not, or the
-// arguments are wrong. The status is no std::optional: it would be stored in parts and loaded whole. Such a
-// load waits for all stores before it, the line's too. This one: allgather, alltoall, reduce_scatter.
+// This function and the next ones do a call on a line if its blocks are small enough. False: they are not, or
+// the arguments are wrong. The status is no std::optional: it would be stored in parts and loaded whole. Such
+// a load waits for all earlier stores, also those to the line. This one is for allgather, alltoall and
+// reduce_scatter.
 bool call_together(fermata_member* member, const Plain& plain, int* status) {
   Member& m = *member->member;
   const std::uint32_t all = bytes_together(m, plain);
@@ -161,7 +162,7 @@ bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
   if ((*status = check_overlap(member, plain, m.team().members() * block, block)) != FERMATA_OK) return true;
   const auto* const in = static_cast<const std::byte*>(plain.in);
   *status = answer(member, m.together(slot, call, all, two ? in + (1 - m.rank()) * block : in, nullptr, {}));
-  // The root copies its own block only now, after its signals are sent.
+  // The root copies its own block after its signals, so that they leave earlier.
   if (*status == FERMATA_OK && plain.out != FERMATA_IN_PLACE)
     copy_bytes(plain.out, in + m.rank() * block, block);
   return true;

@@ -1,9 +1,9 @@
-// The element types as C++ types, and one operator applied to two elements. Every fold computes this, on a
-// line or in a kernel.
+// The element types as C++ types, and apply(): one operator applied to two elements. Every fold computes the
+// same results as apply(), on a line or in a kernel.
 //
 // Each operator gives the same bits when its operands are swapped, so members whose plans fold in mirrored
 // order agree. This file decides which NaN is the result. Processors return one of two NaN operands, and
-// compilers swap the operands of a sum, so the choice cannot be left to them.
+// compilers swap the operands of a sum, so neither can make the choice.
 #ifndef FERMATA_BASE_ELEMENT_HPP
 #define FERMATA_BASE_ELEMENT_HPP
 
@@ -43,7 +43,7 @@ struct WidePair {
   std::int32_t gap;
 };
 
-// In the order of the enumerators of Type.
+// The same order as the enumerators of Type.
 using Elements =
     std::tuple<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double, std::int8_t,
                std::uint8_t, std::int16_t, std::uint16_t, Half, Bfloat16, EvenPair<float>, WidePair<double>,
@@ -63,8 +63,8 @@ constexpr bool sizes_agree() {
 }
 static_assert(sizes_agree());
 
-// Exact. It uses integer operations, since the portable baseline has no conversion instruction. A subtraction
-// normalizes a subnormal number.
+// The result is exact. Uses integer operations, since the portable baseline has no conversion instruction. A
+// subtraction normalizes a subnormal number.
 constexpr float widen(Half h) {
   constexpr std::uint32_t kExponent = 0x1fu << 23;
   const std::uint32_t magnitude = (h.bits & 0x7fffu) << 13;
@@ -103,10 +103,10 @@ constexpr T narrow(float f) {
 template <class T>
 using FloatBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-// The NaN of a sum or product. It is the NaN operand, made quiet, whose bits are the larger unsigned number.
-// If no operand is a NaN (infinity - infinity, 0 * infinity), it is the positive quiet NaN without payload,
-// whose bits are the smallest such number. So neither the order nor the grouping of the operands matters. The
-// function is inlined always: a call would need a stack frame even where all results are numbers.
+// Returns the NaN of a sum or product: the NaN operand, made quiet, whose bits are the larger unsigned
+// number. If no operand is a NaN (infinity - infinity, 0 * infinity), the result is the positive quiet NaN
+// without payload. Its bits are the smallest such number, so neither the order nor the grouping of operands
+// matters. always_inline: a call would need a stack frame even if all results are numbers.
 template <class T>
 [[gnu::always_inline]] constexpr T nan_of(T a, T b) {
   using Bits = FloatBits<T>;
@@ -116,7 +116,7 @@ template <class T>
   return std::bit_cast<T>(x < y ? y : x);
 }
 
-// The sum or product as the processor gives it. apply() differs for NaNs only.
+// The processor's own sum or product. apply() differs for NaNs only.
 template <Op O, class T>
 constexpr T arithmetic(T a, T b) {
   static_assert(std::is_floating_point_v<T> && (O == Op::kSum || O == Op::kProd));
@@ -135,8 +135,8 @@ constexpr T floating_extreme(T a, T b) {
   return std::bit_cast<T>(O == Op::kMin ? x | y : x & y);
 }
 
-// Decides between two values that compare equal, or two NaNs, with the same index. So all members take the
-// same one.
+// Decides between two values that compare equal, or two NaNs, with the same index. So all members choose the
+// same value.
 template <class V>
 constexpr bool has_lower_bits(V b, V a) {
   if constexpr (std::is_floating_point_v<V>) {
@@ -147,8 +147,8 @@ constexpr bool has_lower_bits(V b, V a) {
   }
 }
 
-// Does b come before a? A NaN comes before every number. Of equal values, the one with the lower index comes
-// first, then the one with the lower bits.
+// Does b come before a? A NaN comes before every number. If the values are equal, the lower index comes
+// first, then the lower bits.
 template <Op O, class P>
 constexpr bool precedes(const P& b, const P& a) {
   const bool nan_a = a.value != a.value;
@@ -159,7 +159,7 @@ constexpr bool precedes(const P& b, const P& a) {
   return before || (nan_b && !nan_a) || (equal && lower);
 }
 
-// Signed sums and products wrap around in two's complement. They are computed unsigned, so there is no
+// Signed sums and products wrap around in two's complement. The computation is unsigned, so there is no
 // undefined behaviour.
 template <Op O, class T>
 constexpr T apply(T a, T b) {

@@ -1,4 +1,4 @@
-// What all parts share: kinds of collectives, element types, operators and their algebra.
+// Types that all parts share: kinds of collectives, element types, operators and their algebra.
 #ifndef FERMATA_BASE_KIND_HPP
 #define FERMATA_BASE_KIND_HPP
 
@@ -21,7 +21,7 @@ enum class Kind : std::uint8_t {
   kExscan = 10
 };
 inline constexpr int kKindCount = 11;
-// The first kLineKindCount kinds have plans, whose payload travels on the signal's line. The other kinds have
+// The first kLineKindCount kinds have plans: the signal's line carries their payload. The other kinds have
 // only schedules.
 inline constexpr int kLineKindCount = 4;
 
@@ -34,7 +34,7 @@ constexpr bool folds(Kind k) {
   return k == Kind::kReduce || k == Kind::kAllreduce || k == Kind::kReduceScatter || k == Kind::kScan ||
          k == Kind::kExscan;
 }
-// True: a member that has finished has heard from every member.
+// True: a member finishes only after every member has begun.
 constexpr bool synchronizes(Kind k) {
   return k == Kind::kBarrier || k == Kind::kAllreduce || k == Kind::kAllgather || k == Kind::kReduceScatter ||
          k == Kind::kAlltoall;
@@ -65,8 +65,8 @@ inline constexpr int kTypeCount = 17;
 enum class Op : std::uint8_t { kSum = 0, kProd, kMin, kMax, kAnd, kOr, kXor, kLand, kLor, kMinloc, kMaxloc };
 inline constexpr int kOpCount = 11;
 
-// What a schedule may do with an operator. All predefined operators commute. Sums and products of
-// floating-point numbers do not associate. min, max, and, or, land, lor, minloc and maxloc are idempotent.
+// The properties of an operator that schedules may use. All predefined operators commute. Sums and products
+// of floating-point numbers do not associate. min, max, and, or, land, lor, minloc and maxloc are idempotent.
 struct OpTraits {
   bool associative = true;
   bool commutative = true;

@@ -1,5 +1,5 @@
-// Fermata has its own line size, since std::hardware_destructive_interference_size differs by target and
-// warns in headers.
+// Fermata has its own constants for the line size: std::hardware_destructive_interference_size differs by
+// target, and compilers warn about it in headers.
 #ifndef FERMATA_BASE_LINE_HPP
 #define FERMATA_BASE_LINE_HPP
 
@@ -7,17 +7,17 @@
 
 namespace fermata {
 
-// Alignment that keeps two objects on different cache lines on every machine we know. POWER has 128-byte
-// lines; x86 prefetches pairs of 64-byte lines. The line size of a plan's slots is a field of the plan, 64 or
-// 128.
+// kMaxLine is an alignment that keeps two objects on different cache lines on every known machine. POWER has
+// 128-byte lines; x86 prefetches pairs of 64-byte lines. The line size of a plan's slots is a field of the
+// plan, 64 or 128.
 inline constexpr std::size_t kMaxLine = 128;
 inline constexpr std::size_t kMinLine = 64;
 
 constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
-// Prefetches a line that will be written soon. It saves time and has no other effect; the address need not be
-// valid. On x86 the compiler's builtin prefetches for reading, unless it compiles for CPUs with prefetchw.
-// CPUs without prefetchw skip the instruction.
+// Prefetches a line that the caller will write soon. It saves time and has no other effect; the address need
+// not be valid. On x86 the compiler's builtin prefetches for reading, unless it compiles for CPUs with
+// prefetchw. CPUs without prefetchw skip the instruction.
 inline void fetch_to_write(const void* at) {
 #if defined(__x86_64__)
   __asm__ __volatile__("prefetchw %0" ::"m"(*static_cast<const char*>(at)));

@@ -1,4 +1,4 @@
-// Result<T>: a value, or a status with a sentence that says what to do. Only the planning side uses it.
+// Result<T>: a value, or a status with a sentence that says what to do. Only code for planning uses Result.
 // libfermata-rt uses plain status codes (src/base/status.hpp).
 #ifndef FERMATA_BASE_RESULT_HPP
 #define FERMATA_BASE_RESULT_HPP

@@ -20,7 +20,7 @@ struct Sizes {
 };
 
 // Sizes of blocks that a receiver reads directly from the sender's memory (single copy), instead of through a
-// ring buffer. [1]: if the sender moves nothing else meanwhile; [0]: otherwise.
+// ring buffer. [1]: the sender moves nothing else meanwhile; [0]: it does.
 struct Direct {
   Sizes moved[2], folded[2];
   constexpr const Sizes (&of(bool folds) const)[2] { return folds ? folded : moved; }

@@ -1,4 +1,4 @@
-// Status codes. The numbers are those of fermata.h (asserted in src/api).
+// Status codes, with the numbers of fermata.h (asserted in src/api).
 #ifndef FERMATA_BASE_STATUS_HPP
 #define FERMATA_BASE_STATUS_HPP
 
@@ -24,7 +24,7 @@ enum class Status : std::int32_t {
   kVerify = -13,       // a schedule or plan failed its proof
   kNotFound = -14,     // no such file, plan, profile or algorithm
   kTruncated = -15,    // more data came than fits in the buffer; the rest was dropped
-  // Internal: the member withdrew the call, to make it again with the length that the other members gave.
+  // Internal: the member withdrew the call, and makes it again with the other members' length.
   kRetracted = 2,
 };
 

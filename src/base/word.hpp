@@ -1,8 +1,9 @@
 // Copies whole words, with one load and one store each.
 //
 // A load that is wider than the store before it waits until that store has left the store buffer. If another
-// CPU holds the line, this takes as long as moving the line. Vectorized copies of a payload just written cost
-// 30 to 50 ns of a 120 ns allreduce (2 cores, Cascade Lake). So the compiler must not merge these accesses.
+// CPU has the line, this takes as long as moving the line. With vectorized copies of a payload just written,
+// this costs 30 to 50 ns of a 120 ns allreduce (2 cores, Cascade Lake). So the compiler must not merge these
+// accesses.
 #ifndef FERMATA_BASE_WORD_HPP
 #define FERMATA_BASE_WORD_HPP
 
@@ -11,13 +12,13 @@
 
 namespace fermata {
 
-// Hides from the compiler where the value comes from, so that it cannot merge words into vectors.
+// Hides the value's source from the compiler, so that the compiler cannot merge words into vectors.
 inline std::uint64_t opaque(std::uint64_t v) {
   __asm__("" : "+r"(v));
   return v;
 }
 
-// Word i of the `bytes` bytes at `from`; zeros follow their end.
+// Word i of the `bytes` bytes at `from`; zeros follow the last byte.
 inline std::uint64_t word_at(const void* from, std::uint32_t i, std::uint32_t bytes) {
   std::uint64_t v = 0;
   const unsigned char* at = static_cast<const unsigned char*>(from) + i * 8;

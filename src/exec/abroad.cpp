@@ -1,5 +1,5 @@
-// Teams over several hosts: the port, the lines that land here, and what hosts tell each other when a member
-// leaves or the team breaks.
+// Teams over several hosts: the port, the lines that land here, and the notices between hosts that a member
+// has left or the team is broken.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,20 +12,20 @@
 namespace fermata::exec {
 namespace {
 
-// How long to wait for lines on their way: when a member leaves, and when a process closes its port.
+// How long to wait for lines in transit: when a member leaves, and when a process closes its port.
 constexpr std::int64_t kFlushNs = 1'000'000'000;
 constexpr std::int64_t kCloseNs = 1'000'000'000;
 
 }  // namespace
 
 Status Team::connect(const net::Port& port, const char** detail) {
-  *detail = "a port needs all its functions, and fermata_port's size";
+  *detail = "set all functions of the port, and its size to sizeof(fermata_port)";
   const bool whole = port.open != nullptr && port.write != nullptr && port.progress != nullptr &&
                      port.is_gone != nullptr && port.flush != nullptr && port.close != nullptr;
   if (port.size != sizeof port || !whole) return Status::kArgument;
-  *detail = "this team is on one host";
+  *detail = "all members of this team are on one host, so it takes no port";
   if (!is_over_hosts()) return Status::kArgument;
-  *detail = "this process has connected its port before";
+  *detail = "this process has already connected a port to this team";
   if (port_.write != nullptr) return Status::kBusy;
   if (layout_.refresh_bytes != 0 && arrivals_ == nullptr) {
     std::uint32_t last = 0;
@@ -36,13 +36,13 @@ Status Team::connect(const net::Port& port, const char** detail) {
   }
   const net::Window window{segment_.base, segment_.bytes, land_here, this};
   const auto opened = static_cast<Status>(port.open(port.self, &window));
-  *detail = "the port could not be opened";
+  *detail = "the port's open function failed";
   if (opened != Status::kOk) return opened;
   port_ = port;
   return Status::kOk;
 }
 
-// Locks a trunk's list of branches. Only threads of this process take it, and landing is short.
+// Locks a port owner's list of sub-teams. Only threads of this process take it, and landing is short.
 class BranchesTurn {
  public:
   explicit BranchesTurn(Turn<RealAtomics>& turn) : turn_(turn) {
@@ -57,7 +57,7 @@ class BranchesTurn {
 
 Status Team::graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, bool replaces,
                    const char** detail) {
-  *detail = "the team has a port already";
+  *detail = "this process has already connected a port to this team";
   if (port_.write != nullptr) return Status::kBusy;
   trunk_ranks_ = static_cast<std::uint32_t*>(malloc(members_ * sizeof *trunk_ranks_));
   *detail = "malloc failed";
@@ -100,13 +100,13 @@ void Team::write(net::Line& line, const net::Block* block) const {
   port_.write(port_.self, &line, block);
 }
 
-// Its offset is not in the window, so nothing lands.
+// The line's offset is not in the window, so the line does not land.
 void Team::probe(std::uint32_t rank) const {
   net::Line line{.to = rank};
   write(line);
 }
 
-// Not in a forked child: the port belongs to the parent.
+// Does nothing in a forked child: the port belongs to the parent.
 void Team::close_port() {
   if (port() == nullptr || generation_ != os::fork_generation()) return;
   if (trunk_ != nullptr) leave_trunk();
@@ -123,7 +123,8 @@ void Team::land_here(void* self, const net::Line* line, const net::Block* block)
     if (branch->branch_ == line->branch) return branch->land(line->rank, *line, block);
 }
 
-// Ignores what lies outside the window or is for nobody here: another version of Fermata sent it.
+// Ignores a line whose place is outside the window or whose rank does not exist: another version of Fermata
+// sent it.
 void Team::land(std::uint32_t rank, const net::Line& line, const net::Block* block) {
   const std::uint64_t bytes = 8 + std::uint64_t{line.words} * 8;
   if (line.words > net::kLineWords || rank >= members_ || line.offset % 8 != 0) return;
@@ -153,7 +154,7 @@ void Team::attend_port() {
     wake_everybody();
   }
   if (!is_over_hosts()) return;
-  // order: relaxed: there is nothing to see but the word
+  // order: relaxed: readers use only the word itself
   const std::uint64_t word = abroad().load(std::memory_order_relaxed);
   if (word == 0 || is_broken<RealAtomics>(header())) return;
   break_once<RealAtomics>(header(),
@@ -168,11 +169,11 @@ void Team::leave_hosts(std::uint32_t rank) {
   for (std::uint32_t r = 0; r < members_; ++r) tell(r, left_offset(rank, r), 1);
 }
 
-// Each process that finds the team broken tells all members on other hosts: it may reach one that another
-// process cannot reach.
+// Each process that finds the team broken tells all members on other hosts: it may reach a member that
+// another process cannot reach.
 void Team::tell_abroad() {
   if (!is_over_hosts()) return;
-  // order: relaxed: whoever comes second has nothing to do
+  // order: relaxed: the thread that comes second has nothing to do
   if (!RealAtomics::compare_exchange_relaxed(told_, 0u, 1u)) return;
   const Breach now = breach();
   const Breach what = now.cause != 0 ? now : kAborted;  // a faulty member may have written 0
@@ -203,7 +204,7 @@ bool Team::hear(std::uint32_t rank, std::uint32_t viewer, std::uint64_t* number,
       reinterpret_cast<const std::atomic<std::uint64_t>*>(base() + said_offset(rank, viewer));
   *call = 0;
   for (std::uint64_t i = 0; i < kSaidWords; ++i) {
-    // order: relaxed: there is nothing to see but the word
+    // order: relaxed: readers use only the word itself
     const std::uint64_t word = words[i].load(std::memory_order_relaxed);
     if (i != 0 && word >> kPartBits != *number) return false;  // the other words have not come yet
     *number = word >> kPartBits;
@@ -218,7 +219,7 @@ void Team::tell(std::uint32_t rank, std::uint64_t offset, std::uint64_t word) co
   if (is_away(rank)) write(line);
 }
 
-// Writes through the port what send() stores on this host.
+// Like send(), but writes the piece through the port.
 BlockOperation::Moved BlockOperation::send_away(const BlockTransfer& x, Work& w) {
   const Team& team = *call_.team;
   const std::size_t elements = piece_elements(w);

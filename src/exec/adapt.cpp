@@ -1,7 +1,7 @@
 // Calls that this member has begun with another length than the other members. A member that only gives data
-// does not notice. A member that gets data retracts the call: it undoes the start and repeats the call with
-// the others' length, then takes what it has room for. It can do so as long as it has neither sent nor taken
-// anything.
+// does not notice the difference. A member that gets data retracts the call: it undoes the start, repeats the
+// call with the others' length, and takes the elements that fit. It can retract a call as long as it has
+// neither sent nor taken anything.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::int64_t kLongNs = 100'000'000;  // before others' calls are checked
+constexpr std::int64_t kLongNs = 100'000'000;  // from the first test until others' calls are checked
 constexpr std::uint32_t kTestsOfLook = 64;     // between two reads of the clock
 
-// Does this member get a result, while no other member's result depends on its length?
+// True if this member gets a result, and no other member's result depends on its length.
 bool gets(const Call& call, std::uint32_t rank) {
   return (call.kind == Kind::kBroadcast && call.root != rank) ||
          (call.kind == Kind::kReduce && call.root == rank);
@@ -28,9 +28,9 @@ PlanSlot slot_on_line(Kind kind, bool one_word) {
 
 }  // namespace
 
-// What the members from which the data come have published as call `number`. kRetracted: theirs differs, and
-// only in its length. kPending: somebody has not published it yet. kNotFound: somebody's call is too old to
-// be known. kOk: none of these.
+// Looks up call `number` at the members from which the data come. kRetracted: their call differs, and only in
+// its length. kPending: some member has not published it yet. kNotFound: some member's call is too old to be
+// known. kOk: none of these.
 Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const {
   const bool inward = call.inward();
   const std::uint32_t first = inward ? 0 : call.root, end = inward ? team_->members() : call.root + 1;
@@ -51,11 +51,12 @@ Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t
   return unsaid ? Status::kPending : any ? Status::kRetracted : Status::kOk;
 }
 
-// If a request has met a piece of another length, goes on with that length. False: it has not, or cannot.
+// If a request has met a piece of another length, continues with that length. False: it has not met one, or
+// cannot continue.
 bool Member::adapts(BlockRequest* r) {
   if (r->operation.status() != Status::kMismatch) [[likely]]
     return false;
-  const bool is_retracted = !over_hosts_ && may_settle(r);  // and then its caller repeats it
+  const bool is_retracted = !over_hosts_ && may_settle(r);  // then its caller repeats it
   const std::uint64_t bytes = r->operation.their_bytes();
   return !is_retracted && bytes != 0 && adapts_to(r, bytes);
 }
@@ -67,8 +68,8 @@ bool Member::adapts_to(BlockRequest* r, std::uint64_t bytes) {
   return adapted;
 }
 
-// The first request may wait for ever because of its length: others have it as a line call, or in other
-// rings. kRetracted: `call` is theirs.
+// The first request may wait for ever because of its length: the others make it as a line call, or move it
+// through other rings. kRetracted: `call` is the others' call.
 Status Member::find_firsts(Call* call) {
   const BlockRequest* const r = ordered_.first;
   std::uint64_t theirs = 0;
@@ -80,8 +81,9 @@ Status Member::find_firsts(Call* call) {
   return found;
 }
 
-// The first request, begun, has met a piece of another call: a later one's, if its own is on a line.
-// kRetracted: it goes on there. kPending: somebody has not said which call it is in.
+// For the first request after it began, if it has met a piece of another call. It is a later call's piece if
+// the others make this request as a line call. kRetracted: the request continues with the others' call.
+// kPending: some member has not published its call yet.
 Status Member::settle_begun(BlockRequest* r) {
   if (may_settle(r) || r->operation.status() != Status::kMismatch) return Status::kOk;
   Call call;
@@ -91,7 +93,8 @@ Status Member::settle_begun(BlockRequest* r) {
     return Status::kPending;
   if (found != Status::kRetracted) return found;
   const bool on_line = call.order == Call::kLineOrder;
-  if ((on_line || !r->adapted) && takes(r, call)) return Status::kRetracted;  // once, whoever lies
+  // Blocks are adapted only once, in case a faulty member changes its length again.
+  if ((on_line || !r->adapted) && takes(r, call)) return Status::kRetracted;
   // The present call has counted the line's episode. It is retracted, and then this request takes the line.
   return on_line && meets_first() == Status::kRetracted ? Status::kPending : Status::kOk;
 }
@@ -101,7 +104,7 @@ bool Member::takes(BlockRequest* r, const Call& theirs) {
   return theirs.order == Call::kLineOrder ? ride(r, theirs) : adapts_to(r, theirs.bytes);
 }
 
-// As find_firsts(), and continues the first request with the call that was found, if it can.
+// Calls find_firsts(), and continues the first request with the call that was found, if it can.
 Status Member::adapt_first() {
   Call call;
   const Status found = find_firsts(&call);
@@ -109,8 +112,8 @@ Status Member::adapt_first() {
   return found;
 }
 
-// The present line call has met another tag. Does that belong to the first request, because the others have
-// it as a line call? kRetracted: yes; kOk: no; kPending: not known yet.
+// The present line call has met another tag. It belongs to the first request if the others make that request
+// as a line call. kRetracted: it does; kOk: it does not; kPending: not known yet.
 Status Member::meets_first() {
   Call call;
   const Status found = outstanding() && differing_.ride == nullptr ? find_firsts(&call) : Status::kOk;
@@ -125,8 +128,8 @@ Status Member::meets_first() {
 }
 
 // Over several hosts the others' status lines cannot be read, and a status line keeps only the latest calls.
-// But a piece or a slot of theirs may have come here. Returns the rank whose data have another length; its
-// own rank if there is none. request: whose call; null: this member's last call.
+// But a piece or a slot of the others may have come. Returns the rank whose data have another length, or this
+// member's rank if there is none. request: the request whose call is compared; null: this member's last call.
 std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Call* theirs) {
   *theirs = own;
   theirs->order = Call::kAnyOrder;
@@ -174,7 +177,7 @@ void Member::count_episodes(BlockRequest* r) const {
   }
 }
 
-// This member's program of a plan with that root, and the memory for it.
+// Returns this member's program of a plan with that root, and sets `memory` for it.
 const Step* Member::on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memory) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   if (plan.steps == nullptr) return nullptr;
@@ -188,7 +191,7 @@ const Step* Member::on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memor
   return steps;
 }
 
-// Carries the request out as a line call, as the others do (a ride). False: not possible.
+// Carries out the request as a line call, like the others. False: not possible.
 bool Member::ride(BlockRequest* r, const Call& call) {
   const bool one = call.bytes <= 8, folds = call.kind == Kind::kReduce;
   // no correct member publishes these
@@ -197,7 +200,7 @@ bool Member::ride(BlockRequest* r, const Call& call) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   TeamMemory line;
   const Step* const steps = on_line(slot, call.root, &line);
-  // Only if nothing else has run there since: later calls take this one's data.
+  // Only if no other call has used these slots since: it has taken this request's data.
   if (steps == nullptr || plan.episodes[call.root] != r->episodes[one ? 0 : 1] || !r->operation.untouched())
     return false;
   void* const memory = aligned_alloc(alignof(Ride), sizeof(Ride));
@@ -227,7 +230,7 @@ bool Member::ride(BlockRequest* r, const Call& call) {
   return true;
 }
 
-// True: the first request, whose ride this is, is over.
+// Advances the line call of the first request. True: the request is over.
 bool Member::advance_ride() {
   BlockRequest* const r = ordered_.first;
   Ride& ride = *differing_.ride;
@@ -249,7 +252,7 @@ bool Member::advance_ride() {
 }
 
 // For a line call that is only tested: makes the checks of a wait. kRetracted: repeat it with the others'
-// length. kOk: depart() ends it, or finds the error. kPending: it is not over.
+// length. kOk: depart() ends the call, or finds the error. kPending: the call is not over.
 Status Member::look_at_line() {
   const bool retractable = bounded_ && differing_.splits && cursor_.is_at_start() && !differing_.again;
   if (cursor_.status() != Status::kOk) {
@@ -269,8 +272,8 @@ Status Member::look_at_line() {
   return seen == Status::kOk ? Status::kPending : seen;
 }
 
-// differing_.split was retracted. kPending: it runs again as a line call; kRetracted: its caller repeats it
-// as a block call.
+// Repeats differing_.split, which was retracted. kPending: it runs again as a line call; kRetracted: its
+// caller repeats it as a block call.
 Status Member::make_again() {
   differing_.splits = false;
   if (!differing_.on_line) return Status::kRetracted;

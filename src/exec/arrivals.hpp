@@ -1,6 +1,5 @@
-// What a process observes of the links from other hosts: the delay of lines that carry the time when they
-// were sent. The clocks of two hosts differ, so only the sum of both directions means something: the round
-// trip.
+// Link delays: a process measures the links from other hosts by lines that carry the time when they were
+// sent. The clocks of two hosts differ, so only the sum of both directions, the round trip, has a meaning.
 #ifndef FERMATA_EXEC_ARRIVALS_HPP
 #define FERMATA_EXEC_ARRIVALS_HPP
 
@@ -12,10 +11,10 @@
 
 namespace fermata::exec {
 
-// The sender reads the clock when it writes a line, so its own delay does not count. The receiver's does: a
-// line that arrives while nobody looks lands late. Such lines are left out. Of the last few others the
-// smallest delay counts, because other causes, such as a lost CPU, only add. Written by the thread that lands
-// lines, one at a time; read by refreshes.
+// The sender reads the clock when it writes a line, so its own delay does not count. The receiver's delay
+// counts: a line that arrives while no thread looks at the port lands late. Such lines are not used. The
+// smallest delay among the last few other lines counts, because other causes, such as a lost CPU, only add.
+// One thread at a time lands lines and writes here; refreshes read.
 class Arrivals {
  public:
   static constexpr std::int64_t kUnknown = INT64_MAX;
@@ -30,7 +29,7 @@ class Arrivals {
     return arrivals;
   }
 
-  // Called before arrived lines are taken.
+  // Called before the port hands over the lines that have arrived.
   void look(std::int64_t now) {
     const std::int64_t before = looked_ns_.load(std::memory_order_relaxed);  // order: relaxed: a time
     unseen_ns_.store(now - before, std::memory_order_relaxed);               // order: relaxed: a time
@@ -50,12 +49,12 @@ class Arrivals {
       f.at_ns[seen % kKept].store(now, std::memory_order_relaxed);  // order: relaxed: as above
       f.seen.store(seen + 1, std::memory_order_relaxed);            // order: relaxed: as above
     }
-    // order: relaxed: only this thread writes it, and a reader that waits for a probe takes any value
+    // order: relaxed: only this thread writes it, and a reader that waits for a probe accepts any value
     if (probe) f.probes.store(f.probes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  // The smallest delay of the last few lines from that host, by both clocks. Old lines are left out, because
-  // clocks drift.
+  // The smallest delay among the last few lines from that host, from the sender's clock to the receiver's.
+  // Old lines are not used, because clocks drift.
   std::int64_t least_late_ns(std::uint32_t host, std::int64_t now) const {
     if (host >= hosts_) return kUnknown;
     const From& f = from()[host];

@@ -2,16 +2,16 @@
 // by stage. It is plain data, private to a process: each process compiles its members' programs from the same
 // schedule.
 //
-// A block is what one member contributes or gets: `count` elements, or counts[block] of them. A block can be
-// cut into pieces, which travel apart: piece p of n is the elements [p count / n, (p + 1) count / n). A
-// transfer moves one piece of one block.
+// A block is what one member contributes or gets: `count` or counts[block] elements. A block can be cut into
+// pieces, which travel apart: piece p of n is the elements [p count / n, (p + 1) count / n). A transfer moves
+// one piece of one block.
 //
 // Where a piece lies at a member:
 //   kInput   in the call's input, at `index` of its blocks; never written
 //   kOutput  in the call's output
 //   kSpace   in the operation's own space: space_blocks blocks of the largest size; index counts from 0
 //
-// Blocks of an input or output: one, or `members` of them by rank. By collective:
+// An input or output has one block, or P blocks by rank (P = `members`). By collective:
 //   collective               input     output
 //   broadcast                root 1    others 1 (the root: its input is its output)
 //   reduce                   1         root 1
@@ -52,13 +52,13 @@ enum class BlockCode : std::uint8_t {
 constexpr bool is_local(BlockCode code) { return code >= BlockCode::kCopy; }
 constexpr bool is_receive(BlockCode code) { return code != BlockCode::kSend && !is_local(code); }
 
-// A send reads what its place held when the stage began. Receives of a stage that share `to` run in list
-// order, which is the order of the fold; if they run part by part, each part keeps it. Transfers of one edge
-// also run in list order. All others must not wait for one another: that could deadlock. An edge can lead
-// from a member to itself: its own value, folded at its place in the list.
+// A send reads the data that its place held when the stage began. Receives of a stage that share `to` run in
+// list order, which is the order of the fold; if they run part by part, each part keeps this order. Transfers
+// of one edge also run in list order. Other transfers must not wait for each other: that could deadlock. An
+// edge can lead from a member to itself, so that its own value is folded at its place in the list.
 struct BlockTransfer {
   BlockCode code = BlockCode::kSend;
-  // A receive: this stage also sends what `to` holds. Each part of it may be overwritten only after it was
+  // A receive: this stage also sends the data in `to`. Each part of `to` may be overwritten only after it was
   // sent.
   bool after_sends = false;
   std::uint32_t peer = 0;
@@ -66,7 +66,7 @@ struct BlockTransfer {
   // kSend, kCopy, kFold: the source; kReceiveLeft, kReceiveRight: this member's operand, which may be `to`
   BlockAt from;
   BlockAt to;  // where the result goes; not for kSend
-  // number of the block (schedule/contents.hpp): its size, if it lies in kSpace
+  // number of the block (schedule/contents.hpp): gives its size if it lies in kSpace
   std::uint32_t block = 0;
   std::uint32_t piece = 0;
   std::uint32_t pieces = 1;
@@ -83,15 +83,15 @@ struct BlockEdge {
   bool operator==(const BlockEdge&) const = default;
 };
 
-// From this size on a piece goes by single copy: the receiver reads it where it lies. Between threads an
-// address and its acknowledgement cost two transfers of a cache line, which is less than a copy of this size.
-// Between processes the kernel copies in a call that looks up every page, while through a ring both CPUs copy
-// at the same time. The sizes for which that pays are measured (cost_model.cpp); without a measurement there
-// are none.
+// From this size on a piece goes by single copy: the receiver reads directly from the sender's memory.
+// Between threads an address and its acknowledgement cost two transfers of a cache line, which is less than a
+// copy of this size. Between processes the kernel copies in a call that looks up every page, while through a
+// ring both CPUs copy at the same time. So the sizes for which single copy pays are measured
+// (cost_model.cpp). Without a measurement processes use no single copy.
 inline constexpr int kLog2DirectFrom = 11;
 inline constexpr std::size_t kDirectFrom = std::size_t{1} << kLog2DirectFrom;
 inline constexpr int kLog2LentFrom = 14;  // between processes never below this
-// bytes of a piece that goes through a ring (to another host: net/net.hpp)
+// the most bytes of a piece that goes through a ring (to another host: net/net.hpp)
 inline constexpr std::size_t kMostPiece = 16384;
 
 // One member's program. Two members run the transfers between them in the same order.

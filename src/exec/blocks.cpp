@@ -24,8 +24,8 @@ struct Offer {
 };
 static_assert(sizeof(Offer) <= kOnLine);
 
-// A refusal lies after the credit. It is written before the credit for `piece` is given, once per ring, so it
-// needs no atomics.
+// A refusal lies after the credit. The reader writes it once per ring, before it gives the credit for
+// `piece`, so it needs no atomics.
 constexpr std::size_t kRefusalAt = 8;
 struct Refusal {
   std::uint64_t piece = 0;
@@ -36,8 +36,8 @@ Counter& credit_of(std::byte* ring) { return *reinterpret_cast<Counter*>(ring); 
 Counter& header_of(std::byte* line) { return *reinterpret_cast<Counter*>(line); }
 const Counter& header_of(const std::byte* line) { return *reinterpret_cast<const Counter*>(line); }
 
-// During its lifetime the owner of the block does not take it back. A destructor ends that, because the
-// caller's operator may throw.
+// While a Reading exists, the owner of the block waits before it frees the block. A destructor ends the
+// reading, because the caller's operator may throw.
 class Reading {
  public:
   Reading(const Team& team, std::uint32_t rank)
@@ -55,7 +55,7 @@ class Reading {
 
 }  // namespace
 
-// Clears the lines. The buffer counts only through a line's header.
+// Clears only the lines: the buffer is read only after a line's header.
 void Channel::clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter, std::size_t rings) {
   for (std::size_t r = 0; r < rings; ++r)
     memset(base + r * ring_bytes(lines, in_quarter), 0, kMaxLine + lines * kRingLine);
@@ -67,8 +67,8 @@ std::size_t BlockOperation::piece_elements(const Work& w) const {
   return left < most ? left : most;
 }
 
-// How many elements a receive may write by now. It goes on part by part: members can process transfers in
-// different orders, and rings are short.
+// How many elements a receive may write by now. It proceeds part by part, because members can process
+// transfers in different orders, and rings are short.
 std::size_t BlockOperation::limit(const BlockStage& stage, std::uint32_t t) const {
   const Work& w = work_[t];
   std::size_t limit = w.after_fold != 0 ? work_[w.after_fold - 1].done : w.elements;
@@ -138,7 +138,7 @@ BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
   return Moved::kTold;
 }
 
-// After a piece was written: fetches the place of a later piece, but only one that the reader has read.
+// After a piece was written: prefetches the place of a later piece, if the reader has read that place.
 void BlockOperation::fetch_ahead(const Work& w) const {
   const Channel::End& end = *w.end;
   const std::uint64_t between = w.ahead - 1;
@@ -149,8 +149,8 @@ void BlockOperation::fetch_ahead(const Work& w) const {
   for (std::size_t i = 0; i < w.in_buffer; i += kRingLine) fetch_to_write(at + i);
 }
 
-// Is there a line for the next piece, and room in the buffer? The sender enters a quarter again once all in
-// it was read.
+// True if there is a line for the next piece, and room in the buffer. The sender enters a quarter again once
+// all pieces in it were read.
 bool BlockOperation::has_room(const Work& w, bool direct, std::uint64_t& credit_seen) const {
   const Channel::End& end = *w.end;
   const Counter& credit = credit_of(w.ring);
@@ -185,11 +185,11 @@ std::byte* BlockOperation::room_for(const Work& w, std::size_t bytes) const {
   return channel_->at(w.ring, extent.start);
 }
 
-// Did the reader refuse the single copy? Then the rest goes through the ring.
+// True if the reader has refused the single copy. Then the rest goes through the ring.
 bool BlockOperation::was_refused(Work& w) const {
   Refusal refusal;
   memcpy(&refusal, w.ring + kRefusalAt, sizeof refusal);
-  asm volatile("" : "+m"(refusal));  // others may write there: read it once
+  asm volatile("" : "+m"(refusal));  // others may write to the ring: read it once
   if (refusal.piece != w.announced) return false;
   w.end->refused = true;
   w.announced = 0;
@@ -212,7 +212,7 @@ BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint
     status_ = Status::kMismatch;
     return Moved::kNothing;
   }
-  const std::size_t limit = this->limit(stage, t);  // by the length that has come
+  const std::size_t limit = this->limit(stage, t);  // after the length in the tag was taken
   if ((tag & kByAddress) != 0) return receive_direct(x, w, limit);
   const std::size_t elements = piece_elements(w);
   if (w.done + elements > limit) return Moved::kNothing;
@@ -235,9 +235,9 @@ BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint
   return Moved::kQuietly;
 }
 
-// The length that is added to the tag of a call; 0: the tag is of another call.
+// Returns the length that is added to the tag of a call; 0: the tag is of another call.
 std::uint64_t BlockOperation::length_in(std::uint64_t tag, std::uint64_t of_call) {
-  constexpr std::uint64_t kMostPlausible = std::uint64_t{1} << 40;  // 2^-23 of the tags of other calls pass
+  constexpr std::uint64_t kMostPlausible = std::uint64_t{1} << 40;  // 2^-23 of other calls' tags pass
   const std::uint64_t theirs = (tag - of_call) << 1 >> 1;
   return theirs <= kMostPlausible ? theirs : 0;
 }
@@ -252,7 +252,7 @@ std::uint64_t BlockOperation::length_come(const Channel& channel, const BlockEdg
   return length_in(tag & ~kByAddress, of_call);
 }
 
-// The tag of a block's first piece carries the length that the sender gives it.
+// Takes the sender's length from the tag of a block's first piece.
 bool BlockOperation::takes_length_of(Work& w, std::uint64_t tag) const {
   if (!call_.bounded || w.done != 0) return false;
   const std::uint64_t theirs = length_in(tag, call_.tag);
@@ -287,8 +287,8 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
       Pieces::give_credit(credit_of(w.ring), w.end->next++, channel_->lines, true);
       return Moved::kTold;
     }
-    // The owner may have taken its block back, so what was read may be anything. Within a process the owner
-    // waits for readers; here it does not, because a reader may be killed.
+    // The owner may have reused its block meanwhile, so the data read here may be wrong. Within a process the
+    // owner waits for readers. Here it does not wait, because a reader may be killed.
     if (call_.team != nullptr && is_broken<RealAtomics>(call_.team->header())) {
       status_ = Status::kBroken;
       return Moved::kNothing;
@@ -335,7 +335,7 @@ void BlockOperation::take(const BlockTransfer& x, Work& w, const std::byte* thei
   spend(elements * call_.element);
 }
 
-// Would move() move anything? The loads could be relaxed, because advance() reads again.
+// True if move() would move anything. The loads could be relaxed, because advance() reads again.
 bool BlockOperation::could_move(const BlockStage& stage, std::uint32_t t) const {
   if (!may_move(stage, t)) return false;
   return is_local(program_->transfers[t].code) || peer_has_acted(t);
@@ -351,7 +351,7 @@ bool BlockOperation::peer_has_acted(std::uint32_t t) const {
   return Pieces::has_come(header_of(line(w)), w.end->next);
 }
 
-// Over the open transfers of the present stage.
+// True if the predicate holds for any open transfer of the present stage.
 template <class Predicate>
 bool BlockOperation::any_open(Predicate&& holds) const {
   if (over()) return false;

@@ -3,10 +3,10 @@
 // Blocks travel in pieces through ring buffers, one ring per directed edge. Each piece has a line in the
 // ring, which carries a tag of the call. How the piece itself travels:
 //   up to 48 bytes  on the line
-//   more            in a circular buffer after the lines, in pieces of at most a quarter of it: so writing
-//                   and reading overlap, and memory is bounded
+//   more            in a circular buffer after the lines, in pieces of at most a quarter of the buffer: so
+//                   writing and reading overlap, and memory is bounded
 //   large           by single copy: the line carries the address and its owner, and the reader copies or
-//                   folds from there. Out of another process the kernel copies (process_vm_readv)
+//                   folds from there. From another process the kernel copies (process_vm_readv)
 //
 // A ring has many lines, so that short calls can follow each other without an answer. If a single copy from
 // another process fails, the reader refuses the piece. From then on the pieces of that edge go through the
@@ -31,14 +31,14 @@
 namespace fermata::exec {
 
 inline constexpr std::uint64_t kLeastRingLines = 4, kMostRingLines = 128;  // powers of two
-// For oversubscribed teams. Each time a member runs, it does as much as its rings have room for. So calls
-// that do not synchronize share the cost of a context switch. The limit per CPU keeps one round of all
-// members well below the time from which a yield counts as too slow (sync/wait.hpp).
+// For oversubscribed teams. Each time a member runs, it fills the room in its rings. So calls that do not
+// synchronize share the cost of a context switch. The limit per CPU keeps one round of all members well below
+// the time from which a yield counts as expensive (sync/wait.hpp).
 inline constexpr std::uint64_t kMostCrowdedLines = 512, kLinesOfACpu = 1024;
 inline constexpr std::size_t kRingLine = 64;
 inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer after the lines
-// For shared rings, where there is room. A buffer of only four pieces stops the sender at each piece (1 MiB,
-// two processes: 126 us; with this limit 75 us).
+// For shared rings, if there is room. A buffer of only four pieces stops the sender at each piece (1 MiB, two
+// processes: 126 us; with this limit 75 us).
 inline constexpr std::size_t kMostInQuarter = 65536;
 inline constexpr std::size_t kOnLine = 48;  // bytes of a piece that fit on a line
 using fermata::kMostPiece;
@@ -55,7 +55,7 @@ struct Channel {
     std::uint64_t credit_seen = 0;
     std::uint64_t place = 0;                    // bytes of the buffer used so far, over all laps
     std::uint64_t last_in[kRingQuarters] = {};  // the sender's: the last piece written into each quarter
-    bool refused = false;                       // the receiver cannot read this process's memory
+    bool refused = false;                       // the receiver has refused single copy from this process
   };
   std::byte* base = nullptr;
   std::uint64_t lines = kLeastRingLines;
@@ -82,7 +82,7 @@ struct Channel {
   std::byte* line(std::byte* ring, std::uint64_t piece) const {
     return ring + kMaxLine + (piece & (lines - 1)) * kRingLine;
   }
-  // Where the next piece lies in the buffer, in one part, counted as `place` is. Both ends compute the same.
+  // Where the next piece lies in the buffer, in one part, counted like `place`. Both ends compute the same.
   struct Extent {
     std::uint64_t start = 0, end = 0;
   };
@@ -121,15 +121,15 @@ struct BlockCall {
   BlockFold fold = nullptr;
   void* context = nullptr;
   std::uint64_t tag = 0;  // of this call, 63 bits
-  // From so many bytes on a block goes by single copy: in a team of threads every block,
+  // Single copy: in a team of threads for all blocks of at least so many bytes,
   std::size_t direct_from = 0;
-  Sizes lent[2];               // between processes those of these sizes (base/sizes.hpp)
+  Sizes lent[2];               // between processes for blocks of these sizes; [1]: alone (Work::alone)
   const Team* team = nullptr;  // null: a test drives the members by hand, in one process
   os::Lender home;             // this process; {} in a team of threads
-  // a block has its sender's length, and the receiver drops what it has no room for
+  // a block has its sender's length, and the receiver drops the rest that does not fit
   bool bounded = false;
   std::uint64_t bytes = 0;  // of each block, if all have the same length
-  // kBounce bytes; null: refuses single copy from another process
+  // kBounce bytes; null: this member refuses single copy from another process
   std::byte* bounce = nullptr;
 };
 
@@ -141,21 +141,22 @@ class BlockOperation {
     std::byte* to = nullptr;
     std::byte* ring = nullptr;
     Channel::End* end = nullptr;
-    std::size_t elements = 0;  // that travel
-    std::size_t room = 0;      // that this member's arguments allow: a receive writes no more
+    std::size_t elements = 0;  // elements to move
+    std::size_t room = 0;      // elements that this member's arguments allow: a receive writes no more
     std::size_t done = 0;      // elements moved so far
     // a send by single copy: the piece that carries the address; 0: not sent yet
     std::uint64_t announced = 0;
     std::uint32_t after = 0;       // 1 + the transfer before it on its edge in this stage; 0: none
     std::uint32_t after_fold = 0;  // a receive: 1 + the one before it in this stage with the same result
-    // A receive: sends of this stage read exactly what it writes, so it stays behind them.
+    // A receive: sends of this stage read exactly the memory that it writes, so it writes only after them.
     bool follows = false;
-    // A receive: sends of this stage read part of what it writes, and more. The input must be copied.
+    // A receive: sends of this stage read part of the memory that it writes, and more. The input must be a
+    // copy.
     bool shifted = false;
-    bool overwritten = false;  // a send: this stage writes what it reads
+    bool overwritten = false;  // a send: this stage writes the memory that it reads
     bool alone = false;        // a send: this member moves nothing else in this stage
     bool away = false;         // the peer is on another host
-    // A send: how many pieces ahead it fetches the place of a piece; 0: it does not.
+    // A send: how many pieces ahead it prefetches the place of a piece; 0: it does not.
     std::uint8_t ahead = 0;
     std::uint16_t in_buffer = 0;  // bytes of that place in the buffer
   };
@@ -164,16 +165,16 @@ class BlockOperation {
   void prepare(const BlockProgram& program, const BlockCall& call, Channel* channel, Work* work,
                std::byte* space, std::size_t space_elements);
   void restart();
-  // True if a stage writes what it still has to send. That can happen if output and input share memory. Then
-  // the input must be a copy.
+  // True if a stage would overwrite data that it has not sent yet. That can happen if output and input share
+  // memory. Then the input must be a copy.
   bool needs_copy() const;
 
-  // Does what can be done now, but not much more than `most` bytes of it. True: over, or status() is an
-  // error. Calls bell(rank) to ring doorbells.
+  // Moves what can be moved now, but not much more than `most` bytes. True: over, or status() is an error.
+  // Calls bell(rank) to ring doorbells.
   template <class Bell>
   bool advance(Bell&& bell, std::size_t most = SIZE_MAX);
   bool has_moved() const { return moved_; }  // in the last advance()
-  // Could advance() do something now? For parking.
+  // True if advance() could move something now. For parking.
   bool ready() const;
   // The peer of the first unfinished transfer; this member's own rank if there is none.
   std::uint32_t awaited() const;
@@ -184,13 +185,13 @@ class BlockOperation {
   Status status() const { return status_; }
   const BlockCall& call() const { return call_; }
   void set_tag(std::uint64_t tag) { call_.tag = tag; }
-  bool truncated() const { return truncated_; }  // something was dropped
-  // The result came in another way.
+  bool truncated() const { return truncated_; }  // some elements were dropped
+  // Ends the operation: its result came in another way.
   void end(bool truncated) {
     stage_ = program_->stage_count;
     truncated_ = truncated;
   }
-  void forget_mismatch() { status_ = Status::kOk; }  // it was another call's
+  void forget_mismatch() { status_ = Status::kOk; }  // the piece belonged to another call
   void fail(std::uint32_t foreigner) {
     foreigner_ = foreigner;
     their_bytes_ = 0;
@@ -198,17 +199,17 @@ class BlockOperation {
   }
   bool untouched() const;  // nothing was sent or taken yet
   bool works_with(std::uint32_t rank) const;
-  // Does a transfer with `rank` need anything of it that has not come? What a member sent before it left
-  // counts as come, even if it cannot be taken yet.
+  // True if a transfer needs something from `rank` that has not come. Data that a member sent before it left
+  // count as come, even if they cannot be taken yet.
   bool lacks(std::uint32_t rank) const;
-  // May others be reading a block of this member?
+  // True if other members may be reading a block of this member.
   bool lends() const;
-  // The length of a block in another member's call. For teams over several hosts, where the status lines of
-  // other hosts cannot be read. The length comes from the tag of a piece that has arrived; 0: none has, or it
+  // The length of a block in another member's call, from the tag of a piece that has arrived. For teams over
+  // several hosts, where a member cannot read the status lines of other hosts. 0: no piece has arrived, or it
   // is of another call. `tag`: this member's tag for the call.
   static std::uint64_t length_come(const Channel& channel, const BlockEdge& edge, std::uint64_t tag);
   std::uint32_t foreigner() const { return foreigner_; }  // after kMismatch: the member whose tag differed
-  // After kMismatch: the other member's block size in bytes, if its call differs in nothing else; 0: it does.
+  // After kMismatch: the other member's block size in bytes; 0: its call also differs in something else.
   std::uint64_t their_bytes() const { return their_bytes_; }
 
  private:
@@ -227,15 +228,15 @@ class BlockOperation {
   Range locate(const BlockTransfer& transfer, const BlockAt& at) const;
   void relate(const BlockStage& stage);
   bool is_done(std::uint32_t t) const { return work_[t].done == work_[t].elements; }
-  // Is it the next one on its edge?
+  // True if it is the next transfer on its edge.
   bool is_next(std::uint32_t t) const { return work_[t].after == 0 || is_done(work_[t].after - 1); }
   template <class Predicate>
   bool any_open(Predicate&& holds) const;
   std::size_t piece_elements(const Work& w) const;
   std::size_t limit(const BlockStage& stage, std::uint32_t t) const;
-  // Is this a team of threads? Then an address means the same to all members, and no other process can write
-  // one. In a team of processes a member reads even its own process's memory by the kernel: the address may
-  // come from another process.
+  // True for a team of threads. Then an address means the same to all members, and no other process can write
+  // one. In a team of processes the kernel reads even this process's own memory, because the address may come
+  // from another process.
   bool one_process() const { return call_.home.word == 0; }
   bool goes_direct(const Work& w) const;
   bool was_refused(Work& w) const;

@@ -17,7 +17,7 @@ namespace fermata::exec {
 namespace {
 
 constexpr std::uint32_t kMostStages = 13;  // log2(4096) for dissemination, and one more
-// members: with more, the square of them in slots costs more than the detour through one member
+// With more members, members x members slots cost more than the detour through one member.
 constexpr std::uint32_t kMostComplete = 8;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 
@@ -123,8 +123,8 @@ class Maker {
     at_ += std::uint64_t{ends_[stage] - begin_of(stage)} * plan_.slots * plan_.line;
   }
 
-  // Packed: the slots of one group side by side, all first slots together, then all second ones. The group of
-  // a signal is the lower rank of its two ends.
+  // Packed: the slots of one group lie side by side, all first slots together, then all second ones. The
+  // group of a signal is the lower rank of its two ends.
   void place_packed(std::uint32_t stage) {
     std::uint32_t* sizes = scratch_;
     std::uint32_t* next = scratch_ + members_ + 1;

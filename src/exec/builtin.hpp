@@ -1,6 +1,6 @@
 // Built-in programs, for processes without a planner and without a stored plan. They assume no placement.
-// They are byte for byte what the planner's compiler makes of the same algorithm in the same layout
-// (tests/unit/ranked compares the two). Like all programs they are proved when a team is created.
+// The planner's compiler makes the same bytes from the same algorithm in the same layout (tests/unit/ranked
+// compares the two). Like all programs they are proved when a team is created.
 #ifndef FERMATA_EXEC_BUILTIN_HPP
 #define FERMATA_EXEC_BUILTIN_HPP
 
@@ -14,10 +14,10 @@ namespace fermata::exec {
 enum class Builtin : std::uint8_t {
   kDissemination,  // barrier: log2(P) stages; each member sends and awaits one signal per stage
   kCounter,        // barrier: one word that all members add to and poll
-  kComplete,       // allreduce: every member sends to all, and folds in rank order
+  kComplete,       // allreduce: every member sends to all members, and folds in rank order
   // allreduce: through member 0, which folds in rank order
   kLinear,
-  // allreduce of two members, which exchange: kComplete without a slot for oneself
+  // allreduce of two members, which exchange: kComplete, but a member does not send to itself
   kButterfly,
 };
 
@@ -34,13 +34,13 @@ struct BuiltinPlan {
   bool is_barrier() const { return algorithm == Builtin::kDissemination || algorithm == Builtin::kCounter; }
 };
 
-// The barrier for `members` threads, of which `cpus` can run at once. If members outnumber CPUs, each time a
-// member is scheduled costs a context switch, and one word needs the fewest of them.
+// The barrier for `members` threads; `cpus` of them can run at once. If members outnumber CPUs, context
+// switches cost most, and one word needs the fewest.
 BuiltinPlan builtin_barrier(std::uint32_t members, std::uint32_t cpus);
 // payload: 8 or 56.
 BuiltinPlan builtin_allreduce(std::uint32_t members, std::uint32_t payload);
 
-// The compiled program; free it with free(). Null: no memory, or the slots would need more than 2 GiB.
+// Returns the compiled program; free it with free(). Null: no memory, or the slots need more than 2 GiB.
 ProgramHeader* make_builtin(const BuiltinPlan& plan);
 
 }  // namespace fermata::exec

@@ -1,4 +1,4 @@
-// Descriptors of calls: each member publishes its own, and members compare them.
+// Descriptors of calls: each member publishes the descriptors of its calls, and members compare them.
 #ifndef FERMATA_EXEC_CALL_HPP
 #define FERMATA_EXEC_CALL_HPP
 
@@ -26,7 +26,7 @@ struct Call {
   std::uint8_t type = 0;
   std::uint8_t op = 0;
   std::uint32_t root = 0;
-  // of a block; if blocks differ: hash_of() their sizes, or 0 if some members do not know them
+  // of a block; if blocks differ: hash_of() their sizes, or 0 if some members do not know the sizes
   std::uint64_t bytes = 0;
   bool irregular = false;  // blocks differ in size
   bool prepares = false;   // creates a persistent operation
@@ -62,9 +62,9 @@ struct Call {
       hash = (hash ^ counts[b] * element ^ hash >> 32) * 0x9E37'79B9'7F4A'7C15u;
     return hash >> (kBytesAt + 1);
   }
-  // The descriptor without its length and the fields that depend on the length. Members compare this where
-  // their lengths may differ: in collectives with a root. All other descriptors stay whole: with different
-  // lengths one member would complete the call and another would not.
+  // Returns the descriptor without its length and the fields that depend on the length. Members compare this
+  // if their lengths may differ, in collectives with a root. All other descriptors stay whole, because with
+  // different lengths one member would complete the call and another would not.
   static constexpr std::uint64_t without_length(std::uint64_t packed) {
     if ((packed >> 27 & 1) != 0 || !has_root(static_cast<Kind>(packed & 15))) return packed;
     const bool broadcasts = (packed & 15) == static_cast<std::uint64_t>(Kind::kBroadcast);
@@ -72,14 +72,14 @@ struct Call {
     const std::uint64_t order = (packed >> 28 & 3) == kLineOrder ? std::uint64_t{3} << 28 : 0;
     return packed & ((std::uint64_t{1} << kBytesAt) - 1) & ~type & ~order;
   }
-  // Do two packed descriptors of a collective with a root differ in their lengths alone?
+  // True if two packed descriptors of a collective with a root differ only in their lengths.
   static bool only_lengths_differ(std::uint64_t a, std::uint64_t b) {
     const Call call = unpack(a);
     return has_root(call.kind) && !call.irregular && a != b && without_length(a) == without_length(b) &&
            call.fits() && unpack(b).fits();
   }
-  // Do two such descriptors have the same length, and are both line calls or both block calls? A type that a
-  // broadcast does not publish is no difference.
+  // True if two such descriptors have the same length, and both are line calls or both block calls. A type
+  // that a broadcast does not publish is no difference.
   static constexpr bool as_long(std::uint64_t a, std::uint64_t b) {
     return a >> kBytesAt == b >> kBytesAt && ((a >> 28 & 3) == kLineOrder) == ((b >> 28 & 3) == kLineOrder);
   }
@@ -98,8 +98,8 @@ struct Taken {
 };
 
 // A digest of the calls that a member has made, in order. Members compare digests through the tags in slot
-// headers and in pieces of blocks. Line calls that synchronize all members need not be in it: if one member
-// makes a different call, none of them completes.
+// headers and in pieces of blocks. The digest leaves out line calls that synchronize all members: if one
+// member makes a different call, none of them completes.
 class History {
  public:
   void add(std::uint64_t call) {
@@ -108,7 +108,7 @@ class History {
   }
   // Undoes the last add().
   void remove(std::uint64_t call) { digest_ = (digest_ << 35 | digest_ >> 29) * kInverse ^ call; }
-  // The tag of the next call. `own`: own_tag() of its descriptor; a barrier's is 0.
+  // The tag of the next call. `own`: own_tag() of its descriptor; 0 for a barrier.
   std::uint64_t tag(std::uint64_t own) const { return (digest_ >> (64 - Header::kTagBits)) ^ own; }
   static constexpr std::uint64_t own_tag(std::uint64_t call) {
     return call * kOdd >> (64 - Header::kTagBits);
@@ -118,7 +118,7 @@ class History {
 
  private:
   static constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;
-  // of kOdd modulo 2^64, by Newton's method: each step doubles the correct bits, 3 at first
+  // The inverse of kOdd modulo 2^64, by Newton's method: each step doubles the correct bits, 3 at first.
   static constexpr std::uint64_t kInverse = [] {
     std::uint64_t x = kOdd;
     for (int i = 0; i < 5; ++i) x *= 2 - kOdd * x;

@@ -1,5 +1,5 @@
-// Checks the whole of a segment that another process laid out. Others can write to the segment, so each
-// process copies what it checks, and works with the copies.
+// Checks the whole segment of another process. Others can write to the segment, so each process copies the
+// data that it checks, and uses the copies.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +12,7 @@
 namespace fermata::exec {
 namespace {
 
-// The compiler must not read again from the segment what was copied: the checked copy is the one that is
-// used.
+// Keeps the compiler from reading the segment again in place of a copy: only the copy is checked.
 void keep_copies() { asm volatile("" : : : "memory"); }
 
 bool lies_within(std::uint64_t at, std::uint64_t length, std::uint64_t bytes) {
@@ -30,8 +29,8 @@ bool is_for(PlanSlot slot, const ProgramHeader& program, bool tagged) {
          (program.regions == program.members || (program.regions == 1 && !has_root(wanted.kind)));
 }
 
-// Others may have written over the steps since the check. A step that is sound by itself may be one that this
-// team cannot run.
+// Other processes may have written over the steps since the check. So it also refuses steps that are sound
+// but that this team cannot run.
 std::uint32_t Team::copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const {
   const std::uint32_t count = fermata::copy_steps(blob(slot), *program(slot), index, to, room);
   const bool folds = program(slot)->kind != static_cast<std::uint32_t>(Kind::kBroadcast);
@@ -82,7 +81,7 @@ Status Team::check_hosts() {
 }
 
 Status Team::check_segment(const char** detail) {
-  *detail = "the offered segment is not a team's, or from another version of the library";
+  *detail = "this is not the segment of a team, or another version of Fermata created it";
   if (segment_.bytes < sizeof(TeamHeader)) return Status::kMismatch;
   memcpy(&layout_, &header().layout, sizeof layout_);
   keep_copies();

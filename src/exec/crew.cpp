@@ -20,7 +20,7 @@ Crew& Crew::mine() {
 
 Crew& Crew::number(std::size_t n) { return crews[n]; }
 
-// The lock is held for a few instructions.
+// Spins, because the lock is held only for a few instructions.
 void Crew::lock() {
   const std::uint32_t generation = os::fork_generation();
   while (!turn_.take(Turn<RealAtomics>::kAlone + generation)) RealAtomics::pause();

@@ -1,11 +1,11 @@
-// Crew: the members of one thread that have requests outstanding. A thread that waits in one of its members
-// also advances the others. So threads that wait for the same operations of several teams in different orders
-// do not block each other.
+// Crew: the thread's members that have requests outstanding. A thread that waits in one of its members also
+// advances the others. So threads that wait for the same operations of several teams in different orders do
+// not block each other.
 //
 // A member belongs to the thread that last made a call for its requests. It joins that thread's crew when
-// such a call leaves requests outstanding, and stays until they are over. During that time whoever works on
-// its requests takes its biased lock (sync/turn.hpp): another thread may have taken over the member while the
-// previous one is still in a wait.
+// such a call leaves requests outstanding, and stays until they are over. During that time a thread takes the
+// member's biased lock (sync/turn.hpp) to work on its requests: another thread may have taken over the member
+// while the previous thread is still in a wait.
 #ifndef FERMATA_EXEC_CREW_HPP
 #define FERMATA_EXEC_CREW_HPP
 
@@ -34,18 +34,19 @@ class Crew {
   static const void* self() { return &thread_; }
   static Crew& mine();
 
-  // No member of it had requests outstanding a moment ago. Exact for the calling thread's own members.
+  // True if no member of the crew had requests outstanding a moment ago. Exact for the calling thread's own
+  // members.
   bool is_empty() const {
     // order: relaxed: the thread's own store, or a hint
     return first_.load(std::memory_order_relaxed) == nullptr;
   }
   void add(Member* member);
   static void remove(Member* member);
-  // The next member of this thread after `after` (null: the first), but not `except`, with its lock taken.
-  // Null: no more. The caller holds the lock of `after`.
+  // Returns the next member of this thread after `after` (null: the first), but not `except`, and takes its
+  // lock. Null: no more. The caller holds the lock of `after`.
   Member* take_next(const Member* after, const Member* except) { return take_next(after, except, self()); }
 
-  // For the progress thread: the members of all crews, of whatever thread.
+  // For the progress thread: all crews, and the members of any thread.
   static constexpr std::size_t kCrews = 128;
   static Crew& number(std::size_t n);
   Member* take_any(const Member* after) { return take_next(after, nullptr, nullptr); }
@@ -58,12 +59,13 @@ class Crew {
   [[gnu::tls_model("initial-exec")]] static constinit thread_local char thread_;
 
   Turn<RealAtomics> turn_;
-  // A forked child finds the crews of its parent's threads, perhaps locked.
+  // The fork generation for which first_ is valid. A forked child gets copies of its parent's crews, perhaps
+  // locked.
   std::uint32_t generation_ = 0;
   std::atomic<Member*> first_{nullptr};
 };
 
-// The thread that works on a member's requests.
+// Which thread works on a member's requests.
 class Holder {
  public:
   // order: relaxed: this thread's own store, or another value, which is not this thread

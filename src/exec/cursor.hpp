@@ -1,6 +1,6 @@
-// Cursor: where one member stands in its program during one episode. advance() does what can be done now,
-// then returns; all waiting, blocking or not, is built on it. It takes no decisions and allocates nothing. It
-// does not depend on the number of members. Its only system call wakes a member that has parked.
+// Cursor: where one member stands in its program during one episode. advance() takes all steps that it can
+// take now, then returns; all waiting, blocking or not, uses it. It makes no decisions and allocates nothing.
+// Its time does not depend on the number of members. Its only system call wakes a member that has parked.
 //
 // A is the atomics policy (sync/atomics.hpp). M is the memory that a program's offsets refer to:
 //   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i);
@@ -9,7 +9,7 @@
 //
 // There is no ABA problem. Phases and credits are episode numbers and words count adds. They only grow, and
 // 64 bits last 584 years at one add per nanosecond. A header is the low 33 bits of the episode and a tag. It
-// wraps around, but is compared by difference, and a slot holds an episode that is only a few behind. A
+// wraps around, but is compared by difference, and the episode in a slot is at most a few episodes old. A
 // slot's index is taken from the low bits of the episode; the number of slots is a power of two.
 #ifndef FERMATA_EXEC_CURSOR_HPP
 #define FERMATA_EXEC_CURSOR_HPP
@@ -34,19 +34,19 @@ struct Header {
   std::uint64_t bits = 0;
 
   static constexpr Header of(std::uint64_t episode, std::uint64_t tag) { return {episode << kTagBits | tag}; }
-  // Is it of this episode or a later one, of whatever call?
+  // True if it is of this episode or a later one, of any call.
   constexpr bool has_come(std::uint64_t seen) const {
     return static_cast<std::int64_t>(seen - (bits >> kTagBits << kTagBits)) >= 0;
   }
-  // Is it of this episode but of another call? One comparison, because a branch on the episode costs a fifth
-  // of a barrier's time: it is random whether a peer is an episode ahead.
+  // True if it is of this episode but of another call. One comparison, because a branch on the episode costs
+  // a fifth of a barrier's time: it is random whether a peer is an episode ahead.
   constexpr bool is_foreign(std::uint64_t seen) const {
     return (seen ^ bits) - 1 < (std::uint64_t{1} << kTagBits) - 1;
   }
 };
 
-// left op right, element by element of a word. By value: passing through memory would take as long as the
-// rest of a short call.
+// left op right, element by element of a word. By value, because passing the words through memory would take
+// as long as the rest of a short call.
 using FoldFn = std::uint64_t (*)(std::uint64_t left, std::uint64_t right);
 
 // acc = acc op other, on the whole payload. The two never overlap.
@@ -56,7 +56,7 @@ using WholeFold = void (*)(void* acc, const void* other, void* context);
 struct Carried {
   std::uint32_t words = 0;
   FoldFn fold = nullptr;
-  WholeFold whole = nullptr;  // null: use `fold`; only checked if there is more than one word
+  WholeFold whole = nullptr;  // null: use `fold`; not used with Load::kOneWord
   void* context = nullptr;
 };
 
@@ -68,8 +68,8 @@ inline void pause(std::uint32_t times) {
   for (std::uint32_t i = 0; i < times; ++i) A::pause();
 }
 
-// Is the program a sequence of rounds: a send, then an await that folds (or carries nothing), all in register
-// 0?
+// True if the program is a sequence of rounds: a send, then an await that folds (or carries nothing), all in
+// register 0.
 template <Load L>
 inline bool goes_in_rounds(const Step* step) {
   for (; step->code == Code::kSend; step += 2) {
@@ -85,10 +85,10 @@ inline bool goes_in_rounds(const Step* step) {
 template <class A, class M>
 class Cursor {
  public:
-  // Begins an episode. If the program opens with a signal, it is sent here, before anything else. The time
-  // from one episode's last read to the next first signal costs most, because the cache line moves on
-  // meanwhile. (Two cores of Sapphire Rapids: 50 cycles there cost nothing and 60 cost 20 ns; 100 cycles
-  // after the signal cost nothing.) word(i) is this member's contribution.
+  // Begins an episode. If the program begins with a signal, the signal is sent here, before anything else.
+  // The time from one episode's last read to the next first signal costs most, because meanwhile the cache
+  // line moves to another core. (Two cores of Sapphire Rapids: 50 cycles there cost nothing and 60 cost 20
+  // ns; 100 cycles after the signal cost nothing.) word(i) is this member's contribution.
   template <Load L, class Word>
   [[gnu::always_inline]] void start(M& memory, const Step* program, std::uint64_t episode, std::uint64_t tag,
                                     std::uint32_t words, Word&& word) {
@@ -104,7 +104,7 @@ class Cursor {
     status_ = Status::kOk;
   }
 
-  // True: the episode is over for this member, or status() is an error. It gives up an await after `spins`
+  // True: the episode is over for this member, or status() is an error. It stops waiting after `spins`
   // pauses; 0: after one read.
   template <Load L>
   [[gnu::always_inline]] bool advance(M& memory, const Carried& carried, std::uint64_t (*regs)[kPayloadWords],
@@ -132,8 +132,8 @@ class Cursor {
           break;
         }
         case Code::kAdd: {
-          // order: acq_rel: releases what this member knew; whoever completes the word acquires what all
-          // knew. Pairs with itself and with kWordPoll.
+          // order: acq_rel: releases what this member knew; the member that completes the word acquires what
+          // all knew. Pairs with itself and with kWordPoll.
           const std::uint64_t before =
               A::template add_acq_rel<Site::kWordAdd>(memory.word(step->offset), std::uint64_t{1});
           if (before + 1 == episode * step->threshold) {
@@ -195,7 +195,7 @@ class Cursor {
 
   // The first signal of an episode of a program that goes_in_rounds, prepared before its call. It saves a
   // dozen cycles between one call's last read and the next first signal, where time costs most. A member that
-  // holds a line for less than about 45 cycles sends two signals per transfer of the line: between two far
+  // takes less than about 45 cycles there sends two signals per transfer of the cache line: between two far
   // cores of Sapphire Rapids 70 ns an episode instead of 180.
   using Payload = std::remove_reference_t<decltype(std::declval<M&>().payload(0, 0))>;
   struct Opening {
@@ -209,14 +209,14 @@ class Cursor {
     const std::uint32_t slot = slot_of(*program, episode);
     return {&memory.header(slot), &memory.payload(slot, 0), Header::of(episode, tag)};
   }
-  // Sends it, with `value` if the call carries data.
+  // Sends the first signal, with `value` if the call carries data.
   template <Load L>
   [[gnu::always_inline]] static void open(const Opening& opening, std::uint64_t value) {
     if constexpr (L != Load::kNothing) A::plain_store(*opening.payload, value);
     publish(*opening.at, opening.header);
   }
-  // After open(): the episode has begun and waits at its first await. The caller still has to wake whoever
-  // parks at the first signal's doorbell.
+  // After open(): the episode has begun and waits at its first await. The caller still has to wake the
+  // threads that park at the first signal's doorbell.
   [[gnu::always_inline]] void follow(M& memory, const Step* program, std::uint64_t episode, Header header) {
     program_ = program;
     step_ = program + 1;
@@ -232,14 +232,14 @@ class Cursor {
   template <Load L, class Folds>
   [[gnu::always_inline]] Round round(M& memory, std::uint64_t& value, Folds fold, std::uint32_t spins) {
     const std::uint64_t seen = watch(*awaited_, header_, pauses_at(*step_), spins);
-    // Read again, so that the wait keeps few CPU registers and its function needs no stack frame.
+    // Reads header_ again, so that the wait keeps few CPU registers and its function needs no stack frame.
     const Header header = header_;
     if constexpr (L == Load::kNothing) {
       if (!header.has_come(seen) || header.is_foreign(seen)) [[unlikely]]
         return Round::kLate;
     } else {
       if (seen != header.bits) [[unlikely]]
-        return Round::kLate;  // not come yet, or of another call
+        return Round::kLate;  // the signal has not come, or is of another call
       const std::uint64_t theirs = A::plain_load(*awaited_payload_);
       value = step_->fold == Fold::kCombineLeft ? fold(theirs, value) : fold(value, theirs);
     }
@@ -254,17 +254,17 @@ class Cursor {
     look_ahead(memory);
   }
 
-  // The signal before the await that a round stands at.
+  // The signal before the await of the present round.
   const Step& sent() const { return step_[-1]; }
   // The poll interval: CPU pauses between two reads of an awaited slot; 0: as the program says.
   void set_pauses(std::uint32_t pauses) { pauses_ = pauses; }
-  // The step that this cursor waits at, for parking and reports.
+  // The step at which this cursor waits, for parking and reports.
   const Step& at() const { return *step_; }
   bool is_at_start() const { return step_ == program_; }  // nothing was sent or taken yet
   std::uint64_t episode() const { return episode_; }
   Status status() const { return status_; }
 
-  // Could the step that this cursor waits at go on now?
+  // True if the step at which this cursor waits could go on now.
   bool ready(M& memory) const {
     const Step& s = *step_;
     switch (s.code) {
@@ -281,9 +281,9 @@ class Cursor {
     }
   }
 
-  // The header in the slot that a step awaits, of whatever episode; 0 if the step awaits no slot.
+  // The header in the slot that a step awaits, of any episode; 0 if the step awaits no slot.
   static std::uint64_t come_at(M& memory, const Step& step, std::uint64_t episode) {
-    // order: relaxed: only compared; advance() reads it again before it takes anything.
+    // order: relaxed: only compared; advance() reads the header again before it takes the payload.
     return step.code == Code::kAwait ? A::load_relaxed(memory.header(slot_of(step, episode))) : 0;
   }
 
@@ -310,8 +310,8 @@ class Cursor {
     }
     return seen;
   }
-  // Does a header that has come show another call? In a barrier a later episode does not: its sender has
-  // already checked the tags of this one. With data it does, because the payload belongs to the later call.
+  // True if a header that has come shows another call. In a barrier a later episode does not show one: its
+  // sender has checked the tags of this episode. With data it does: the payload belongs to the later call.
   template <Load L>
   static bool meets_another_call(Header wanted, std::uint64_t seen) {
     return L == Load::kNothing ? wanted.is_foreign(seen) : seen != wanted.bits;
@@ -346,12 +346,12 @@ class Cursor {
     publish(memory.header(slot), header);
   }
   [[gnu::always_inline]] static void publish(typename M::Counter& at, Header header) {
-    // order: release: whoever reads this header sees the payload and all that this member knew. Pairs with
+    // order: release: a reader of this header sees the payload and all that this member knew. Pairs with
     // kSlotAwait.
     A::template store_release<Site::kSlotPublish>(at, header.bits);
   }
 
-  // A function of its own, so that calls within one host do not pay for it.
+  // A separate function, so that calls within one host do not pay for it.
   [[gnu::noinline, gnu::cold]] static void leave_host(M& memory, const Step& s, std::uint64_t episode,
                                                       Header header, std::uint32_t carried,
                                                       std::uint64_t (*regs)[kPayloadWords]) {
@@ -390,7 +390,7 @@ class Cursor {
 
   const Step* program_ = nullptr;
   const Step* step_ = nullptr;
-  // Of a round: the slot that it awaits, computed while the signal is on its way,
+  // The slot that a round awaits, computed while the signal is in transit,
   const typename M::Counter* awaited_ = nullptr;
   const Payload* awaited_payload_ = nullptr;
   std::uint32_t next_slot_ = 0;  // and the slot that it writes next

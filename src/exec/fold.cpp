@@ -9,7 +9,7 @@
 namespace fermata {
 namespace {
 
-// Folds all elements of a word. Those beyond the count are folded too, but nobody reads them.
+// Folds all elements of a word. Elements beyond the count are folded too, but nobody reads them.
 template <Op O, class T>
 std::uint64_t fold(std::uint64_t left, std::uint64_t right) {
   constexpr int kLanes = 8 / sizeof(T);
@@ -22,7 +22,8 @@ std::uint64_t fold(std::uint64_t left, std::uint64_t right) {
   return left;
 }
 
-// A single word of a wide pair means nothing. This only runs for a count of 0, whose one word nobody reads.
+// Half of a pair that is wider than a word cannot be folded. This function only runs for a count of 0, whose
+// one word nobody reads.
 std::uint64_t keep(std::uint64_t left, std::uint64_t) { return left; }
 
 template <Op O, class T>

@@ -21,8 +21,8 @@ void publish_affinity(TeamHeader& header) {
   count_joined<RealAtomics>(header.joined);
 }
 
-// For a team of two: is the plan of a one-word allreduce one exchange, a send and then a fold, at both
-// members?
+// For a team of two: true if the one-word allreduce is a single exchange, at both members a send and then a
+// fold.
 bool is_exchange(const Team& team) {
   for (const std::uint32_t rank : {0u, 1u}) {
     Step steps[3];
@@ -32,7 +32,7 @@ bool is_exchange(const Team& team) {
   return true;
 }
 
-// Rounds up to whole cache lines, so that each program begins on a line and a short one lies on one.
+// Rounds up to whole cache lines: each program begins on a cache line, and a short one fits on it.
 std::uint32_t on_lines(std::uint32_t steps) {
   return round_up(steps, static_cast<std::uint32_t>(kMaxLine / sizeof(Step)));
 }
@@ -63,7 +63,7 @@ void Member::settle() {
   status_->thread.store(os::thread_id(), std::memory_order_relaxed);  // order: relaxed: only for reports
   publish_affinity(team_->header());
   choose_spins();
-  // Only now, with the lock held and the process stored: otherwise others would take this member for dead.
+  // After the lock is taken and the process stored: otherwise others could take this member for dead.
   say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kJoined));
 }
 
@@ -77,8 +77,8 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     return Status::kArgument;
   }
   if (team->is_away(rank) || (team->is_over_hosts() && team->port() == nullptr)) {
-    *detail = team->is_away(rank) ? "it belongs to another host"
-                                  : "over several hosts a process connects its port first";
+    *detail = team->is_away(rank) ? "this rank belongs to another host"
+                                  : "the team is on several hosts: connect a port before you join";
     return Status::kArgument;
   }
   TeamHeader& header = team->header();
@@ -92,14 +92,14 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   std::uint32_t counts[kPlanSlots];
   std::size_t all_steps = 0;
   if (hash != layout.hash || !count_steps(*team, rank, counts, &all_steps)) {
-    *detail = "this member sees other plans than the team was made with";
+    *detail = "the plans in the team's segment have changed since the team was created";
     return Status::kMismatch;
   }
   StatusLine& status = team->status(rank);
-  // order: relaxed: a claim, which publishes nothing
+  // order: relaxed: the exchange only claims the rank and publishes nothing
   if (!RealAtomics::compare_exchange_relaxed(status.state, static_cast<std::uint32_t>(MemberState::kAbsent),
                                              static_cast<std::uint32_t>(MemberState::kJoining))) {
-    *detail = "this rank was joined before";
+    *detail = "a member has already joined with this rank";
     return Status::kBusy;
   }
   if (team->shared()) {
@@ -108,9 +108,9 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
       say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
       return locked;
     }
-    // order: relaxed: this process fences in full from now on, and parkers always do at least that. A sender
-    // in another process that has not seen the store yet can miss a park here; the park's time limit bounds
-    // that.
+    // order: relaxed: this process uses full fences from now on, and parkers use at least a full fence. A
+    // sender in another process that has not seen the store yet can miss a park here; the park's time limit
+    // bounds the delay.
     if (!os::register_fence(true)) header.full_fence.store(1, std::memory_order_relaxed);
   }
   std::size_t episodes = 0;
@@ -167,7 +167,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     m->~Member();
     free(m);
     team->release();
-    *detail = "this member sees other plans than the team was made with";
+    *detail = "the plans in the team's segment have changed since the team was created";
     return Status::kMismatch;
   }
   if (layout.rings != 0) {
@@ -198,7 +198,7 @@ void Member::leave() {
         if (r->operation.lends()) team->break_with(Status::kMemberLost, rank_);
     if (outstanding() || has_requests()) team->wake_everybody();
     team->leave_hosts(rank_);
-    broken_ = Status::kBroken;  // callbacks can start nothing any more
+    broken_ = Status::kBroken;  // from here on callbacks cannot start requests
     fail_requests(broken_);
   }
   for (std::size_t i = 0; of_roots_ != nullptr && i < std::size_t{kPlanSlots} * team->members(); ++i)
@@ -213,7 +213,7 @@ void Member::leave() {
 const Step* Member::steps_of_root(PlanSlot slot, std::uint32_t root) {
   const std::uint32_t members = team_->members();
   const ProgramHeader& program = *team_->program(slot);
-  const bool own = program.roots != 1;  // each root has a set of programs
+  const bool own = program.roots != 1;  // each root has its own set of programs
   const std::uint32_t index = own ? root * members + rank_ : memory_.swapped(rank_);
   if (own) memory_.root = 0;
   if (index == rank_) return bound_[static_cast<std::uint32_t>(slot)].steps;
@@ -234,7 +234,7 @@ const Step* Member::steps_of_root(PlanSlot slot, std::uint32_t root) {
 
 Status Member::refuse_root() {
   snprintf(detail_, sizeof detail_,
-           "there is no memory for this root's plan, or another member has written over it");
+           "there is no memory for this root's plan, or another member has overwritten the plan");
   return give_up(break_team(Status::kBroken, rank_));
 }
 
@@ -290,8 +290,8 @@ Status Member::other_barrier() {
   return Status::kOk;
 }
 
-// Starts a barrier that carries 8 bytes: tags; or, if the barrier's own plan has words, only the tag of the
-// history.
+// Starts a barrier that carries 8 bytes. They hold tags; if the barrier's own plan has words, they hold only
+// the tag of the history.
 Status Member::start_barrier_with(std::uint64_t folded) {
   const PlanSlot slot = tagged_ ? PlanSlot::kBarrier : PlanSlot::kAllreduce8;
   const Status ready = start<Load::kOneWord>(slot, Call{}, 1, [&](std::uint32_t) { return folded; });
@@ -382,7 +382,7 @@ Status Member::test() {
   if (seen == Status::kOk && over) return seen;
   if (seen != Status::kOk && seen != Status::kPending)
     return seen == Status::kRetracted ? make_again() : give_up(seen);
-  // A member that only tests would not notice otherwise that the team is broken.
+  // Otherwise a member that only tests would not notice that the team is broken.
   const Status broken = broken_status();
   if (broken == Status::kOk) return waits ? Status::kPending : Status::kOk;
   gate_ = 0;
@@ -394,7 +394,7 @@ Status Member::depart() {
   if (now != Status::kOk) return now;
   if (!outstanding() || interrupted_ != nullptr) return Status::kArgument;
   differing_.departs = true;
-  differing_.overtaken = {};  // what is late may have come to the port: that is looked at in the wait
+  differing_.overtaken = {};  // late data may be at the port, which the wait looks at
   Status status = run();
   while (status == Status::kRetracted && (status = make_again()) == Status::kPending) status = run();
   differing_.departs = false;

@@ -22,18 +22,18 @@ namespace fermata::exec {
 class Member;
 using IdleHook = int (*)(void* context);
 
-inline constexpr std::uint64_t kNoReview = ~std::uint64_t{0};  // a call that never comes
+inline constexpr std::uint64_t kNoReview = ~std::uint64_t{0};  // the number of a call that never comes
 
 class Member {
  public:
   static Status join(Team* team, std::uint32_t rank, Member** out, const char** detail);
-  // join() in two halves: reserve() does all that may fail, for a thread that does not exist yet. The thread
-  // that will use the member calls settle().
+  // join() in two halves, for a thread that does not exist yet. reserve() does everything that may fail. The
+  // thread that will use the member calls settle().
   static Status reserve(Team* team, std::uint32_t rank, Member** out, const char** detail);
   void settle();
   void leave();  // frees it too
 
-  // openings: this member's own, passed by a caller that has them at hand.
+  // openings: this member's own first signals. The caller passes them if it knows their address.
   [[gnu::always_inline]] Status barrier(const Openings& openings) {
     if (openings.barrier.is_known() && gate_ == os::fork_generation()) [[likely]] {
       TeamCursor::open<Load::kNothing>(openings.barrier, 0);
@@ -45,7 +45,7 @@ class Member {
   void keep_openings_in(Openings* place);
   Status barrier_tagged(std::uint32_t tag);
   Status arrive();
-  // A broadcast, reduce or allreduce of at most 56 bytes. depart() fills `out`. Null: no data here.
+  // Starts a broadcast, reduce or allreduce of at most 56 bytes. depart() fills `out`. Null: no data here.
   Status arrive_with(const Call& call, const void* in, void* out);
   Status depart();
   Status test();
@@ -62,7 +62,7 @@ class Member {
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
-  // Is this the call of openings.word again? Then its arguments are valid and its first signal is prepared.
+  // True if this call repeats openings.word's call: its arguments are valid and its first signal is prepared.
   [[gnu::always_inline]] bool repeats(const Openings& openings, std::size_t count, std::uint32_t type,
                                       std::uint32_t op) const {
     return count == openings.count && type == openings.type && op == openings.op &&
@@ -97,8 +97,8 @@ class Member {
   // fold: null if blocks are only moved.
   Status swap(const Call& call, std::size_t count, FoldFn fold, const Swap& swap);
   bool carries(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)].steps != nullptr; }
-  // A line call that carries several blocks: `bytes` (1..56) of payload, this member's part in `in` (null:
-  // none). `taken`: which part is its result.
+  // A line call that carries several blocks: `bytes` (1..56) of payload. in: this member's part (null: none).
+  // taken: which part is its result.
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold,
                   const Taken& taken);
   Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
@@ -107,24 +107,24 @@ class Member {
 
   // The channel that ordered requests share; null if this team moves no blocks.
   Channel* shared_channel() { return channel_.base != nullptr ? &channel_ : nullptr; }
-  // Records that a persistent operation is created. All members do so in the same order, as with calls.
+  // Records that a persistent operation is created. All members create theirs in the same order, like calls.
   Status prepares(Call call);
   // Starts a request, which stays active until it ends. Never waits.
   Status begin(BlockRequest* request);
-  // Moves at most `most` bytes of each active request, and starts on no further one after the time `until`
-  // (0: no limit); the next call continues with the rest. True: something has moved.
+  // Moves at most `most` bytes of each active request. After the time `until` (0: no limit) it begins with no
+  // further request; the next call continues with the rest. True: something has moved.
   bool progress(std::size_t most = SIZE_MAX, std::int64_t until = 0);
-  // Does the same for the calling thread's other members. True: there are any.
+  // Does the same for the calling thread's other members. True: there are other members.
   bool progress_others();
   // For the progress thread, which holds the lock; releases it. Only moves data: the member's own thread
   // notices completion and runs callbacks. True: something has moved.
   bool push_data();
-  // No request is outstanding but the one that a call waits for.
+  // True if no request is outstanding except the request that a call waits for.
   bool is_idle() const { return turn_.is_alone(); }
   // From now on the requests of this member belong to the calling thread.
   void adopt() { const Hold hold(*this); }
-  // Makes progress for at most `ns` ns, also on the thread's other members. If ns <= 0: once, and a little
-  // longer while something moves.
+  // Makes progress for at most `ns` ns, also on the thread's other members. If ns <= 0, it does so once, and
+  // a little longer while something moves.
   Status progress_for(std::int64_t ns);
   // Waits until one of the requests ends; set_timeout() and the idle hook apply. `several`: some are of other
   // members, which the calling thread has adopted.
@@ -133,16 +133,16 @@ class Member {
     const Status status = wait_for_any(&request, 1);
     return request->active ? status : request->status;
   }
-  // begin() and wait_for(), as a call. If it is interrupted, resume() continues the wait.
+  // Calls begin() and wait_for(). If it is interrupted, resume() continues the wait.
   Status execute(BlockRequest* request);
   Status test_for(BlockRequest* request);  // kPending, or the final status
-  Status team_status();                    // what broke the team; then its requests have ended
+  Status team_status();                    // what broke the team; then the member's requests have ended
   bool has_requests() const { return active_ != 0; }
 
   std::uint32_t rank() const { return rank_; }
   Team& team() const { return *team_; }
   const os::Lender& home() const { return home_; }  // its process, in a team of processes
-  // Does that member live in this member's process? Known once it has joined.
+  // True if that member lives in this member's process. Known once that member has joined.
   bool is_beside(std::uint32_t rank) const { return team_->where_is(rank, home_) == Where::kHere; }
   void set_timeout(std::int64_t ns) { timeout_ns_ = ns; }
   std::int64_t timeout() const { return timeout_ns_; }
@@ -151,12 +151,12 @@ class Member {
   void set_idle_sleep(std::int64_t ns) { idle_sleep_ns_ = ns; }
   std::uint64_t calls() const { return sequence_; }
   const Patience& patience() const { return patience_; }
-  // The call number for parking (sync/wait.hpp). Unordered starts count, else it might never grow.
+  // The call number for parking (sync/wait.hpp). Unordered starts count too: a member may start nothing else.
   std::uint64_t paced_calls() const { return sequence_ + unordered_starts_; }
-  // Announces a slow first call, so that its yields are not blamed on other programs (sync/wait.hpp).
+  // Announces a slow first call, so that its yields do not count as expensive (sync/wait.hpp).
   void excuse_call() const { excuse(team_->header().pace, paced_calls() + 1); }
   bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
-  // From now on measures the poll interval instead of using the programs' pauses, which nobody has tuned.
+  // From now on measures the poll interval, instead of using the pauses of programs that nobody has tuned.
   void find_spacing();
   std::uint32_t found_pauses() const { return spacing_.pauses(); }  // 0: the programs' own
   // The call at which the owner of this member wants to review its placement.
@@ -170,9 +170,9 @@ class Member {
   const Split& split() const { return differing_.split; }         // the retracted call (exec/adapt.cpp)
   // Copies the user's settings from another member.
   void inherit(const Member& other);
-  bool forked() const { return generation_ != os::fork_generation(); }  // it is the parent's
+  bool forked() const { return generation_ != os::fork_generation(); }  // the member belongs to the parent
   Status usable() const { return forked() ? Status::kForked : broken_; }
-  // Text for errors and reports: which ranks this member may be waiting for.
+  // The text of the last error: what happened, and to which ranks.
   const char* detail() const { return detail_; }
 
  private:
@@ -194,7 +194,7 @@ class Member {
     }
     const std::uint64_t tag = history_.tag(History::own_tag(call.packed()));
     cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
-    // After the first signal: only members that have waited long read what follows.
+    // After the first signal, because only members that have waited long read the status line.
     gate_ = 0;
     if (slot == PlanSlot::kBarrier) openings_->barrier.forget();
     if (slot == PlanSlot::kAllreduce8) forget_words();
@@ -204,7 +204,7 @@ class Member {
     if (!synchronizes(call.kind)) remember(call.packed());
     return Status::kOk;
   }
-  // After a call that others may not wait for: the next call compares histories.
+  // Called after a call in which others may not wait for this member: the next call compares histories.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
     differing_.own = {sequence_, call};
     history_.add(bounded_ ? Call::without_length(call) : call);
@@ -217,11 +217,11 @@ class Member {
     openings_->whole.forget();
     openings_->swap.forget();
   }
-  // Adapts the poll interval, and checks whether the team is broken: a member whose calls never wait learns
-  // it here. False: it is broken.
+  // Adapts the poll interval, and checks whether the team is broken, because a member whose calls never wait
+  // checks it nowhere else. False: the team is broken.
   [[gnu::noinline, gnu::cold]] bool take_seldom_turn();
-  // The program for another root: over several hosts one of its own, else that of the rank it exchanges with
-  // the root. Null: no memory, or the program in the segment is not sound.
+  // Returns this member's program for another root. Over several hosts each root has programs; on one host
+  // ranks 0 and root exchange their programs. Null: no memory, or the program in the segment is not sound.
   const Step* steps_of_root(PlanSlot slot, std::uint32_t root);
   [[gnu::cold]] Status refuse_root();
   Status refusal() const;
@@ -248,7 +248,7 @@ class Member {
       for (std::uint32_t i = 0; i < words; ++i) regs_[0][i] = word(i);
     return Status::kOk;
   }
-  // The same, and completes it. out: where the result goes, null if this member gets none.
+  // Like start_with(), and completes the call. out: where the result goes, null if this member gets none.
   template <Load L>
   [[gnu::always_inline]] Status move(PlanSlot slot, const Call& call, const void* in, void* out) {
     Carried carried;
@@ -352,7 +352,7 @@ class Member {
   Status adapt_first(), look_at_line(), make_again(), end_again(), retract_line(), retract(),
       settle_begun(BlockRequest* request);
   Status met_another_call(std::uint32_t rank), compare_abroad(std::uint64_t number, std::uint64_t call);
-  // In its scope only this thread works on this member's requests. Callbacks run in such a scope already.
+  // In its scope only this thread works on this member's requests. Callbacks already run in such a scope.
   class Hold {
    public:
     explicit Hold(Member& member) : member_(member), outer_(member.hold()) {}
@@ -367,8 +367,8 @@ class Member {
     bool outer_;
   };
   friend class Crew;
-  bool is_held() const { return holder_.is_this_thread(); }  // in a callback, which may not wait
-  // False: this thread holds it already.
+  bool is_held() const { return holder_.is_this_thread(); }  // true in a callback, which must not wait
+  // Takes the biased lock. False: this thread holds it already.
   bool hold() {
     if (is_held()) return false;
     if (!turn_.is_alone()) [[unlikely]]
@@ -416,7 +416,7 @@ class Member {
   }
   struct SwappedWord;
   bool rounds_ = false;          // the plan of a one-word allreduce goes in rounds
-  bool swaps_ = false;           // and is one exchange of two members
+  bool swaps_ = false;           // that plan is one exchange of two members
   bool barrier_rounds_ = false;  // the barrier's plan goes in rounds and carries no tags
   Load load_ = Load::kNothing;
   Repeat repeat_;
@@ -430,7 +430,7 @@ class Member {
   std::uint64_t review_at_ = kNoReview;
   StatusLine* status_ = nullptr;
   Bound bound_[kPlanSlots];
-  Step** of_roots_ = nullptr;  // one per plan and root; null: not used yet
+  Step** of_roots_ = nullptr;  // the steps for each plan and root; null: not used yet
   bool tagged_ = false;        // this team's barrier carries tags
   bool over_hosts_ = false;
   bool attends_ = false;            // requests also drive a port
@@ -445,16 +445,16 @@ class Member {
   bool progressing_ = false, taken_back_ = false;
   std::uint32_t active_ = 0;      // requests that are active
   BlockRequest* call_ = nullptr;  // the request that a call waits for; no other thread needs it
-  Turn<RealAtomics> turn_;        // biased lock for all of this; kAlone: no other thread uses it
+  Turn<RealAtomics> turn_;        // biased lock for all requests; kAlone: no other thread uses them
   Holder holder_;                 // of the lock
   CrewPlace place_;
   Patience patience_;
-  static constexpr std::uint64_t kSeldom = 16384;  // at most so many calls between two take_seldom_turn()
+  static constexpr std::uint64_t kSeldom = 16384;  // calls from one take_seldom_turn() to the next, at most
   std::uint64_t next_turn_ = kSeldom;
   Spacing spacing_;
   std::uint64_t ended_ = 0;      // requests that have ended
   std::uint64_t looked_at_ = 0;  // ended_ when pending_ns_ was set
-  std::int64_t pending_ns_ = 0;  // since then no request has ended
+  std::int64_t pending_ns_ = 0;  // no request has ended since this time
   std::int64_t next_look_ns_ = 0;
 
   Taken taken_;  // where the result of the outstanding call goes
@@ -467,7 +467,7 @@ class Member {
   void* hook_context_ = nullptr;
   std::int64_t idle_sleep_ns_ = 0;  // 0: no limit
   char detail_[240] = {};
-  Differing differing_;  // rarely used: after all that a call needs
+  Differing differing_;  // rarely used, so it lies after the fields that each call needs
 };
 
 }  // namespace fermata::exec

@@ -1,6 +1,6 @@
-// Calls that differ. A member notices it by the tag of another call in a slot or a piece. A member that has
-// waited long also compares the calls of the same number in the status lines. Which call each member made is
-// read from the status lines in any case.
+// Calls that differ. A member notices the difference by the tag of another call in a slot or a piece. A
+// member that has waited long also compares the calls of the same number in the status lines. In both cases
+// it reads from the status lines which call each member made.
 #include <stdio.h>
 #include <string.h>
 
@@ -10,14 +10,14 @@
 namespace fermata::exec {
 namespace {
 
-// A signal goes out before its call is published, and its sender may lose its CPU between the two.
+// A member sends its first signal before it publishes the call, and may lose its CPU between the two.
 constexpr std::int64_t kSayNs = 40'000'000;
 
 }  // namespace
 
-// One of this member's own calls, if it is still known. The last call that others may not wait for is in
-// differing_. Other calls are read from the status line, which a faulty member may have written over. So the
-// present call is not taken from there if it claims to have a root.
+// Returns one of this member's own calls, if it is still known. differing_ has the last call in which others
+// may not wait for this member. Other calls are read from the status line, which a faulty member may have
+// written over. So the present call is not read from there if it claims to have a root.
 bool Member::own_call(std::uint64_t number, std::uint64_t* packed) const {
   if (number == differing_.own.number) {
     *packed = differing_.own.call;
@@ -37,9 +37,9 @@ void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint
            static_cast<unsigned long long>(number), rank_, my_text, rank, their_text);
 }
 
-// Compares the length of the present call with that of the members from which its data come: the root, or all
-// others. kRetracted: repeat the call with their length. kOk: no difference is known. kPending: somebody has
-// not published its call yet. If the call is not retractable, a difference breaks the team.
+// Compares the length of the present call with the lengths at the members from which its data come: the root,
+// or all others. kRetracted: repeat the call with their length. kOk: no difference is known. kPending: some
+// member has not published its call yet. If the call is not retractable, a difference breaks the team.
 Status Member::settle_length(bool retractable) {
   std::uint64_t mine;
   if (!bounded_ || !own_call(sequence_, &mine)) return Status::kOk;
@@ -74,8 +74,8 @@ Status Member::settle_length(bool retractable) {
   return Status::kRetracted;
 }
 
-// Settles the length by the data that have come, where the others' calls cannot be read or are too old to be
-// known.
+// Settles the length by the data that have come. Used if the others' calls cannot be read, or are too old to
+// be known.
 Status Member::settle_come(const Call& call, bool retractable) {
   Call theirs;
   const std::uint32_t r = find_come(call, nullptr, &theirs);
@@ -90,13 +90,13 @@ Status Member::settle_come(const Call& call, bool retractable) {
   return Status::kRetracted;
 }
 
-// For a member that has met the tag of another call. kPending: it waits as for a signal. Signals go out
-// before their calls are published, and some members may not have reached this call yet. kOk: it is an error,
-// as always if the call is not retractable.
+// For a member that has met the tag of another call. kPending: the member goes on waiting, because members
+// send signals before they publish their calls, and some may not have reached this call yet. kOk: the other
+// tag is an error; it always is one if the call is not retractable.
 Status Member::settle_met_length(bool retractable) {
   const Hold hold(*this);
   const Status first = retractable ? meets_first() : Status::kOk;
-  // the first request will take it, and this call is repeated after it, unchanged
+  // The data are for the first request. This call is repeated unchanged after that request.
   if (first == Status::kRetracted) {
     differing_.behind = true;
     differing_.bytes = Call::unpack(differing_.own.call).bytes;
@@ -112,10 +112,10 @@ Status Member::settle_met_length(bool retractable) {
   return may_come ? Status::kPending : Status::kOk;
 }
 
-// Over several hosts the data of a later call may overtake those of call `number`, which then come elsewhere.
-// So a tag of another call is no error for some time.
+// Over several hosts the data of call `number` may come in another place, and a later call's data before
+// them. So for some time the tag of another call is no error.
 bool Member::may_come_later(const Call& call, std::uint64_t number, Overtaken& seen) const {
-  constexpr std::int64_t kMostLateNs = 5'000'000'000;  // then it is: the calls differ
+  constexpr std::int64_t kMostLateNs = 5'000'000'000;  // after this time the calls count as different
   if (!bounded_ || !over_hosts_ || !has_root(call.kind) || call.irregular ||
       call.inward() != (call.root == rank_))
     return false;
@@ -124,7 +124,7 @@ bool Member::may_come_later(const Call& call, std::uint64_t number, Overtaken& s
   return now - seen.since_ns < kMostLateNs;
 }
 
-// Nothing was sent or taken in the present line call, and its caller can repeat it.
+// True if the present line call has sent and taken nothing, and its caller can repeat it.
 bool Member::may_retract() const {
   return cursor_.is_at_start() && differing_.departs == differing_.splits && !differing_.again;
 }
@@ -155,7 +155,7 @@ Status Member::retract() {
   return Status::kRetracted;
 }
 
-// Does that rank's call of this number differ from this member's, as far as both are known? Then writes the
+// True if both calls of this number are known and differ: this member's and that rank's. Then it writes the
 // error text.
 bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs) {
   std::uint64_t mine = 0;
@@ -167,7 +167,7 @@ bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t 
   if (!known || mine == theirs) return false;
   const Call call = Call::unpack(mine);
   const bool outward = call.kind == Kind::kBroadcast || call.kind == Kind::kScatter;
-  // The member that gets the data settles the length (settle_length()). To the others it makes no difference.
+  // The member that gets the data settles the length (settle_length()). The others ignore a difference.
   const bool settles = number == differing_.adapted
                            ? outward && call.root != rank
                            : !over_hosts_ || outward || call.root == rank_ || call.root == rank;
@@ -176,8 +176,8 @@ bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t 
   return true;
 }
 
-// Looks for the first call that differs, among those that both still know, and writes the error text. For a
-// member on another host only one call is known: the one that it has waited in for long.
+// Looks for the first call that differs, among the calls that both status lines still have, and writes the
+// error text. For a member on another host only one call is known: a call in which it has waited long.
 bool Member::differs_from(std::uint32_t rank) {
   if (std::uint64_t number = 0, theirs = 0; team_->is_away(rank))
     return team_->hear(rank, rank_, &number, &theirs) && is_another(number, rank, theirs);
@@ -192,7 +192,7 @@ bool Member::differs_from(std::uint32_t rank) {
   return false;
 }
 
-// Compares the present line calls, also if only the length differs: a tag of another call has come.
+// Compares the present line calls after a tag of another call has come. A difference in the length counts.
 bool Member::differs_now(std::uint32_t rank) {
   std::uint64_t mine = 0, theirs = 0;
   if (team_->is_away(rank) || !own_call(sequence_, &mine)) return false;
@@ -202,7 +202,8 @@ bool Member::differs_now(std::uint32_t rank) {
   return true;
 }
 
-// This member has waited long in that call: tells the other hosts, and compares it with what they have told.
+// This member has waited long in that call. It tells the other hosts, and compares the call with the calls
+// that they have told.
 Status Member::compare_abroad(std::uint64_t number, std::uint64_t call) {
   if (differing_.said < number) {
     differing_.said = number;
@@ -213,18 +214,18 @@ Status Member::compare_abroad(std::uint64_t number, std::uint64_t call) {
   return Status::kOk;
 }
 
-// That rank's tag is of another call: names the difference if it can, and breaks the team.
+// That rank's tag is of another call. Names the difference if it is known, and breaks the team.
 Status Member::met_another_call(std::uint32_t rank) {
   const std::int64_t end = os::now_ns() + kSayNs;
   const auto names_it = [&] { return differs_from(rank) || (call_ == nullptr && differs_now(rank)); };
   bool named = names_it();
   for (; !named && !team_->is_away(rank) && os::now_ns() < end; named = names_it()) os::yield();
   if (!named && team_->is_away(rank))
-    snprintf(detail_, sizeof detail_, "rank %u made another call than rank %u on host %u", rank_, rank,
+    snprintf(detail_, sizeof detail_, "rank %u and rank %u on host %u made different calls", rank_, rank,
              team_->host_of(rank));
   else if (!named)
     snprintf(detail_, sizeof detail_,
-             "ranks %u and %u differ in the size of a block between them, or in calls long ago", rank_, rank);
+             "ranks %u and %u gave a block different sizes, or made different calls earlier", rank_, rank);
   return give_up(break_team(Status::kMismatch, rank));
 }
 

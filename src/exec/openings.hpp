@@ -1,5 +1,5 @@
-// Openings: what a member stores of its last calls on the fast path. It need not compute the first signal
-// again if the same call follows.
+// First signals: a member stores the first signal of each of its next calls on the fast path. If the same
+// call follows, it need not compute the signal.
 #ifndef FERMATA_EXEC_OPENINGS_HPP
 #define FERMATA_EXEC_OPENINGS_HPP
 
@@ -13,8 +13,8 @@
 
 namespace fermata::exec {
 
-// The prepared first signals of the member's next calls, for its present history. Unknown: not prepared yet,
-// or another call has come between.
+// The prepared first signals of the member's next calls, for its present history. A first signal is unknown
+// if it was not prepared, or if another call has been made since.
 struct Openings {
   TeamCursor::Opening barrier;
   TeamCursor::Opening word;
@@ -43,9 +43,9 @@ struct Repeat {
 // Buffers of a swap: each of two members sends the other a block of at most 8 bytes.
 struct Swap {
   const void* sent = nullptr;  // for the other member
-  const void* kept = nullptr;  // the own block
+  const void* kept = nullptr;  // this member's own block
   void* kept_to = nullptr;     // where `kept` goes; null: it is folded with the block that comes
-  // where the block that comes, or the result of the fold, goes
+  // where the other member's block goes, or the result of the fold
   void* out = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Bounded waiting, as WAIT_NB in hybrid-collectives-p7ih (section 3.4). It says how long a call for progress
-// looks for the next piece after something has moved. The limit is a constant there; here it is learned. If
+// Bounded waiting, like WAIT_NB in hybrid-collectives-p7ih (section 3.4): how long a call for progress looks
+// for the next piece after something has moved. In the paper the limit is a constant; here it is learned. If
 // the answer comes at once, the operation advances by several stages in one call. If not, the wait costs the
 // caller time.
 #ifndef FERMATA_EXEC_PATIENCE_HPP
@@ -19,7 +19,7 @@ class Patience {
     --resting_;
     return 0;
   }
-  // The answer came after `ns`. Twice as long is enough for similar ones.
+  // The answer came after `ns`. A limit of twice that time is enough for similar answers.
   void came(std::int64_t ns) {
     in_vain_ = 0;
     rest_ = kFirstRest;
@@ -31,7 +31,7 @@ class Patience {
   void gave_up() {
     if (++in_vain_ < kTrials) return;
     in_vain_ = 0;
-    limit_ = kMostNs;  // it may come later than expected
+    limit_ = kMostNs;  // answers may take longer than the limit
     resting_ = rest_;
     if (rest_ < kMostRest) rest_ *= 2;
   }
@@ -45,7 +45,7 @@ class Patience {
   static constexpr std::uint32_t kMostRest = 1024;
 
   std::int64_t limit_ = kMostNs;
-  std::uint32_t in_vain_ = 0;  // in a row, without an answer
+  std::uint32_t in_vain_ = 0;  // waits in a row without an answer
   std::uint32_t resting_ = 0;
   std::uint32_t rest_ = kFirstRest;
 };

@@ -6,26 +6,26 @@
 
 namespace fermata::exec {
 
-// If the file may not grow, this range of it is lost. That costs nothing: no later call could use it either.
+// If the file may not grow, this range is lost. That costs nothing: no later call could use the range either.
 Status Places::extend(std::uint64_t bytes, std::uint64_t* offset) {
   // order: relaxed: each caller gets a range of its own
   const std::uint64_t taken = table_.taken.fetch_add(bytes, std::memory_order_relaxed);
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // of a file; no file is larger
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // no file is larger
   if (taken > kMost || bytes > kMost || (taken & 4095) != 0) return Status::kMemory;
   *offset = own_bytes_ + taken;
   return os::extend(fd_, *offset + bytes);
 }
 
-// Members can write any offset and length into the table. The file is sealed against shrinking, so what lies
-// in it stays.
+// Members can write any offset and length into the table. The file is sealed against shrinking, so a range
+// that lies in the file now stays there.
 bool Places::lies_there(std::uint64_t offset, std::uint64_t bytes) const {
   const std::uint64_t length = os::length_of(fd_);
   return bytes != 0 && offset >= own_bytes_ && offset % 4096 == 0 && offset <= length &&
          bytes <= length - offset;
 }
 
-// Returns a place whose lock is held. It prefers a place of this size, then one that was never taken, then
-// any. The last kind gets a new range of the file.
+// Returns a place and holds its lock. It prefers a place of this size or one that was never taken, then any.
+// A place of another size gets a new range of the file.
 Place* Places::free_place(std::uint64_t bytes) {
   for (const bool any : {false, true}) {
     for (Place& place : table_.places) {
@@ -55,7 +55,7 @@ Status Places::take(std::uint64_t bytes, std::uint64_t front, std::uint64_t* num
   const std::uint32_t times = place->times.load(std::memory_order_relaxed) + 1;
   place->times.store(times, std::memory_order_relaxed);  // order: relaxed: as above
   *number = std::uint64_t{times} << 32 | static_cast<std::uint64_t>(place - table_.places);
-  // order: release, as kMove: whoever holds the place sees its offset and size. Pairs with hold().
+  // order: release, as kMove: a process that holds the place sees its offset and size. Pairs with hold().
   RealAtomics::store_release<Site::kMove>(place->users, std::uint32_t{1});
   return Status::kOk;
 }
@@ -67,7 +67,7 @@ bool Places::hold(std::uint64_t number, std::uint64_t* offset, std::uint64_t* by
     // order: relaxed: the exchange checks it
     const std::uint32_t users = place.users.load(std::memory_order_relaxed);
     if (users == 0) return false;
-    // order: acquire, as kMovedRead: the place's offset and size are read after it. Pairs with take().
+    // order: acquire, as kMovedRead: the reads of the place's offset and size follow. Pairs with take().
     if (RealAtomics::compare_exchange_acquire<Site::kMovedRead>(place.users, users, users + 1)) break;
   }
   // order: relaxed: read after the exchange, and it does not change while there are users
@@ -105,7 +105,7 @@ void Places::keep(std::uint64_t key, const void* bytes, std::size_t length) {
       return;
     kept.offset = offset;
     kept.bytes = length;
-    // order: release, as kMove: whoever sees the key sees the bytes. Pairs with look_up().
+    // order: release, as kMove: a reader that sees the key sees the bytes. Pairs with look_up().
     RealAtomics::store_release<Site::kMove>(kept.key, key);
     return;
   }

@@ -1,11 +1,11 @@
-// Places: ranges in the shared memory file of a team of processes, where further teams can lie. All its
-// processes have the file's descriptor already, so nobody has to pass one. The file grows when a place is
+// Places: ranges in the shared memory file of a team of processes, where further teams can lie. All processes
+// of the team have the file's descriptor already, so no process passes it. The file grows when a place is
 // taken for the first time. A place is address space: memory is allocated where it is used, and freed with
 // the place.
 //
 // A table at the end of the team's own segment lists the places. A member that writes over the table can
 // break teams, but it cannot crash another process. Each process checks that a place lies in the file after
-// the team's own segment. It checks the segment there as it checks any other.
+// the team's own segment. Then it checks the segment in the place like any other segment.
 //
 // The table has no lock that others wait for, so a process may die at any moment. Its places then stay taken
 // until the file is deleted.
@@ -23,14 +23,14 @@ namespace fermata::exec {
 
 struct Place {
   Turn<RealAtomics> turn;            // held while the place is taken
-  std::atomic<std::uint32_t> users;  // handles in all processes; 0: nobody can attach any more
+  std::atomic<std::uint32_t> users;  // handles in all processes; 0: no process can attach
   std::atomic<std::uint32_t> times;  // how often the place was taken: makes its number unique to one team
   std::uint64_t offset, bytes;       // of the range, set under the lock when it is first taken
 };
 
-// The packed plans for one team configuration, cached for the next team like it. Written once.
+// The packed plans for one team configuration, cached for later teams of this configuration. Written once.
 struct Kept {
-  Turn<RealAtomics> turn;          // never given back
+  Turn<RealAtomics> turn;          // never released
   std::atomic<std::uint64_t> key;  // of the configuration; 0: nothing is stored yet
   std::uint64_t offset, bytes;
 };
@@ -53,13 +53,13 @@ class Places {
   // Takes a place, zeroed, with one user. The memory of its first `front` bytes is allocated at once, so that
   // a lack of memory is an error of this call.
   Status take(std::uint64_t bytes, std::uint64_t front, std::uint64_t* number, std::uint64_t* offset);
-  // Adds a user to a place. False: nobody has that place any more.
+  // Adds a user to a place. False: the place has no users, or another team has taken it since.
   bool hold(std::uint64_t number, std::uint64_t* offset, std::uint64_t* bytes);
-  // Removes a user. The last one frees the memory. It passes the offset and size that it knows, because
-  // others may have written over the table.
+  // Removes a user. The last user frees the memory. The caller passes the offset and size that it knows,
+  // because other processes may have written over the table.
   void drop(std::uint64_t number, std::uint64_t offset, std::uint64_t bytes);
 
-  // The length of the entry stored under a key, 0 if there is none; copies the entry if `capacity` suffices.
+  // Returns the length of a key's entry, 0 if there is none. Copies the entry if `capacity` is enough.
   std::size_t look_up(std::uint64_t key, void* bytes, std::size_t capacity) const;
   // Stores an entry if there is room.
   void keep(std::uint64_t key, const void* bytes, std::size_t length);

@@ -1,5 +1,5 @@
-// What happens before a block operation begins: it locates its blocks, finds which transfers of a stage wait
-// for which, and decides how far ahead a stream fetches its places.
+// What a block operation does before it begins: it locates its blocks and finds which transfers of a stage
+// wait for others. It also decides how many pieces ahead it prefetches places in the ring.
 #include "exec/blocks.hpp"
 
 namespace fermata::exec {
@@ -59,8 +59,8 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
   restart();
 }
 
-// Finds which transfers of a stage must wait for which. It compares addresses, because input and output can
-// share memory.
+// Finds which transfers of a stage must wait for other transfers. It compares addresses, because input and
+// output can share memory.
 void BlockOperation::relate(const BlockStage& stage) {
   const std::uint32_t end = stage.first + stage.count;
   std::uint32_t moves = 0, receives = 0;
@@ -77,8 +77,8 @@ void BlockOperation::relate(const BlockStage& stage) {
     if (!is_receive(x.code)) look_ahead(w, receives != 0);
     for (std::uint32_t u = stage.first; u < t; ++u) {
       const BlockTransfer& y = program_->transfers[u];
-      // An empty block has the address of the next one and is done at once. Nothing waits for it, or for
-      // others because of it.
+      // An empty block has the address of the next block and is done at once. Nothing waits for it, and it
+      // makes nothing wait.
       if (is_local(y.code) || work_[u].elements == 0) continue;
       // a member can send to itself
       if (y.edge == x.edge && is_receive(y.code) == is_receive(x.code)) w.after = u + 1;
@@ -98,15 +98,15 @@ void BlockOperation::relate(const BlockStage& stage) {
   }
 }
 
-// Fetches the place of a short piece, its line and its part of the buffer, a few pieces before it is written.
-// Otherwise every call of a stream waits for lines that the reader still holds from the lap before. The CPU
-// cannot hide that wait: it buffers only a few stores (CPUs 250 ns apart, 64 bytes: 170 ns a call instead of
-// 60).
+// Prefetches the place of a short piece, its line and its part of the buffer, a few pieces before it is
+// written. Otherwise every call in a row of sends waits for cache lines that the reader still holds from the
+// previous lap. The CPU cannot hide that wait, because it buffers only a few stores (CPUs 250 ns apart, 64
+// bytes: 170 ns a call instead of 60).
 //
-// Not many pieces ahead: the reader's CPU prefetches what follows the piece that it reads, and takes back
-// what was fetched too early (8 pieces, 64 bytes: 170 ns again). If the other side also sends, each waits for
-// the other, not for lines. Then fetching a place in the buffer only costs (256 bytes both ways: 480 ns
-// instead of 450).
+// Not many pieces ahead: the reader's CPU prefetches the lines after the piece that it reads. So it takes
+// back lines that were prefetched too early (8 pieces, 64 bytes: 170 ns again). If the other side also sends,
+// each side waits for the other, not for lines. Then prefetching a place in the buffer only costs time (256
+// bytes both ways: 480 ns instead of 450).
 void BlockOperation::look_ahead(Work& w, bool both_ways) const {
   constexpr std::size_t kLinesAhead = 6, kPiecesAhead = 3;
   const std::size_t bytes = piece_elements(w) * call_.element;

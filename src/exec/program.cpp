@@ -1,4 +1,4 @@
-// Bounds checks and the hash of compiled programs; shared by the compiler, teams and files.
+// Bounds checks and the hash of compiled programs. The compiler, teams and files share them.
 #include "exec/program.hpp"
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ std::uint64_t program_hash(const void* blob, std::uint32_t length) {
 
 namespace {
 
-// Reads a T from memory that others can write. The compiler must not read it again after a check.
+// Reads a T from memory to which others can write. The compiler must not read it again after a check.
 template <class T>
 T read_once(const void* from) {
   T value;
@@ -45,7 +45,7 @@ bool header_is_sound(const ProgramHeader& p, std::size_t available) {
   return std::uint64_t{p.steps_offset} + std::uint64_t{p.steps} * sizeof(Step) <= p.bytes;
 }
 
-// Jumps only go forwards, so every program ends.
+// Jumps go only forwards, so every program ends.
 bool step_is_sound(const Step& s, std::uint32_t index, std::uint32_t count, const ProgramHeader& p) {
   const bool jumps = s.code == Code::kAdd || s.code == Code::kJump;
   if (s.code > Code::kCreditGiveAway || s.reg >= p.registers || s.fold > Fold::kCopy) return false;

@@ -1,12 +1,12 @@
 // The compiled form of a plan. It is position-independent plain data: offsets, no pointers, no virtual calls.
-// A thread, a process that maps it or a GPU block can walk it with a cursor (exec/cursor.hpp). Each plan has
+// A thread, a process that maps it or a GPU block can run it with a cursor (exec/cursor.hpp). Each plan has
 // one blob:
 //
 //   ProgramHeader | MemberProgram[roots x members] | Step[...]
 //
 // Slots, words and doors lie elsewhere in the team's segment: in `regions` copies of a region of
-// region_bytes. A rooted collective has one region per root, any other has one in all. Offsets in steps count
-// from the start of a region.
+// region_bytes. A rooted collective has one region per root, any other collective has one region. Offsets in
+// steps count from the start of a region.
 //
 // On one host a rooted collective has one set of programs; for other roots two members exchange their ranks.
 // Over several hosts it has a set for each root, because the plan depends on which members share a host.
@@ -98,17 +98,17 @@ inline constexpr std::uint32_t kMaxMembers = 4096;
 // takes the length as an argument: use it if other processes can write to the blob.
 std::uint64_t program_hash(const ProgramHeader& program);
 std::uint64_t program_hash(const void* blob, std::uint32_t bytes);
-// Checks a blob that comes from a file or from memory that others can write. True: every offset, count and
-// index is within bounds, and every jump goes forwards. `header` receives the header that was checked.
+// Checks a blob from a file, or from memory to which others can write. True: every offset, count and index is
+// within bounds, and every jump goes forwards. `header` receives the header that was checked.
 bool program_is_sound(const void* blob, std::size_t available_bytes, ProgramHeader* header = nullptr);
-// Copies the steps of one member's program out of a blob with this header, and checks them again. What others
-// write to the blob afterwards does not change the copy. `index`: which of the blob's programs. Returns the
-// number of steps, 0 if they are not sound. `to` may be null; else it has room for `room` steps.
+// Copies the steps of one member's program out of a blob with this header, and checks them again. Later
+// writes to the blob do not change the copy. `index`: which of the blob's programs. Returns the number of
+// steps, 0 if they are not sound. `to` may be null; else it has room for `room` steps.
 std::uint32_t copy_steps(const void* blob, const ProgramHeader& header, std::uint32_t index, Step* to,
                          std::uint32_t room);
-// For a sound blob: does any signal add to a word or flip one? Such signals carry no data.
+// For a sound blob: true if any signal adds to a word or flips one. Such signals carry no data.
 bool has_words(const void* blob, const ProgramHeader& header);
-// For a sound blob: does any signal go to another host?
+// For a sound blob: true if any signal goes to another host.
 bool leaves_host(const void* blob, const ProgramHeader& header);
 
 }  // namespace fermata

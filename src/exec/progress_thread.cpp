@@ -9,14 +9,14 @@
 namespace fermata::exec {
 namespace {
 
-// with nothing outstanding; a request that begins rings its doorbell
+// The longest park while nothing is outstanding. A request that begins rings the doorbell.
 constexpr std::int64_t kAsleepNs = 100'000'000;
-constexpr std::int64_t kNapNs = 50'000;  // while nothing moves
-constexpr std::uint32_t kYields = 16;    // rounds without movement before that
+constexpr std::int64_t kNapNs = 50'000;  // the longest park while nothing moves
+constexpr std::uint32_t kYields = 16;    // rounds without movement before the first such park
 
 pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
-pthread_t thread;  // under the lock
-// The process in which it runs, by os::fork_generation(); 0: none. Written under the lock.
+pthread_t thread;  // guarded by `switching`
+// The process in which the thread runs, by os::fork_generation(); 0: none. Written under the lock.
 constinit std::atomic<std::uint32_t> runs_in{0};
 
 bool runs_here() {
@@ -29,7 +29,7 @@ constinit DoorLine door{};
 const OsCalls calls;
 
 bool stopped() {
-  // order: relaxed: the join orders what follows
+  // order: relaxed: pthread_join orders the end of the thread
   return stop.load(std::memory_order_relaxed) != 0;
 }
 
@@ -74,13 +74,13 @@ void* run(void*) {
 }
 
 // A forked child has no progress thread, and no thread that would release the lock, so it resets the lock.
-// fork() cannot take the lock first: its holder may wait for the progress thread, and that may be in an
-// operator of the program that calls fork().
+// fork() cannot take the lock first. The lock's holder may wait for the progress thread, and that thread may
+// be in an operator of the program that calls fork().
 __attribute__((constructor(101))) void watch_forks() {
   pthread_atfork(nullptr, nullptr, [] { switching = PTHREAD_MUTEX_INITIALIZER; });
 }
 
-// All signals go to the program's own threads.
+// The progress thread blocks all signals: they go to the program's own threads.
 int start_thread() {
   sigset_t all, before;
   sigfillset(&all);
@@ -99,7 +99,7 @@ Status ProgressThread::set(int on) {
   Status status = Status::kOk;
   const bool runs = runs_here();
   if (on > 0 && !runs) {
-    // order: relaxed: the thread is created after it
+    // order: relaxed: the creation of the thread orders it
     stop.store(0, std::memory_order_relaxed);
     // order: relaxed: see runs_here()
     if (start_thread() == 0) runs_in.store(os::fork_generation(), std::memory_order_relaxed);
@@ -110,7 +110,7 @@ Status ProgressThread::set(int on) {
     pthread_join(thread, nullptr);
     runs_in.store(0, std::memory_order_relaxed);  // order: relaxed: see runs_here()
   }
-  // order: relaxed: a hint whether to wake it; it also looks by itself
+  // order: relaxed: a hint whether to wake the thread, which also looks by itself
   if (status == Status::kOk)
     mode_.store(on > 0 ? kOn : on == 0 ? kOff : kAsEnvironmentSays, std::memory_order_relaxed);
   pthread_mutex_unlock(&switching);

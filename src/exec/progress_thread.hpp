@@ -16,18 +16,18 @@ namespace fermata::exec {
 
 class ProgressThread {
  public:
-  // Above 0: starts it if it does not run. Otherwise stops it and waits for its end; below 0 the environment
-  // decides from then on.
+  // Above 0: starts the thread if it does not run. Otherwise stops the thread and waits for its end; below 0
+  // the environment decides from then on.
   static Status set(int on);
   // Called when a member of this process leaves requests outstanding.
   static void requests_began() {
-    // order: relaxed: a thread that is being switched on looks by itself
+    // order: relaxed: a thread that starts meanwhile looks by itself
     if (mode_.load(std::memory_order_relaxed) != kOff) [[unlikely]]
       wake();
   }
 
  private:
-  // FERMATA_PROGRESS_THREAD=1; not read yet
+  // the environment has not been read yet: FERMATA_PROGRESS_THREAD=1 starts the thread
   static constexpr std::uint32_t kAsEnvironmentSays = 0;
   static constexpr std::uint32_t kOff = 1;
   static constexpr std::uint32_t kOn = 2;

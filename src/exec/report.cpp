@@ -1,4 +1,4 @@
-// Reports which member is in which call. Members that have waited long read it from the status lines.
+// Reports which member is in which call, as the status lines say.
 #include <stdio.h>
 
 #include "exec/member.hpp"
@@ -37,7 +37,7 @@ void describe(const Call& call, char* text, std::size_t capacity) {
 
 namespace {
 
-// One line: which member it is, and which call it is in. Without capacity it only returns the length. All
+// Writes one line: which member it is, and in which call. Without capacity it only returns the length. All
 // loads here are for text.
 std::size_t describe_member(const Team& team, std::uint32_t rank, char* text, std::size_t capacity) {
   const StatusLine& s = team.status(rank);

@@ -29,8 +29,8 @@ Status Member::begin(BlockRequest* request) {
   const Hold hold(*this);
   // A callback may start a request with a channel of its own while its member waits in a call.
   if (request->active || (request->ordered && outstanding())) return Status::kBusy;
-  // Checked only rarely here: a check after the call is published gives a better error text. But a member
-  // whose calls never wait would not notice otherwise that the team is broken.
+  // Checked only rarely here, because a check after the call is published gives a better error text. Without
+  // this check a member whose calls never wait would not notice that the team is broken.
   if (ended_ != 0 && ended_ % kSeldom == 0) [[unlikely]]
     if (const Status broken = broken_status(); broken != Status::kOk) {
       gate_ = 0;
@@ -41,8 +41,8 @@ Status Member::begin(BlockRequest* request) {
   ++active_;
   request->operation.restart();
   request->adapted = false;
-  // Ordered requests start in the same order at all members, as line calls do, so they are counted and
-  // compared with them. Each unordered request has a channel of its own: only the number of its starts can
+  // Ordered requests start in the same order at all members, like line calls, so members count and compare
+  // them like line calls. Each unordered request has a channel of its own: only the number of its starts can
   // differ.
   if (request->ordered) {
     request->number = ++sequence_;
@@ -58,13 +58,13 @@ Status Member::begin(BlockRequest* request) {
   return Status::kOk;
 }
 
-// Advances a new request at once. Not if it must wait for others, or in a callback: callbacks must not nest.
-// True: it is over.
+// Advances a new request at once, unless earlier requests must end first, or this is a callback: callbacks
+// must not nest. True: the request is over.
 bool Member::begin_now(BlockRequest* r) {
   if (progressing_ || (r->ordered && ordered_.first != nullptr)) return false;
   if (!advance_request(r, r == call_ ? SIZE_MAX : kFairShare) || adapts(r)) return false;
   if (bounded_ && r != call_ && r->ordered && r->operation.status() == Status::kMismatch)
-    return false;  // the first in its queue may be settled
+    return false;  // as the first in its queue it may be settled
   progressing_ = true;
   const Status status = outcome(*r);
   if (r->ordered && broken_ == Status::kOk && status != Status::kRetracted)
@@ -78,12 +78,13 @@ bool Member::is_only_call() const {
   return call_ != nullptr && ordered_.first == call_ && call_->number == sequence_;
 }
 
-// Is it a call whose length may be settled, and which its caller can repeat?
+// True for a call whose length may be settled, and which its caller can repeat.
 bool Member::may_settle(const BlockRequest* request) const {
   return request == call_ && (ordered_.first == nullptr || is_only_call());
 }
 
-// Has it met a piece of another call, and may it wait until the others publish theirs, or their data come?
+// True if the request has met a piece of another call, and may wait until the others publish their calls or
+// their data come.
 bool Member::is_unsettled(const BlockRequest& request) const {
   return bounded_ && may_settle(&request) && request.operation.status() == Status::kMismatch;
 }
@@ -98,7 +99,7 @@ bool Member::advance_request(BlockRequest* r, std::size_t most) {
   return over;
 }
 
-// How a request that is over has ended. An error breaks the team, if it is not broken already.
+// Returns how a request that is over has ended. An error breaks the team.
 Status Member::outcome(const BlockRequest& r) {
   const Status own = r.operation.status();
   if (own == Status::kOk) return r.operation.truncated() ? Status::kTruncated : own;
@@ -113,7 +114,7 @@ Status Member::outcome(const BlockRequest& r) {
   return status;
 }
 
-// The request must have left its queue.
+// Precondition: the request has left its queue.
 void Member::end_request(BlockRequest* r, Status status) {
   if (r == call_) call_ = nullptr;
   r->active = false;
@@ -131,8 +132,7 @@ bool Member::progress(std::size_t most, std::int64_t until) {
   if (progressing_) return false;
   progressing_ = true;
   bool moved = false;
-  // On the shared channel the other requests wait for the first. Callbacks may add requests at the end of
-  // both queues.
+  // On the shared channel the other requests wait for the first. Callbacks may add requests to both queues.
   while (ordered_.first != nullptr) {
     BlockRequest* const r = ordered_.first;
     const bool over = advance_request(r, most);
@@ -257,7 +257,7 @@ Status Member::progress_for(std::int64_t ns) {
       advance_line();
       if (!has_requests()) break;
       progress_others();
-      // The member that it waits for may need this CPU.
+      // The awaited member may need this CPU.
       if (!moved) os::yield();
     } while (os::now_ns() < end);
   }
@@ -266,7 +266,7 @@ Status Member::progress_for(std::int64_t ns) {
   return broken == Status::kOk ? Status::kPending : broken;
 }
 
-// Something has moved, so an answer may come soon: looks for it a little longer (exec/patience.hpp).
+// After something has moved: an answer may come soon, so looks for it a little longer (exec/patience.hpp).
 void Member::be_patient() {
   bool moved = true;
   for (std::uint32_t n = 0; n < kMostAnswers && moved && has_requests(); ++n) {
@@ -300,9 +300,9 @@ Status Member::team_status() {
   return broken_;
 }
 
-// The team is broken and the requests are about to end. Then their blocks belong to the caller again, so no
-// other member may be reading one. In a team of processes the kernel does the reading, which is safe even if
-// the memory is gone.
+// Called in a broken team before the requests end. After that their blocks belong to the caller again, so
+// this function waits until no other member reads them. In a team of processes the kernel reads the blocks,
+// which is safe even if the memory is gone.
 void Member::take_back() {
   if (taken_back_ || team_->shared()) return;
   taken_back_ = true;

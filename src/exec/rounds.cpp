@@ -20,8 +20,8 @@ struct WholeWord {
 
 }  // namespace
 
-// The fold of a swap. The plan folds the sent word with the one that came, in either order. This takes the
-// word that came out of the two, and folds it with the caller's own operand.
+// The fold of a swap. The plan folds the sent word with the word that came, in either order. This function
+// finds which of the two came, and folds it with the caller's own operand.
 struct Member::SwappedWord {
   const Swapped* swapped;
   static std::uint64_t result(const Swapped& s, std::uint64_t left, std::uint64_t right) {
@@ -47,9 +47,9 @@ void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t 
   opening = TeamCursor::opening(memory_, plan.steps, *plan.episodes + 1, history_.tag(own_tag));
 }
 
-// Runs after the first signal. True: somebody is parked for that signal, or take_seldom_turn() is due. It
-// must take few steps and no stack frame: at best two far cores each send two signals per transfer of the
-// cache line, and all of a call lies between them.
+// Runs after the first signal. True: a member is parked for that signal, or take_seldom_turn() is due. It
+// must be short and use no stack frame. A core sends two signals per transfer of the cache line only if the
+// time between them is short, and that time is a whole call.
 [[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::Opening& opening,
                                                   std::uint64_t call, std::uint64_t own_tag) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
@@ -117,7 +117,7 @@ template <Load L, class Folds>
   return go_round<L>(value, out, fold);
 }
 
-// go_round() has stopped at an await whose signal has not come, or is of another call.
+// Called after go_round() has stopped at an await whose signal has not come, or is of another call.
 template <Load L, class Folds>
 [[gnu::noinline, gnu::cold]] Status Member::late(std::uint64_t value, void* out, const Folds& fold) {
   gate_ = 0;

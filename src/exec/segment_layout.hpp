@@ -22,7 +22,7 @@ inline std::size_t plans_offset(std::uint32_t members) {
   return doors_offset(members) + members * sizeof(DoorLine);
 }
 
-// The window begins with what other hosts write here: a word for what broke the team; for each pair of
+// The window begins with the notices of other hosts: a word that says what broke the team; for each pair of
 // members, whether one has left; for each pair, the call that one has published.
 inline constexpr std::uint64_t kSaidWords = 3;
 inline std::uint64_t left_bytes(std::uint32_t members) {
@@ -34,8 +34,8 @@ inline std::uint64_t regions_in_window(std::uint32_t members) {
 }
 
 // Ring buffers for all pairs of members, then the heap. This is address space: memory is allocated where it
-// is used. The rings stay within kRingSpace if they can: at most a quarter of it for lines, the rest for the
-// buffers behind the lines.
+// is used. The rings fit in kRingSpace if possible: at most a quarter of it is for lines, the rest for the
+// buffers after the lines.
 inline constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
 inline constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
 inline constexpr std::uint32_t kMostBlockMembers = 1024;

@@ -1,14 +1,14 @@
 // Poll interval: how many CPU pauses a member makes between two reads of an awaited cache line. It is
-// measured while the member makes calls, for programs that nobody has tuned (a plan's layout has measured
-// pauses).
+// measured while the member makes calls, for the ranked teams, whose programs nobody has tuned. (The layout
+// of a plan has measured pauses.)
 //
-// Each read takes the line away from the member about to write it. Each pause delays a signal that has come.
-// Which costs more depends on the machine, and can change. (A barrier on two virtual CPUs, Zen 5: 47 ns with
-// 1 pause and 94 with 4 if a line moves in 50 ns; 200 and 169 ns if the hypervisor has moved the CPUs apart
-// and it takes 265. Far cores of Sapphire Rapids: 4 pauses are best.)
+// Each read takes the line away from the member that is about to write it. Each pause delays a signal that
+// has come. Which of the two costs more depends on the machine, and can change. (A barrier on two virtual
+// CPUs, Zen 5: 47 ns with 1 pause and 94 with 4 if a line moves in 50 ns; 200 and 169 ns if the hypervisor
+// has moved the CPUs apart and a line takes 265. Far cores of Sapphire Rapids: 4 pauses are best.)
 //
 // A trial measures windows of a few calls with each choice in turn, several times. The choice with the
-// shortest window stays until the next trial. All members count the same calls, so they try the same choice
+// shortest window is used until the next trial. All members count the same calls, so they try the same choice
 // at the same time.
 #ifndef FERMATA_EXEC_SPACING_HPP
 #define FERMATA_EXEC_SPACING_HPP
@@ -22,7 +22,7 @@ class Spacing {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   static constexpr std::uint64_t kFirst = 256;  // calls before the first trial
   static constexpr std::uint64_t kWindow = 32;  // calls
-  // calls from one trial to the next at most: a trial is about half a percent of them
+  // the most calls from one trial to the next: a trial is about half a percent of them
   static constexpr std::uint64_t kMostRest = 65536;
 
   // Starts with the member's present call. Until then the program's own pauses apply.
@@ -51,7 +51,7 @@ class Spacing {
   static constexpr std::uint32_t kTried[] = {1, 2, 4};
   static constexpr std::uint32_t kChoices = 4;  // the present choice, and those of kTried
   static constexpr std::uint32_t kRounds = 3;
-  // ns of a window: in calls longer than 5 us the poll interval makes no difference
+  // length of a window in ns: in calls longer than 5 us the poll interval makes no difference
   static constexpr std::int64_t kFarBetween = kWindow * 5000;
 
   std::uint32_t choice(std::uint32_t i) const { return i == 0 ? stays_ : kTried[i - 1]; }
@@ -60,7 +60,7 @@ class Spacing {
     std::uint32_t least = 0;
     for (std::uint32_t i = 1; i < kChoices; ++i)
       if (best_[i] < best_[least]) least = i;
-    const bool distinct = best_[0] - best_[least] > best_[0] / 20;  // more than noise, mostly
+    const bool distinct = best_[0] - best_[least] > best_[0] / 20;  // usually more than noise
     pauses_ = choice(distinct && best_[least] < kFarBetween ? least : 0);
     next_ = call + rest_;
     rest_ = rest_ < kMostRest ? 2 * rest_ : kMostRest;
@@ -71,7 +71,7 @@ class Spacing {
   std::uint64_t rest_ = 4096;
   std::int64_t began_ns_ = 0;
   std::int64_t best_[kChoices] = {};
-  std::uint32_t window_ = 0;  // of a trial, from 1; 0: no trial
+  std::uint32_t window_ = 0;  // number of the trial's window, from 1; 0: no trial
   std::uint32_t pauses_ = 0;
   std::uint32_t stays_ = 0;  // the choice before the trial
 };

@@ -45,7 +45,7 @@ std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
   return round_up(at, 4096);
 }
 
-// No program runs without this proof, whoever made it.
+// No program runs without this proof, also if this process compiled it.
 constexpr std::size_t kMostProof = std::size_t{2} << 30;  // bytes of memory during the proof
 Status prove(const ProgramHeader& program, const std::uint32_t* hosts, const char** detail) {
   const Proof proof = prove_program(program, {.hosts = hosts, .most_bytes = kMostProof});
@@ -54,14 +54,14 @@ Status prove(const ProgramHeader& program, const std::uint32_t* hosts, const cha
   return Status::kVerify;
 }
 
-// A team within another allocates at most this many bytes at once. A lack of memory is then an error of
+// A team within another allocates up to this many bytes at once. A lack of memory is then an error of
 // create(), not a crash of a member.
 constexpr std::uint64_t kMostFront = std::uint64_t{1} << 17;
 
 // The CPUs that all members can use: the machine's, or fewer by the cgroup's quota. The creator's own
 // affinity does not count, because the creator may be pinned. If there are more members than CPUs, a context
 // switch costs far more than a fence and parks are frequent. Then membarrier costs more than it saves, so
-// doorbells fence in full.
+// doorbells use full fences.
 double cpus_for_members() {
   const double quota = os::cgroup_quota().cpus;
   const std::int32_t cpus = os::online_cpus();
@@ -114,7 +114,7 @@ bool Team::is_gone(std::uint32_t rank, std::uint32_t viewer) const {
   if (is_away(rank)) {
     const auto& left =
         *reinterpret_cast<const std::atomic<std::uint64_t>*>(base() + left_offset(rank, viewer));
-    // order: acquire: the thread that landed this notice had landed all of the rank's signals. Pairs with
+    // order: acquire: the thread that landed this notice has landed all of the rank's signals. Pairs with
     // land()'s kSlotPublish.
     return RealAtomics::load_acquire<Site::kSlotAwait>(left) != 0 || port_says_gone(rank);
   }
@@ -188,7 +188,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
                                                   : os::create_private(bytes, &segment);
   if (status != Status::kOk) {
     *detail = options.within != nullptr
-                  ? "the team that it is to lie within has no place left, or there is no memory"
+                  ? "the file of the enclosing team has no room for another team, or there is no memory"
               : options.shared && status == Status::kMemory
                   ? "there is no memory, or the limit of a file's size (ulimit -f) is too low"
               : options.shared ? "memfd_create or ftruncate failed"
@@ -208,7 +208,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   }
   if (options.model_bytes != 0) memcpy(segment.base + laid.model, options.model, options.model_bytes);
   if (options.refresh_bytes != 0) memcpy(segment.base + laid.refresh, options.refresh, options.refresh_bytes);
-  // order: relaxed: nobody else has the segment yet
+  // order: relaxed: no other thread has the segment yet
   header->full_fence.store(per_cpu > 1 || !os::register_fence(options.shared), std::memory_order_relaxed);
   excuse(header->pace, 0);
   laid.bytes = bytes;
@@ -271,7 +271,7 @@ Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team*
   std::uint64_t own = segment.bytes < sizeof(TeamHeader)
                           ? 0
                           : reinterpret_cast<const TeamHeader*>(segment.base)->layout.bytes;
-  asm volatile("" : "+r"(own));  // others can write there: do not read it again
+  asm volatile("" : "+r"(own));  // others can write to the segment: do not read the size again
   if (own >= sizeof(TeamHeader) && own < segment.bytes) os::shorten(&segment, own);
   Team* team = adopt(segment, wait, stall_ns);
   if (team == nullptr) {
@@ -300,8 +300,8 @@ void Team::release() {
     close_port();
     os::unmap(&segment_);
   } else {
-    // The lock also covers the closing of descriptors: that drops the record locks of this process on the
-    // file, also those that a concurrent attach() has just taken.
+    // The lock also covers the closing of descriptors. Closing drops all record locks of this process on the
+    // file, also a lock that a concurrent attach() has just taken.
     const os::ProcessLock lock;
     if (!drop_reference<RealAtomics>(references_)) return;
     free_segment();
@@ -330,7 +330,7 @@ void Team::list() {
 
 void Team::keep(std::int32_t fd) {
   auto* more = static_cast<std::int32_t*>(realloc(spare_, (spares_ + 1) * sizeof *spare_));
-  if (more == nullptr) return;  // then it stays open until the process ends
+  if (more == nullptr) return;  // then the descriptor stays open until the process ends
   spare_ = more;
   spare_[spares_++] = fd;
 }
@@ -358,7 +358,7 @@ bool Team::break_with(Status status, std::uint32_t culprit) {
 }
 
 void Team::wake_everybody() {
-  // Members that poll a word park at doors in the regions, which are not listed here. Their parks have a time
+  // Members that poll a word park at doors in the regions. These are not woken here: their parks have a time
   // limit.
   const OsCalls calls{.shared = shared_};
   for (std::uint32_t r = 0; r < members_; ++r) fermata::wake<RealAtomics>(door(r), calls);

@@ -1,4 +1,4 @@
-// Team: the shared segment of one team, and this process's handle on it.
+// Team: this process's handle on the shared segment of one team.
 //
 // Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | model | refresh | hosts |
 // window (over several hosts) | regions of slots | rings and heap | table of places
@@ -43,7 +43,7 @@ struct OsCalls {
       // order: store-load, between arming and the check; pairs with kRingFence
       RealAtomics::full_fence<S>();
     } else {
-      os::heavy_fence(shared);  // order: the same, for both sides; pairs with the light kRingFence
+      os::heavy_fence(shared);  // order: store-load, for both sides; pairs with the light kRingFence
     }
   }
 };
@@ -66,18 +66,18 @@ struct SlotUse {
 inline constexpr SlotUse kSlotUses[kPlanSlots] = {
     {Kind::kBarrier, 0}, {Kind::kBroadcast, 8}, {Kind::kBroadcast, 56}, {Kind::kReduce, 8},
     {Kind::kReduce, 56}, {Kind::kAllreduce, 8}, {Kind::kAllreduce, 56}};
-// Can calls of that slot use this program?
+// True if calls of that slot can use this program.
 bool is_for(PlanSlot slot, const ProgramHeader& program, bool tagged);
 
 inline constexpr std::uint32_t kCpuWords = 64;  // 4096 CPUs
 
 enum class MemberState : std::uint32_t { kAbsent = 0, kJoined = 1, kLeft = 2, kJoining = 3 };
 
-// Where a member lives, seen from one process.
+// Whether a member lives in this process.
 enum class Where : std::uint8_t { kUnknown = 0, kHere, kElsewhere };
 
-// Written by its member alone, except `state`, which is claimed at join. Read by members that have waited
-// long and by reports.
+// Only its member writes it, except `state`, which a join claims. Members that have waited long read it, and
+// reports.
 struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint64_t> sequence;  // 2 x the number of the call, + 1 once it is over
   std::atomic<std::uint64_t> scratch;   // team_split: colour and key
@@ -89,7 +89,7 @@ struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint32_t> thread;
   std::atomic<std::uint32_t> tag;
   std::atomic<std::uint32_t> reading;  // 1 while it reads another member's block (sync/lending.hpp)
-  std::uint32_t cpu;           // 1 + the CPU that the plans are for; 0: any; set by the creator
+  std::uint32_t cpu;                   // 1 + the CPU that the plans are for; 0: any; set by the creator
   // descriptors of the last calls, by number (sync/status_line.hpp)
   alignas(kMinLine) std::atomic<std::uint64_t> calls[16];
 };
@@ -105,8 +105,8 @@ struct PlanEntry {
   std::uint64_t regions = 0;  // offset of region 0
 };
 
-// The layout, written once by the team's creator. Each process works with its own checked copy, so that a
-// member that writes over the segment's copy does no harm.
+// The layout. The team's creator writes it once. Each process uses its own checked copy, so that a member
+// that writes over the segment's copy does no harm.
 struct TeamLayout {
   std::uint32_t magic = 0;
   std::uint32_t version = 0;
@@ -124,28 +124,28 @@ struct TeamLayout {
   std::uint64_t in_quarter = 0;  // bytes of a quarter of a ring's buffer (exec/blocks.hpp)
   std::uint64_t heap = 0;        // offset of the memory for ring buffers of persistent operations
   std::uint64_t heap_bytes = 0;
-  // offset of uint32 host[members + 1], the last one this host; 0: all members are on one host
+  // offset of uint32 host[members + 1], the last entry for this host; 0: all members are on one host
   std::uint64_t hosts = 0;
-  // offset of the window in which lines from other hosts land: it reaches to the segment's end
+  // offset of the window where lines from other hosts land: it reaches to the segment's end
   // (segment_layout.hpp)
   std::uint64_t window = 0;
-  // offset of the cost model by which members choose schedules of blocks (plan/block_model.hpp); 0: none
+  // offset of the cost model with which members choose schedules of blocks (plan/block_model.hpp); 0: none
   std::uint64_t model = 0;
   std::uint64_t model_bytes = 0;
-  // offset of the data that a refresh of the team's profile starts from (team/refresh.hpp)
+  // offset of the data with which a refresh of the team's profile starts (team/refresh.hpp)
   std::uint64_t refresh = 0;
   std::uint64_t refresh_bytes = 0;  // 0: the team does not observe its links
   // CPUs that the members can use at once: the machine's, or fewer by the cgroup's quota
   double usable_cpus = 0;
-  // offset of a PlaceTable, the last part; 0: no teams lie in this team's file (threads, or it lies in
-  // another's file)
+  // offset of a PlaceTable, the last part; 0: no teams lie in this team's segment (threads, or this team lies
+  // in another team's file)
   std::uint64_t places = 0;
 };
 
 struct alignas(kMaxLine) TeamHeader {
   TeamLayout layout;
   alignas(kMaxLine) std::atomic<std::uint32_t> full_fence;  // both sides of a doorbell use a full fence
-  // 0, or what broke the team and which member: a packed Breach (sync/handover.hpp)
+  // 0, or why the team is broken and which member caused it: a packed Breach (sync/handover.hpp)
   alignas(kMaxLine) std::atomic<std::uint32_t> breach;
   std::atomic<std::uint32_t> joined;  // members that have joined so far
   alignas(kMaxLine) Pace pace;
@@ -158,7 +158,7 @@ struct TeamOptions {
   std::uint32_t members = 1;
   bool shared = false;
   bool tagged = false;
-  // members read it: programs that fold are the fixed ones, and blocks are folded left to right
+  // programs that fold have a fixed order, and members fold blocks left to right
   bool reproducible = false;
   // reserve address space for block calls; memory is allocated where it is used
   bool blocks = false;
@@ -171,7 +171,7 @@ struct TeamOptions {
   std::size_t refresh_bytes = 0;
   const std::uint32_t* hosts = nullptr;  // host of each member; null: all on one host
   std::uint32_t host = 0;                // number of this host
-  const std::int32_t* cpus = nullptr;    // CPU of each member that the programs are for; null: any
+  const std::int32_t* cpus = nullptr;    // the CPU for which each member's programs are; null: any
   Team* within = nullptr;                // the team in whose file this one lies; null: its own file
 };
 
@@ -184,17 +184,17 @@ class Team {
  public:
   // Lays out the segment and copies the programs into it. detail: static text on error.
   static Status create(const TeamOptions& options, Team** out, const char** detail);
-  // Takes over the descriptor of a segment that another process laid out. If this process has that team
-  // already, it returns the same Team with one more reference, and ignores `wait` and `stall_ns`. A process
-  // needs one Team per file: if it closed another descriptor of the file, it would lose its record locks.
+  // Takes ownership of the descriptor of another process's segment. If this process has that team already,
+  // returns the same Team with one more reference, and ignores `wait` and `stall_ns`. A process needs one
+  // Team per file: if it closed another descriptor of the file, it would lose its record locks.
   static Status attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team** out,
                        const char** detail);
 
-  // Attaches, by the number of its place, to a team that was created within `neighbour` or within the team in
-  // whose file `neighbour` lies. kArgument: nobody has that team any more.
+  // Attaches to a team, by the number of its place. The team was created within `neighbour` or within the
+  // team in whose file `neighbour` lies. kArgument: the team does not exist or has been destroyed.
   static Status attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns,
                               Team** out, const char** detail);
-  // the team in whose file this one lies: itself or another
+  // The owner of the file in which this team's segment lies: this team or another.
   Team& ground() { return ground_ != nullptr ? *ground_ : *this; }
   bool is_within() const { return ground_ != nullptr; }
   std::uint64_t place() const { return place_; }
@@ -206,7 +206,7 @@ class Team {
   void retain();
   void release();  // the last reference unmaps the segment
 
-  // The part that changes; the rest is in layout().
+  // The fields that change; layout() has the others.
   TeamHeader& header() const { return *reinterpret_cast<TeamHeader*>(segment_.base); }
   const TeamLayout& layout() const { return layout_; }
   StatusLine& status(std::uint32_t rank) const { return statuses()[rank]; }
@@ -221,45 +221,45 @@ class Team {
   bool forked() const { return !shared_ && generation_ != os::fork_generation(); }
 
   // Sets this process's end of a transport, before its first member joins a team over several hosts. The team
-  // owns the port and closes it at its end.
+  // owns the port, and closes it when the team is freed.
   Status connect(const net::Port& port, const char** detail);
   const net::Port* port() const { return port_.write != nullptr ? &port_ : nullptr; }
-  // For a team that was split from `trunk`, the team with the port: uses the trunk's port. Called instead of
-  // connect(), before the first member joins. trunk_ranks[r]: rank r's rank in the trunk. branch: a number
-  // that no other team split from the trunk has. Keeps a reference to the trunk. `replaces`: all members of
-  // the trunk move on to this team, so a broken trunk also breaks this team.
+  // For a sub-team, which was split from `trunk`, the port owner: this team uses the port of `trunk`. Called
+  // instead of connect(), before the first member joins. trunk_ranks[r]: rank r's rank in `trunk`. branch: a
+  // number that no other sub-team of `trunk` has. Keeps a reference to `trunk`. `replaces`: all members of
+  // `trunk` move to this team, so a broken `trunk` also breaks this team.
   Status graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, bool replaces,
                const char** detail);
   Team& trunk() { return trunk_ != nullptr ? *trunk_ : *this; }
   std::uint32_t rank_in_trunk(std::uint32_t rank) const {
     return trunk_ != nullptr ? trunk_ranks_[rank] : rank;
   }
-  // The next free number for a branch: one more than all that this process has seen. see_branch() records a
-  // number that the members agreed on.
+  // The next free number for a sub-team: one more than the largest that this process has seen. see_branch()
+  // records a number that the members have agreed to use.
   // order: relaxed: a number
   std::uint32_t next_branch() const { return branches_seen_.load(std::memory_order_relaxed) + 1; }
   void see_branch(std::uint32_t number);
   // Writes a line through the port to rank line.to of this team.
   void write(net::Line& line, const net::Block* block = nullptr) const;
-  // What this process has observed of its links; null: this team observes none.
+  // The link delays that this process has measured; null: this team measures none.
   const Arrivals* arrivals() const { return arrivals_; }
-  // Writes a line that carries nothing to that rank's process, so that its arrival is observed.
+  // Writes a line without data to that rank's process, so that the process measures its delay.
   void probe(std::uint32_t rank) const;
   bool is_over_hosts() const { return layout_.hosts != 0; }
-  // Is that rank on another host?
+  // True if that rank is on another host.
   bool is_away(std::uint32_t rank) const { return is_over_hosts() && hosts()[rank] != host(); }
   std::uint32_t host_of(std::uint32_t rank) const { return is_over_hosts() ? hosts()[rank] : 0; }
   std::uint32_t host() const { return is_over_hosts() ? hosts()[members_] : 0; }  // this host's number
-  // Sends and receives lines through the port. A team that was broken on another host is broken here too.
+  // Sends and receives lines through the port. If the team is broken on another host, breaks it here too.
   void attend_port();
   // Tells the other hosts once what broke the team.
   void tell_abroad();
-  // A member of this host that has waited long in a call tells all members on other hosts which call it is.
-  // At most once per call.
+  // For a member of this host that has waited long in a call: tells all members on other hosts which call it
+  // is. At most once per call.
   void say_abroad(std::uint32_t rank, std::uint64_t number, std::uint64_t call) const;
-  // The last call that `rank`, on another host, has told `viewer` in this way. False: none.
+  // The last call that `rank`, on another host, has told `viewer` by say_abroad(). False: none.
   bool hear(std::uint32_t rank, std::uint32_t viewer, std::uint64_t* number, std::uint64_t* call) const;
-  // A member of this host leaves: sends all its signals, then the notice that it has left.
+  // For a member of this host that leaves: sends all its signals, then the notice that it has left.
   void leave_hosts(std::uint32_t rank);
 
   // This process's copy of the header; null if this team has no such plan.
@@ -268,27 +268,28 @@ class Team {
   const std::byte* blob(PlanSlot slot) const {
     return segment_.base + layout_.plans[static_cast<int>(slot)].program;
   }
-  // As fermata::copy_steps(). index: rank, or root * members + rank over several hosts.
+  // Like fermata::copy_steps(). index: rank, or root * members + rank over several hosts.
   std::uint32_t copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const;
   std::byte* region(PlanSlot slot, std::uint32_t root) const;
 
-  // team_split: stores the new team that this rank has made or attached to. Other members in its process take
-  // it from there. The next hand_off() replaces it. Both keep references: the stored one, and one for the
-  // caller of take_handoff(), which returns null if nothing is stored.
+  // team_split: stores the new team that this rank has made or attached. Other members in its process get the
+  // team by take_handoff(), which returns null if nothing is stored. The next hand_off() replaces it. The
+  // stored pointer has a reference, and the caller of take_handoff() gets one.
   Status hand_off(std::uint32_t rank, Team* made);
   Team* take_handoff(std::uint32_t rank) const;
 
-  // Does this member live in that process? Then addresses mean the same to both. Known once it has joined.
+  // Whether this member lives in that process, so that addresses mean the same to both. Known once it has
+  // joined.
   Where where_is(std::uint32_t rank, const os::Lender& process) const;
   // True if no member has ever joined with this rank.
   bool is_free(std::uint32_t rank) const;
-  // True if the member has left or its process has died. For a rank on another host the answer is what
-  // `viewer` knows. Lines from one host reach the processes of another in any order. So each viewer gets a
+  // True if the member has left or its process has died. For a rank on another host, the answer depends on
+  // `viewer`: lines from one host reach the processes of another host in any order. So each viewer gets a
   // notice of its own, after the signals for it.
   bool is_gone(std::uint32_t rank, std::uint32_t viewer) const;
 
   // How many of the members that have joined can run at once: the CPUs in the union of their affinities, or
-  // fewer by the cgroup's quota. At least 1. (One pinned member says nothing about the others.)
+  // fewer by the cgroup's quota. At least 1.
   std::uint32_t usable_cpus() const;
 
   // The statuses that break a team.
@@ -307,8 +308,8 @@ class Team {
     if (whole || (breaks(cause_of(what)) && what.culprit <= members_)) return what;
     return kAborted;
   }
-  // Breaks the team and wakes all members that wait or park. The first cause wins; true: this call set it.
-  // Async-signal-safe.
+  // Breaks the team and wakes all members that wait or park. Only the first cause is stored; true: this call
+  // stored it. Async-signal-safe.
   bool break_with(Status status, std::uint32_t culprit);
   void wake_everybody();
 
@@ -338,7 +339,7 @@ class Team {
   // the byte of the file that the rank locks
   std::uint64_t lock_of(std::uint32_t rank) const { return offset_ + rank; }
   bool is_in_child() const { return generation_ != os::fork_generation(); }
-  // A place in a ground team's file, mapped.
+  // A place in the file of another team, mapped.
   struct Lot {
     os::Segment segment;
     std::uint64_t place = 0, offset = 0;
@@ -362,25 +363,25 @@ class Team {
   std::int64_t stall_ns_ = 0;
   std::uint32_t generation_ = 0;
   net::Port port_;
-  Team* trunk_ = nullptr;  // the team that owns the port; null: this team
+  Team* trunk_ = nullptr;  // the port owner; null: this team
   std::uint32_t* trunk_ranks_ = nullptr;
   std::uint32_t branch_ = 0;
-  bool replaces_ = false;         // it replaces the trunk
-  Arrivals* arrivals_ = nullptr;  // the trunk's if there is one
+  bool replaces_ = false;         // it replaces the port owner
+  Arrivals* arrivals_ = nullptr;  // belongs to the port owner
   std::atomic<std::uint32_t> branches_seen_{0};
-  // On a trunk: the teams in this process that were split from it. The lock protects the list, also while a
-  // line lands in one of them.
+  // For a port owner: its sub-teams in this process. The lock protects the list, also while a line lands in a
+  // sub-team.
   Turn<RealAtomics> branches_turn_;
   Team* branches_ = nullptr;
   Team* next_branch_ = nullptr;
   std::atomic<std::uint32_t> told_{0};
   std::atomic<std::uint32_t> references_{1};
   // For teams of processes, under os::ProcessLock.
-  static Team* listed_;  // all teams of this process that have a file
+  static Team* listed_;  // all teams of this process that own a file
   Team* next_ = nullptr;
   os::FileId file_;
-  Team* ground_ = nullptr;    // the team in whose file this one lies; null: its own file
-  std::uint64_t place_ = 0;   // its place there
+  Team* ground_ = nullptr;    // the owner of the file in which this team lies; null: this team
+  std::uint64_t place_ = 0;   // this team's place in that file
   std::uint64_t offset_ = 0;  // of the segment in the file
   // Further descriptors of the segment: closing one would drop this process's record locks.
   std::int32_t* spare_ = nullptr;

@@ -1,4 +1,4 @@
-// The memory that a team's cursors work in, and where a member finds each of its plans.
+// The memory that a team's cursors use, and where a member finds each of its plans.
 #ifndef FERMATA_EXEC_TEAM_MEMORY_HPP
 #define FERMATA_EXEC_TEAM_MEMORY_HPP
 
@@ -31,8 +31,8 @@ struct TeamMemory {
   std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) const {
     return reinterpret_cast<std::uint64_t*>(region + slot + 8)[i];
   }
-  // On one host rooted programs are made for root 0. For another root, ranks 0 and root are exchanged; all
-  // other members keep their neighbours.
+  // On one host rooted programs are made for root 0. For another root, ranks 0 and root are exchanged. All
+  // other members keep their ranks.
   std::uint32_t swapped(std::uint32_t rank) const { return rank == 0 ? root : (rank == root ? 0 : rank); }
   Door<RealAtomics>& door(const Step& step) const {
     if (step.rings == 1) return doors[swapped(step.door)].door;

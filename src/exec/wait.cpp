@@ -1,4 +1,4 @@
-// Waiting: what a member does after its bounded spin has not found what it waits for.
+// Waiting: what a member does after its first bounded spin was not enough.
 #include <stdio.h>
 #include <string.h>
 
@@ -9,20 +9,20 @@
 namespace fermata::exec {
 namespace {
 
-// between two checks of the other members; also the longest park
+// Time between two checks of the other members; also the longest park.
 constexpr std::int64_t kLookNs = 20'000'000;
-constexpr std::int64_t kSayAbroadNs = 100'000'000;  // in a call, before other hosts are told which call it is
+constexpr std::int64_t kSayAbroadNs = 100'000'000;  // a wait this long tells the other hosts its call
 // The longest park beside requests that do not ring this wait's doorbell.
 constexpr std::int64_t kWithRequestsNs = 50'000;
 constexpr std::int64_t kWithPortNs = 1'000'000;  // the longest park between two looks at the port
-// The longest park while others have not published their call: nobody rings for that.
+// The longest park while others have not published their call: publishing a call rings no doorbell.
 constexpr std::int64_t kUnsaidNs = 1'000'000;
-// Between two looks at the port while the awaited member is on this host.
+// Time between two looks at the port while the awaited member is on this host.
 constexpr std::int64_t kPortNs = 50'000;
 constexpr std::int64_t kSayAgainNs = 1'000'000'000;
-constexpr std::uint32_t kMostMoves = 256;  // between two reads of the clock
-constexpr std::size_t kBytesPerNs = 4;     // that another member copies at least, if it keeps its CPU
-// About a time slice of other programs: if a copy takes longer, its member may have lost its CPU.
+constexpr std::uint32_t kMostMoves = 256;  // rounds that move something between two reads of the clock
+constexpr std::size_t kBytesPerNs = 4;     // speed of another member's copy, at least, if it keeps its CPU
+// About a time slice of other programs: if a copy takes longer, the copying member may have lost its CPU.
 constexpr std::int64_t kMostExpectedNs = 4'000'000;
 
 }  // namespace
@@ -46,7 +46,7 @@ Status Member::broken_status() {
   } else if (status == Status::kMemberLost) {
     name_lost(breach.culprit - 1);
   } else {
-    snprintf(detail_, sizeof detail_, "rank %u met calls that differ", breach.culprit - 1);
+    snprintf(detail_, sizeof detail_, "rank %u and another rank made different calls", breach.culprit - 1);
   }
   if (status == Status::kMismatch)
     for (std::uint32_t r = 0; r < team_->members(); ++r)
@@ -54,13 +54,13 @@ Status Member::broken_status() {
   return status;
 }
 
-// The member whose signal the line call awaits; this rank: no particular one.
+// The member whose signal the line call awaits; this rank if it awaits no particular member.
 std::uint32_t Member::awaited_member() const {
   const Step& step = cursor_.at();
   return step.code == Code::kAwait || step.code == Code::kCreditAwait ? memory_.swapped(step.peer) : rank_;
 }
 
-// Called at intervals while waiting: has a member left that this call needs, or is one in another call?
+// Called at intervals while waiting: checks whether an awaited member has left, or one made another call.
 Status Member::look_around(std::int64_t waited_ns) {
   const Hold hold(*this);  // a progress thread may be moving requests
   const Status settled = settle_length(may_retract());
@@ -70,17 +70,17 @@ Status Member::look_around(std::int64_t waited_ns) {
   return look_at_others(waited_ns, settled == Status::kPending);
 }
 
-// unsettled: whoever has done its part of the present call may have done it elsewhere, with another length.
+// unsettled: a member that has done its part of this call may have done it elsewhere, with another length.
 Status Member::look_at_others(std::int64_t waited_ns, bool unsettled) {
   if (std::uint64_t own = 0; over_hosts_ && waited_ns >= kSayAbroadNs && own_call(sequence_, &own))
     if (const Status seen = compare_abroad(sequence_, own); seen != Status::kOk) return seen;
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_) continue;
     const bool gone = team_->is_gone(r, rank_);
-    // it has done its part of this call
+    // the member has done its part of this call
     const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;
     const bool away = team_->is_away(r);  // on another host: its calls are not known here
-    // All that it signalled before it left has arrived. An awaited signal that is not here will not come,
+    // All signals of a member that has left have arrived. An awaited signal that is not here will not come,
     // unless the member gave its data elsewhere.
     const bool elsewhere = ahead && unsettled;
     if (gone && ((!ahead && !away) || (!elsewhere && awaited_member() == r && !cursor_.ready(memory_))))
@@ -90,13 +90,13 @@ Status Member::look_at_others(std::int64_t waited_ns, bool unsettled) {
   return Status::kOk;
 }
 
-// The same for a request: checks the members that it works with now.
+// Makes these checks for a request, and only for its peers in the present stage.
 Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns, bool unsettled) {
   if (differing_.ride != nullptr && &request == ordered_.first) return look_for_ride(waited_ns);
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_ || !request.operation.works_with(r)) continue;
     const bool gone = team_->is_gone(r, rank_);
-    // is_gone() is read before lacks(): what is missing then will not come.
+    // is_gone() is read before lacks(): data that are missing after that will not come.
     const bool elsewhere = unsettled && newest_call<RealAtomics>(team_->status(r)) / 2 >= request.number;
     if (gone && !elsewhere && request.operation.lacks(r)) return lost(r);
     if (waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r))
@@ -105,7 +105,8 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns, boo
   return Status::kOk;
 }
 
-// A member that gives data to an unsettled request, and is gone before it published the call, never will.
+// Checks the members that give data to an unsettled request: one that is gone before it has published the
+// call will not publish it.
 Status Member::look_for_givers(const BlockRequest& request) {
   const Call& call = request.call;
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
@@ -116,7 +117,7 @@ Status Member::look_for_givers(const BlockRequest& request) {
   return Status::kOk;
 }
 
-// The same for a request whose data come in slots.
+// Makes these checks for a request that is carried out as a line call.
 Status Member::look_for_ride(std::int64_t waited_ns) {
   Ride& ride = *differing_.ride;
   const Step& step = ride.cursor.at();
@@ -132,7 +133,7 @@ Status Member::look_for_ride(std::int64_t waited_ns) {
 Status Member::look_for_requests(std::int64_t waited_ns) {
   const Hold hold(*this);
   bool unsettled = false;
-  if (is_only_call() && !call_->adapted) {  // a piece of an adapted call has another length than its own
+  if (is_only_call() && !call_->adapted) {  // an adapted call has its own length only in its descriptor
     const Status settled = settle_length(call_->operation.untouched());
     if (settled == Status::kRetracted) end_request(ordered_.pop(), retract());
     if (settled != Status::kOk && settled != Status::kPending) return settled;
@@ -148,7 +149,7 @@ Status Member::look_for_requests(std::int64_t waited_ns) {
       return seen;
   for (const RequestQueue* queue : {&ordered_, &unordered_})
     for (const BlockRequest* r = queue->first; r != nullptr; r = r->next) {
-      // its length is settled when it is the first
+      // its length is settled once it is the first
       if (bounded_ && r->ordered && r != ordered_.first) continue;
       const Status seen = look_for(*r, waited_ns, unsettled && r == ordered_.first);
       if (seen != Status::kOk) return seen;
@@ -169,15 +170,15 @@ Status Member::look_now_and_then() {
   return look_for_requests(now - pending_ns_);
 }
 
-// The caller has written the error text. If the team was broken before, that break is the answer: `rank` may
-// have left because of it. (If calls differ, the texts of both members are right.)
+// The caller has written the error text. If the team was broken before, returns the earlier status: `rank`
+// may have left because of it. (If calls differ, the texts of both members are right.)
 Status Member::break_team(Status status, std::uint32_t rank) {
   const bool first = team_->break_with(status, rank);
   const bool both_differ = status == Status::kMismatch && Team::cause_of(team_->breach()) == status;
   return first || both_differ ? status : status_of_broken();
 }
 
-// For a team that was seen broken, even if a faulty member has written over the word since.
+// For a team that was seen broken: never kOk, even if a faulty member has reset the word since.
 Status Member::status_of_broken() {
   const Status status = broken_status();
   return status != Status::kOk ? status : Status::kBroken;
@@ -188,12 +189,12 @@ Status Member::lost(std::uint32_t rank) {
   return break_team(Status::kMemberLost, rank);
 }
 
-// Writes the error text: a member that has left, or a process that has died and all members that were in it.
+// Writes the error text: it names a member that has left, or a process that has died and all its members.
 void Member::name_lost(std::uint32_t rank) {
   const StatusLine& s = team_->status(rank);
   if (team_->is_over_hosts() && (team_->is_away(rank) || !team_->is_gone(rank, rank_))) {
     const char* how =
-        team_->is_away(rank) ? "does not answer any more, or has left" : "is out of another host's reach";
+        team_->is_away(rank) ? "has stopped answering or has left" : "cannot be reached from another host";
     snprintf(detail_, sizeof detail_, "rank %u on host %u %s", rank, team_->host_of(rank), how);
     return;
   }
@@ -229,7 +230,7 @@ struct Member::LineWait {
            (m.cursor_.status() == Status::kOk || m.settle_met_length(m.may_retract()) != Status::kPending);
   }
   void park(std::int64_t limit_ns) const {
-    // The requests may ring another doorbell than this one, so the park is short.
+    // Signals for the requests may ring another doorbell than this one, so the park is short.
     if (m.has_requests() && limit_ns > kWithRequestsNs) limit_ns = kWithRequestsNs;
     const bool unsettled = m.cursor_.status() != Status::kOk;
     if (unsettled && limit_ns > kUnsaidNs) limit_ns = kUnsaidNs;
@@ -241,7 +242,7 @@ struct Member::LineWait {
   Status finish() const { return m.finish(); }
   Status look(std::int64_t waited_ns) const { return m.look_around(waited_ns); }
   std::uint32_t peer() const { return m.cursor_.at().peer; }
-  // False: the awaited signal comes from this host, not through a port.
+  // False: the awaited signal comes from a member of this host.
   bool from_away() const { return m.team_->is_away(m.awaited_member()); }
   std::int64_t expected_ns() const { return 0; }
 };
@@ -256,8 +257,8 @@ struct Member::BlockWait {
       if (!requests[i]->active) return true;
     return false;
   }
-  // Rounds that move something do not count, up to kMostMoves: the idle hook and the time limit must be
-  // served too.
+  // Rounds that move something do not count as spins, but only kMostMoves of them: the idle hook and the time
+  // limit must be served too.
   bool advance(std::uint32_t spins) const {
     const std::size_t most = m.active_ == 1 ? SIZE_MAX : kFairShare;
     std::uint32_t moves = 0;
@@ -314,8 +315,8 @@ struct Member::BlockWait {
   }
 };
 
-// If members outnumber CPUs, a wait is often a single yield. It then reads the clock twice: before the yield
-// and after it.
+// If members outnumber CPUs, a wait is often a single yield. Such a wait reads the clock twice, before the
+// yield and after it.
 template <class Policy, class What>
 Status Member::wait_with(Policy& policy, What what) {
   const std::int64_t start = os::now_ns();
@@ -340,12 +341,12 @@ Status Member::wait_with(Policy& policy, What what) {
     view.waited_ns = now - start;
     if (hook_ != nullptr) {
       if (hook_(hook_context_) != 0) return Status::kInterrupted;
-      // The hook may have given up the CPU: look for what came meanwhile before the next yield.
+      // The hook may have given up the CPU. The awaited signal may have come meanwhile, so look before the
+      // next yield.
       if (what.advance(0)) return end();
     }
     if (const Status broken = broken_status(); broken != Status::kOk) {
-      // Others may have broken the team in a later call: if all that this call waits for is here, it ends
-      // well.
+      // Others may have broken the team in a later call: if all signals for this call are here, it succeeds.
       if (port) team_->attend_port();
       return what.advance(0) ? end() : give_up(broken);
     }
@@ -359,16 +360,16 @@ Status Member::wait_with(Policy& policy, What what) {
     if (now >= deadline) {
       const std::uint32_t peer = what.peer();
       const auto ms = static_cast<unsigned long long>(view.waited_ns / 1'000'000);
-      const int at = snprintf(detail_, sizeof detail_,
-                              "rank %u has waited %llu.%03llu s at stage step for rank or word %u", rank_,
-                              ms / 1000, ms % 1000, peer);
+      const int at =
+          snprintf(detail_, sizeof detail_, "rank %u has waited %llu.%03llu s for rank (or shared word) %u",
+                   rank_, ms / 1000, ms % 1000, peer);
       if (peer < team_->members() && team_->is_away(peer))
         snprintf(detail_ + at, sizeof detail_ - static_cast<std::size_t>(at), ", which is on host %u",
                  team_->host_of(peer));
       return Status::kTimeout;
     }
     const bool others = progress_others();
-    // a member that spins has time for this
+    // only while it spins, when it has time for this
     if (view.last_action == WaitAction::kSpin) view.expected_ns = what.expected_ns();
     view.last_action = policy.next(view);
     switch (view.last_action) {
@@ -378,8 +379,7 @@ Status Member::wait_with(Policy& policy, What what) {
         std::int64_t limit = next_look - now;
         if (deadline - now < limit) limit = deadline - now;
         if (others && limit > kWithRequestsNs) limit = kWithRequestsNs;
-        // The hook and the port are served often at first, later at intervals of an eighth of the time
-        // waited.
+        // The hook and the port are served often at first, later at intervals of 1/8 of the time waited.
         if (sleep_ns > 0) {
           const std::int64_t soon =
               view.waited_ns / 8 > kWithRequestsNs ? view.waited_ns / 8 : kWithRequestsNs;
@@ -390,7 +390,7 @@ Status Member::wait_with(Policy& policy, What what) {
         break;
       }
     }
-    // Just before advance(), so that what lands now does not wait for a yield.
+    // Just before advance(), so that a line that lands now does not wait for a yield.
     if (port && (now >= next_port || what.from_away())) {
       team_->attend_port();
       next_port = now + kPortNs;

@@ -1,4 +1,5 @@
-// Teams in another team's file: each segment is a place there, and their members lock bytes of that file.
+// Teams in another team's file. Their segments are places in that file, and their members lock bytes of it.
+// The owner of the file is called `ground` here.
 #include <stdlib.h>
 
 #include "exec/team.hpp"
@@ -31,7 +32,7 @@ Status Team::attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, 
   lot.place = place;
   std::uint64_t bytes = 0;
   if (!ground.places().hold(place, &lot.offset, &bytes)) {
-    *detail = "there is no such team, or no longer";
+    *detail = "the team does not exist or has been destroyed";
     return Status::kArgument;
   }
   Status status = os::map_part(ground.fd(), lot.offset, bytes, &lot.segment);
@@ -39,12 +40,12 @@ Status Team::attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, 
   if (team == nullptr) {
     os::unmap(&lot.segment);
     ground.places().drop(place, lot.offset, bytes);
-    *detail = status == Status::kOk ? "malloc failed" : "mapping the team's place failed";
+    *detail = status == Status::kOk ? "malloc failed" : "mapping the team's memory failed";
     return Status::kMemory;
   }
   team->settle_in(ground, lot);
   team->shared_ = true;
-  team->layout_.bytes = bytes;  // of the place, in case the segment is not sound
+  team->layout_.bytes = bytes;  // of the place: release() needs it even if the segment is not sound
   status = team->check_segment(detail);
   if (status != Status::kOk) {
     team->layout_.bytes = bytes;
@@ -78,19 +79,19 @@ Team* Team::take_handoff(std::uint32_t rank) const {
   return made;
 }
 
-// A forked child's handle is a copy of its parent's and no user of the place. The child counts from its first
-// join.
+// A forked child's handle is a copy of its parent's and does not count as a user of the place. So each join
+// in a child adds a user.
 Status Team::claim(std::uint32_t rank, const char** detail) {
   std::uint64_t offset = 0, bytes = 0;
   const bool counts = ground_ != nullptr && is_in_child();
   if (counts && !ground_->places().hold(place_, &offset, &bytes)) {
-    *detail = "nobody has the team any more that this process was forked with";
+    *detail = "all other processes have released the team, so this forked process cannot join it";
     return Status::kArgument;
   }
   const Status locked = os::lock_byte(fd(), lock_of(rank));
   if (locked == Status::kOk) return locked;
   if (counts) ground_->places().drop(place_, offset_, layout_.bytes);
-  *detail = "the record lock of this rank is held by another process";
+  *detail = "another process holds the lock of this rank";
   return locked;
 }
 

@@ -10,8 +10,8 @@ namespace fermata {
 namespace {
 
 // Counts lines as the lexer consumes characters. The lexer reads one character past a number, so a value's
-// line is `before`, the line before the last consumed character. This holds for every kind of token, since
-// none ends in a newline.
+// line is `before`: the line as it was before the last consumed character. This holds for every kind of
+// token, since none ends in a newline.
 struct LineCount {
   std::int32_t now = 1, before = 1;
 };
@@ -95,7 +95,7 @@ class Builder {
   static constexpr std::size_t kMaxDepth = 32;
 
   // A pointer into a parent's items stays valid while the child is open, since the parent gets no other item
-  // until then.
+  // in that time.
   JsonNode* add(JsonNode::Type type) {
     JsonNode* node = &root;
     if (!open_.empty()) node = &open_.back()->items.emplace_back();

@@ -1,5 +1,5 @@
-// JSON values that store their line, so that an error in the content of valid JSON can name a line, too.
-// Depth is limited, and memory is proportional to the text.
+// JSON values that store their line, so that errors in the content of valid JSON can name a line, too. Depth
+// has a limit, and memory is proportional to the text.
 #ifndef FERMATA_JSON_READER_HPP
 #define FERMATA_JSON_READER_HPP
 
@@ -26,11 +26,11 @@ struct JsonNode {
   const JsonNode* get(std::string_view key) const;  // null if absent
 };
 
-// Errors: kParse with the line; kUnsupported where the build lacks nlohmann-json.
+// Errors: kParse with the line; kUnsupported if the build lacks nlohmann-json.
 Result<JsonNode> read_json(std::string_view text);
 
 // Reads the members of one object, checks their types and ranges, and keeps the first complaint. After a
-// complaint reading goes on with defaults, so callers check once, at the end.
+// complaint the reader goes on with defaults, so callers check once, at the end.
 class ObjectReader {
  public:
   ObjectReader(const JsonNode& object, std::string what);
@@ -46,7 +46,7 @@ class ObjectReader {
   const JsonNode* object(std::string_view key);  // null if absent; complains about another type
 
   void complain(const JsonNode& where, const std::string& reason);
-  void take_over(const ObjectReader& inner);                 // takes its complaint if there is none yet
+  void take_over(const ObjectReader& inner);                 // copies inner's complaint if there is none yet
   void only(std::initializer_list<std::string_view> known);  // complains about other keys and about repeats
   bool ok() const { return complaint_.empty(); }
   Error error() const { return {Status::kParse, complaint_}; }

@@ -7,7 +7,8 @@
 namespace fermata {
 namespace {
 
-// Length of the UTF-8 sequence with which the text begins; 0: it begins with none (Unicode 15, table 3-7).
+// Returns the length of the UTF-8 sequence at the start of the text; 0: none is there (Unicode 15, table
+// 3-7).
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const unsigned first = byte(0);

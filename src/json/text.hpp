@@ -1,4 +1,4 @@
-// Values as JSON text, for code that lays out JSON files itself, so that people can read them, too.
+// Values as JSON text, for code that writes JSON files with a layout that people can read.
 #ifndef FERMATA_JSON_TEXT_HPP
 #define FERMATA_JSON_TEXT_HPP
 

@@ -1,7 +1,7 @@
 // Folds arrays element by element. Large reductions spend most of their time here.
 //
-// Every result has the bits of apply() in base/element.hpp, whichever instructions compute it. No operation
-// is reordered, and 16-bit floats are rounded after each operation. Pointers need no alignment.
+// Every result has the bits of apply() in base/element.hpp, whichever instructions compute it. The order of
+// operations is fixed, and each operation rounds its 16-bit float. Pointers need no alignment.
 #ifndef FERMATA_KERNELS_FOLD_HPP
 #define FERMATA_KERNELS_FOLD_HPP
 
@@ -11,8 +11,8 @@
 
 namespace fermata::kernels {
 
-// out[i] = inputs[0][i] op inputs[1][i] op ... op inputs[k - 1][i], from the left. Each array is read once,
-// and out is written once. out may be one of the inputs; otherwise it must not overlap any. Preconditions:
+// out[i] = inputs[0][i] op inputs[1][i] op ... op inputs[k - 1][i], from the left. Reads each array once, and
+// writes out once. out may be one of the inputs; otherwise it must not overlap any input. Preconditions:
 // k >= 1, is_defined(op, type).
 void fold_many(Op op, Type type, void* out, const void* const* inputs, std::size_t k, std::size_t count);
 

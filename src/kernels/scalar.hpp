@@ -1,5 +1,5 @@
-// Folds elements first .. count - 1 one by one: those that vectors leave over, or all where there are no
-// vectors.
+// Folds elements first .. count - 1 one by one: the elements that vectors leave over, or all elements if
+// there are no vectors.
 #ifndef FERMATA_KERNELS_SCALAR_HPP
 #define FERMATA_KERNELS_SCALAR_HPP
 
@@ -28,14 +28,14 @@ inline void fold_elements(void* out, const void* const* inputs, std::size_t k, s
   }
 }
 
-// A sum or product can be a NaN, and apply() chooses which. A NaN stays a NaN whatever is added, so only
-// results are checked.
+// A sum or product can be a NaN, and apply() chooses which NaN. Once a partial result is a NaN, the final
+// result is a NaN, too. So folds check final results only.
 template <Op O, class T>
 inline constexpr bool kMayBeNaN = std::is_floating_point_v<T> && (O == Op::kSum || O == Op::kProd);
 
 inline constexpr std::size_t kChunk = 128;  // elements; a copy of them fits in the first-level cache
 
-// Leaves the vectors to the compiler, for the instruction set of the surrounding code.
+// Lets the compiler make vectors, for the instruction set of the surrounding code.
 struct Portable {
   template <Op O, class T>
   static void fold(void* out, const void* const* inputs, std::size_t k, std::size_t count) {
@@ -46,8 +46,8 @@ struct Portable {
       fold_elements<O, T>(out, inputs, k, 0, count);
     }
   }
-  // Folds at most kChunk elements. Vector code has no branches, so a chunk with a NaN is folded again, one by
-  // one.
+  // Folds at most kChunk elements. Vector code has no branches, so a chunk with a NaN gets a second fold, one
+  // element after the other.
   template <Op O, class T>
   static void fold_chunk(void* out, const void* const* inputs, std::size_t k, std::size_t first,
                          std::size_t end) {

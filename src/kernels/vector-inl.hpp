@@ -1,5 +1,5 @@
-// The folds of one instruction set; the file is included once for each. combine() computes what apply() of
-// base/element.hpp does.
+// The folds of one instruction set; vector.cpp includes this file once for each set. combine() computes the
+// same results as apply() of base/element.hpp, except for NaNs of sums and products.
 #if defined(FERMATA_KERNELS_VECTOR_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef FERMATA_KERNELS_VECTOR_INL_HPP
 #undef FERMATA_KERNELS_VECTOR_INL_HPP
@@ -190,8 +190,8 @@ struct SixteenBitFloats {
   }
 };
 
-// Pairs, as two vectors: values and indices. A lane is half of a pair. Values and indices are compared in a
-// form that ignores padding.
+// Pairs, as two vectors: values and indices. A lane is half of a pair. Comparisons ignore the padding of
+// values and indices.
 template <Op O, Type Y>
 struct Pairs {
   using P = Element<Y>;
@@ -209,7 +209,7 @@ struct Pairs {
     if constexpr (sizeof(P) == 16) return hn::ShiftLeft<32>(v);
     else return v;
   }
-  // Where b comes before a, as precedes() of base/element.hpp says.
+  // The lanes in which b comes before a, by the rule of precedes() in base/element.hpp.
   template <class D, class V>
   static HWY_INLINE hn::Mask<D> second(D d, V a, V ai, V b, V bi) {
     const hn::Rebind<Value, D> dv;
@@ -248,7 +248,7 @@ struct Pairs {
 };
 
 struct Vectors {
-  // sum, prod, land and lor do the same to signed and unsigned integers, so both share one fold.
+  // sum, prod, land and lor give the same bits for signed and unsigned integers, so both share one fold.
   template <Op O, class T>
   static constexpr Fold number() {
     if constexpr (O == Op::kAnd || O == Op::kOr || O == Op::kXor || O == Op::kMin || O == Op::kMax ||

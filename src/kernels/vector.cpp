@@ -1,4 +1,4 @@
-// Folds with Highway, compiled once per instruction set and chosen at run time.
+// Folds with Highway: compiled once per instruction set, and chosen at run time.
 //
 // Steps:
 //   (1) Fold four vectors at a time, so that their operations overlap.
@@ -7,7 +7,7 @@
 #include "kernels/fold.hpp"
 #include "kernels/table.hpp"
 
-// CPUs with SSSE3 but without SSE4 were sold until 2011. The compiler's code for the baseline serves them.
+// CPUs with SSSE3 but without SSE4 are rare (sold until 2011). They use the compiler's code for the baseline.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/vector.cpp"

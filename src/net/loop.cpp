@@ -116,8 +116,8 @@ void Loop::progress(void* self) {
   end.loop->advance(end, os::now_ns());
 }
 
-// Steps: deliver what is due to any process, land what has reached this one, repeat what is not acknowledged,
-// give up receivers that never acknowledge.
+// Steps: deliver the packets that are due, to any process; land the packets that have reached this process;
+// repeat the packets that are not acknowledged; give up receivers that never acknowledge.
 void Loop::advance(End& end, std::int64_t now) {
   while (!under_way_.empty() && under_way_.begin()->first <= now) {
     const Packet packet = under_way_.begin()->second;
@@ -142,7 +142,7 @@ void Loop::advance(End& end, std::int64_t now) {
   });
 }
 
-// Acknowledges on arrival, as a kernel does, not when the receiving process looks.
+// Acknowledges on arrival, as a kernel does, not when the receiving process calls progress().
 void Loop::arrive(End& end, const Packet& packet, std::int64_t now) {
   if (packet.acknowledges) {
     end.pending.erase(packet.number);

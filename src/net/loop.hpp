@@ -1,5 +1,5 @@
-// A transport within one process, for tests. Its links delay, reorder and lose packets at random, as the
-// options and their seed say.
+// A transport within one process, for tests. Its links delay, reorder and lose packets at random; the options
+// say how often, and their seed makes it repeatable.
 #ifndef FERMATA_NET_LOOP_HPP
 #define FERMATA_NET_LOOP_HPP
 
@@ -18,36 +18,36 @@ namespace fermata::net {
 struct LoopOptions {
   std::int64_t delay_ns = 0;   // the delay of each packet
   std::int64_t jitter_ns = 0;  // at most this much is added at random
-  double held = 0;             // share of the packets that take four times as long: later ones overtake them
+  double held = 0;             // share of the packets that take four times as long, so others overtake them
   double lost = 0;             // share of the packets that are lost, acknowledgements included
   std::uint64_t seed = 1;
   // An unacknowledged packet is sent again after this time plus twice the delay.
   std::int64_t repeat_ns = 1'000'000;
-  // After this many repeats the receiver is given up. Not after a time: a process that was stopped for long
-  // has repeated only once.
+  // The sender gives up a receiver after this many repeats. A time limit would be wrong: a process that was
+  // stopped for long has repeated only once.
   std::uint32_t patience = 10'000;
 };
 
-// Pretended processes 0, 1, ..., each with a port.
+// Simulated processes 0, 1, ..., each with a port.
 class Loop {
  public:
   Loop(std::vector<std::uint32_t> process_of_rank, const LoopOptions& options);
 
   const Port* port(std::uint32_t process) const { return &ends_[process]->port; }
-  // From now on the process sends nothing, and nothing lands there. What it has sent still arrives.
+  // From now on the process sends nothing, and nothing lands there. Packets that it has sent still arrive.
   void kill(std::uint32_t process);
-  // From now on each packet between the two has this delay.
+  // From now on each packet between the two processes has this delay.
   void set_delay(std::uint32_t a, std::uint32_t b, std::int64_t ns);
-  // From now on nothing gets through between the two. Packets on their way are lost.
+  // From now on all packets between the two processes are lost, also those on their way.
   void cut(std::uint32_t a, std::uint32_t b);
 
   struct Counts {
     std::uint64_t packets = 0;  // packets that were sent
-    std::uint64_t lost = 0;     // of these, the lost ones
+    std::uint64_t lost = 0;     // packets of these that were lost
     std::uint64_t repeats = 0;
   };
   Counts counts() const;
-  // How many packets with lines were sent between the two.
+  // How many packets with lines the two processes have sent each other.
   std::uint64_t packets_between(std::uint32_t a, std::uint32_t b) const;
 
  private:
@@ -56,7 +56,7 @@ class Loop {
     std::uint64_t number = 0;  // of the line that the packet carries or acknowledges
     bool acknowledges = false;
     Line line;
-    Block block;  // bytes 0: the line brings no block; `from` is not valid
+    Block block;  // bytes 0: the line has no block; `from` is not valid
     std::vector<std::byte> bytes;
   };
   struct Pending {  // a packet that is not acknowledged yet
@@ -95,7 +95,7 @@ class Loop {
   mutable std::mutex guard_;  // guards all members below
   std::vector<std::unique_ptr<End>> ends_;
   std::multimap<std::int64_t, Packet> under_way_;  // by arrival time
-  // Where they differ from options_.delay_ns.
+  // Delays that differ from options_.delay_ns.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> delays_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> cuts_;
   std::uint64_t state_;

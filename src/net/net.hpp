@@ -1,35 +1,34 @@
-// The contract of a transport between hosts: what a process needs in order to write a slot of a member on
-// another host. src/exec decides what is written, the transport decides how it gets there. The member that
-// awaits it spins on its own memory, as for a signal on its own host.
+// The contract of a transport between hosts: the functions with which a process writes a slot of a member on
+// another host. src/exec decides what to write, the transport decides how it gets there. The receiving member
+// spins on its own memory, as for a signal on its own host.
 //
 // - A line is the new contents of a slot. Slots have the same offset in the segments of all hosts, so an
 //   address is a rank and an offset.
-// - A line may bring a block: bytes for another place in the window. They are there before the line's header.
-//   They are written only if the line lands, since the place of a repeated or late block may hold newer
-//   bytes. (A transport that writes blocks there itself, and repeats lost packets, must know which of its
-//   writes have arrived.)
+// - A line may have a block: bytes for another place in the window. They become visible before the line's
+//   header, and only if the line lands: the place of a repeated or late block may hold newer bytes. (A
+//   transport that writes blocks there itself, and repeats lost packets, must know which of its writes have
+//   arrived.)
 // - A write never waits. The transport copies line and block, and stores what it cannot send at once. The
 //   plan bounds how much that is: a sender writes a slot again only after its receiver has read it
 //   (schedule/verify.hpp). So each edge has at most as many lines on their way as it has slots. A collective
-//   on blocks has at most what its ring buffer holds.
+//   on blocks has at most as many bytes on their way as its ring buffer holds.
 // - A write is reliable: its line lands, or the receiver's process is_gone(). A transport over a link that
-//   loses packets repeats them itself. No layer above can: when a signal is lost, its sender has often
+//   loses packets repeats them itself. No layer above can do this: the sender of a lost signal has often
 //   returned to its program, and only the transport still has the line.
-// - Landing is a max-write: header and payload replace the slot's if the line's header is the greater one, by
-//   signed difference. So a line that comes twice, or after a later line of its slot, does no harm. A
+// - Landing is a max-write: header and payload replace the slot's contents if the line's header is greater,
+//   by signed difference. So a line that comes twice, or after a later line of its slot, does no harm. A
 //   transport need not keep the order or look for repeats.
-// - Payload before header: whoever sees the header sees the payload. In some transports a line becomes
+// - Payload before header: a thread that sees the header sees the payload. In some transports a line becomes
 //   visible in smaller pieces (ordered_bytes of a remote store). Such a transport sends the header after the
-//   payload, with a flush between. land() needs no such care. The transport's author knows this, so no layer
-//   above asks for it.
-// - Whoever sees the header also sees all that the writing thread knew before write(), including what it
-//   learned from others. A collective is the point of coherency. Queues between threads pass this on by their
-//   locks. A system call, or a network card's doorbell, is at least a full fence.
-// - Only progress() moves data, including what was written before. Waiting members call it again and again.
+//   payload, with a flush between. land() needs no such care. No layer above asks for this.
+// - A thread that sees the header also sees everything that the writing thread knew before write(), including
+//   what that thread learned from others. A collective is the point of coherency. Queues between threads pass
+//   this on by their locks. A system call, or a network card's doorbell, is at least a full fence.
+// - Only progress() moves data, also data that was written before. Waiting members call it again and again.
 //
 // Any thread of the process may call any of these functions at any time. One thread of a process at a time
 // calls land(). The port is a table of functions, because libfermata-rt has no C++ run-time library and
-// because transports come in libraries of their own. include/fermata/hosts.h has the same in C; src/api
+// because transports come in libraries of their own. include/fermata/hosts.h has the same types in C; src/api
 // compares the two.
 #ifndef FERMATA_NET_NET_HPP
 #define FERMATA_NET_NET_HPP
@@ -48,9 +47,9 @@ struct Line {
   std::uint32_t to = 0;     // the receiver's rank
   std::uint16_t words = 0;  // how many words of payload are valid, 0..7
   std::uint16_t from = 0;   // the sender's host in the port's team; valid if sent_ns is not 0
-  // A team that was split from the port's team uses the same port. branch says which team the line is for (0:
-  // the port's own), and rank is the receiver's rank there. Such a team has a window of its own, so only
-  // land() can land its lines.
+  // A sub-team that was split from the port's team uses the same port. `branch` names the team of the line
+  // (0: the port's own team), and `rank` is the receiver's rank there. A sub-team has a window of its own, so
+  // only land() can land its lines.
   std::uint32_t branch = 0;
   std::uint32_t rank = 0;
   std::int64_t sent_ns = 0;  // the sender's clock, if the team observes its links (exec/arrivals.hpp); else 0
@@ -68,10 +67,10 @@ struct Block {
 
 // The memory in which lines for a process's members land.
 struct Window {
-  std::byte* base = nullptr;  // for transports that write to it themselves
+  std::byte* base = nullptr;  // for transports that write to the window themselves
   std::size_t bytes = 0;
-  // For other transports: does the max-write, and wakes the members that sleep until it lands. block: what
-  // the line brings, or null.
+  // For other transports: does the max-write, and wakes the members that sleep until the line lands. block:
+  // the line's block, or null.
   void (*land)(void* team, const Line* line, const Block* block) = nullptr;
   void* team = nullptr;
 };
@@ -82,15 +81,15 @@ struct Port {
   void* self = nullptr;
   // From this call on, lines may come. Returns 0 or a negative status.
   std::int32_t (*open)(void* self, const Window* window) = nullptr;
-  void (*write)(void* self, const Line* line, const Block* block) = nullptr;  // block: null if it brings none
+  void (*write)(void* self, const Line* line, const Block* block) = nullptr;  // block: null if there is none
   void (*progress)(void* self) = nullptr;
-  // Not 0: nothing more comes from that rank's process, and all that came before has landed. The process has
+  // Not 0: no more lines come from that rank's process, and all earlier lines have landed. The process has
   // closed its port, has died, or has not answered for too long.
   std::int32_t (*is_gone)(void* self, std::uint32_t rank) = nullptr;
-  // Waits until what was written needs no further call in this process, for at most most_ns ns. It then lands
-  // before what is written later.
+  // Waits until the lines written so far need no further call in this process, for at most most_ns ns. These
+  // lines land before the lines that are written later.
   void (*flush)(void* self, std::int64_t most_ns) = nullptr;
-  // Does the same, and from then on the transport does not touch the window.
+  // Does the same. From then on the transport does not touch the window.
   void (*close)(void* self, std::int64_t most_ns) = nullptr;
 };
 

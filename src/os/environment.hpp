@@ -1,9 +1,9 @@
 // Fermata's environment variables: one table, and the only code that reads them. A setuid program reads none
-// of them, because its caller chose them.
+// of them, because its caller chose their values.
 //
 // Every shared library of Fermata has a copy of these functions. They keep no state, and use neither the C++
 // run-time library nor an allocator. If a variable is not set, is empty or has a bad value, its default
-// stays. check_environment() names the bad ones.
+// applies. check_environment() reports bad values.
 #ifndef FERMATA_OS_ENVIRONMENT_HPP
 #define FERMATA_OS_ENVIRONMENT_HPP
 
@@ -12,7 +12,7 @@
 
 namespace fermata::os {
 
-// In the order of the table in environment.cpp.
+// The same order as in the table in environment.cpp.
 enum class Variable : std::uint8_t {
   kReproducible,
   kWait,
@@ -59,7 +59,7 @@ struct VariableRow {
 };
 
 const VariableRow& row_of(Variable variable);
-const char* text_of(Variable variable);  // the value as it is; null if it is not set or empty
+const char* text_of(Variable variable);  // the value's text; null if the variable is not set or empty
 
 // ---- Values: one call for each kind.
 bool is_on(Variable variable);              // kSwitch
@@ -73,9 +73,9 @@ double seconds_of(Variable variable, int* word = nullptr);
 // ---- Complaints, each one line. Examples: "FERMATA_WIAT is not known; did you mean FERMATA_WAIT?" and
 // "FERMATA_WAIT=foo is ignored; auto, spin, yield and park are allowed".
 inline constexpr std::size_t kComplaint = 400;
-// Checks one entry of the environment, "NAME=VALUE". Returns false if nothing is wrong with it.
+// Checks one entry of the environment, "NAME=VALUE". Returns false if the entry is right.
 bool complaint(const char* entry, char (&text)[kComplaint]);
-// Calls say(text) for each entry that is wrong. No other thread may change the environment meanwhile.
+// Calls say(text) for each wrong entry. No other thread may change the environment meanwhile.
 void check_environment(void (*say)(const char* text));
 
 }  // namespace fermata::os

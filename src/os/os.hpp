@@ -1,5 +1,5 @@
-// What Fermata needs from an operating system. It uses the C library only. No function allocates on the C++
-// heap or throws.
+// The functions that Fermata needs from an operating system. They use the C library only. No function
+// allocates on the C++ heap or throws.
 #ifndef FERMATA_OS_OS_HPP
 #define FERMATA_OS_OS_HPP
 
@@ -24,42 +24,42 @@ std::uint32_t process_id();
 std::int32_t affinity_count();
 // How many CPUs of the machine are online.
 std::int32_t online_cpus();
-// Writes the OS indices of the CPUs that the calling thread may run on to `cpus`, at most `capacity` of them.
-// Returns how many there are.
+// Finds the CPUs that the calling thread may run on. Writes the OS indices of at most `capacity` of them to
+// `cpus`. Returns how many there are.
 std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity);
 Status pin_thread(std::int32_t cpu);
-// How many CPUs any thread of this process may run on, at least 1. (One pinned thread says nothing about the
-// others.) It stops once it has found `enough`.
+// How many CPUs the threads of this process may run on, all together; at least 1. One pinned thread says
+// nothing about the others. The search stops once it has found `enough` CPUs.
 std::int32_t process_cpus(std::int32_t enough);
 // The CPU that the calling thread runs on, or ran on a moment ago; at least 0.
 std::int32_t current_cpu();
 // Localities: sets of CPUs that share a last-level cache. For each CPU that the calling thread may run on,
-// this sets domain_of[cpu] to the number of its locality, from 0. If that is one CPU alone, it does so for
-// all online CPUs. All entries without a locality become 0. Returns how many localities there are, at least
-// 1. If the machine does not tell, everything is one locality. Reads below ROOT/sys; ROOT is empty except in
-// tests.
+// this sets domain_of[cpu] to the number of its locality, from 0. If the thread is bound to one CPU, this
+// does the same for all online CPUs. All entries without a locality become 0. Returns how many localities
+// there are, at least 1. If the kernel does not say which CPUs share a cache, everything is one locality.
+// Reads files below ROOT/sys; ROOT is empty except in tests.
 std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity, const char* root = "");
 // The tightest CPU quota of this process's control group and of all its visible ancestors (version 2:
 // cpu.max, version 1: cpu.cfs_quota_us).
 struct CgroupQuota {
   double cpus = 0;           // 0: no quota
-  std::int32_t version = 0;  // of the hierarchy with the cpu controller; 0: none found
+  std::int32_t version = 0;  // of the hierarchy with the cpu controller; 0: no such hierarchy
   char group[512] = {};      // directory of this process's group
 };
 // Reads ROOT/proc/self/cgroup, ROOT/proc/self/mountinfo and the mounts below ROOT; ROOT is empty except in
 // tests.
 CgroupQuota cgroup_quota(const char* root = "");
-// How many of `cpus` the quota lets run at the same time: rounded down, at least 1.
+// How many of `cpus` may run at the same time under the quota: rounded down, at least 1.
 std::uint32_t within_quota(std::uint32_t cpus, const char* root = "");
 
 // ---- The file with a compiled barrier for `members` unpinned threads of this machine. The planner writes it
-// for libfermata-rt: $XDG_CACHE_HOME/fermata/rt-<machine>-barrier-<members>.plan, where <machine> is a hash
-// of the CPU model and the number of online CPUs. Returns false if there is no cache directory (HOME,
-// XDG_CACHE_HOME) or the name does not fit.
+// for libfermata-rt. Its name is $XDG_CACHE_HOME/fermata/rt-<machine>-barrier-<members>.plan, where <machine>
+// is a hash of the CPU model and the number of online CPUs. Returns false if there is no cache directory
+// (HOME, XDG_CACHE_HOME) or the name does not fit.
 bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity);
 
-// The same number in all processes that can pass each other a segment (serve_fd). They have one kernel, one
-// host name and one network namespace.
+// The same number in all processes that can pass each other a segment (serve_fd). Such processes share a
+// kernel, a host name and a network namespace.
 std::uint64_t host_id();
 
 // ---- Futex, shared between processes if `shared`. futex_sleep returns after a wake-up, a signal or a
@@ -68,11 +68,11 @@ enum class Slept { kWoken, kTimeout, kInterrupted, kChanged };
 Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t ns, bool shared);
 void futex_wake_all(std::atomic<std::uint32_t>& word, bool shared);
 
-// ---- Asymmetric fence. Each process calls register_fence once, before other threads rely on it. It returns
-// false if the kernel does not permit it.
+// ---- Asymmetric fence. Each process calls register_fence once, before other threads rely on the fence.
+// Returns false if the kernel does not permit it.
 bool register_fence(bool shared);
-// A full fence here and on every running thread that is registered. If the kernel refuses, only a full fence
-// here.
+// A full fence in the calling thread and in every running thread of a registered process. If the kernel
+// refuses, a full fence in the calling thread only.
 void heavy_fence(bool shared);
 
 // ---- Memory: zeroed and page-aligned; the first touch allocates each page.
@@ -80,8 +80,8 @@ struct FileId {  // the same for all descriptors of one file
   std::uint64_t device = 0, inode = 0;
   bool operator==(const FileId&) const = default;
 };
-std::uint64_t length_of(std::int32_t fd);  // 0 if fd is no file
-FileId identify(std::int32_t fd);          // {} if fd is no file; no file has that value
+std::uint64_t length_of(std::int32_t fd);  // 0 if fd is not a file
+FileId identify(std::int32_t fd);          // {} if fd is not a file; no file has that value
 
 struct Segment {
   std::byte* base = nullptr;
@@ -89,36 +89,36 @@ struct Segment {
   std::int32_t fd = -1;  // memfd of a shared segment; -1: private
 };
 Status create_private(std::size_t bytes, Segment* out);
-// Sealed against shrinking; may grow.
+// The segment is sealed against shrinking, but may grow.
 Status create_shared(const char* name, std::size_t bytes, Segment* out);
 Status map_shared(std::int32_t fd, Segment* out);   // takes over the descriptor; the size is the file's
-void shorten(Segment* segment, std::size_t bytes);  // unmaps what follows the first `bytes`
+void shorten(Segment* segment, std::size_t bytes);  // unmaps all pages after the first `bytes`
 void unmap(Segment* segment);                       // also closes the descriptor
 // Maps a part of a shared segment's file. The segment keeps the descriptor. `offset` is a multiple of the
 // page size.
 Status map_part(std::int32_t fd, std::uint64_t offset, std::size_t bytes, Segment* out);
-// Makes the file at least this long; kMemory if it cannot.
+// Makes the file at least this long. Returns kMemory if that is not possible.
 Status extend(std::int32_t fd, std::uint64_t bytes);
 // Allocates the memory that a part of the file still lacks. Without it, a write after memory has run out
 // raises SIGBUS.
 Status take_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes);
-// Frees it; it then reads as zeros.
+// Frees the memory of a part of the file. That part then reads as zeros.
 void give_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes);
 bool read_at(std::int32_t fd, std::uint64_t offset, void* out, std::size_t bytes);
 bool write_at(std::int32_t fd, std::uint64_t offset, const void* bytes, std::size_t length);
 
 // ---- Passing a descriptor to unrelated processes of the same user, through an abstract unix socket. Each
-// side checks that the other one belongs to this user. Neither side waits longer than its time limit,
-// whatever other users do with such sockets. kBusy: the name is taken.
+// side checks that the other side belongs to this user. Neither side waits longer than its time limit,
+// whatever other users do with such sockets. kBusy: another process holds the name.
 Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int64_t timeout_ns);
-// On error, *why is a static text.
+// On error, *why is a static text that says why.
 Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd, const char** why);
-// A random number from the kernel, for names that nobody else can guess.
+// A random number from the kernel, for names that no other process can guess.
 std::uint64_t random_number();
 
-// ---- Liveness: a POSIX record lock on one byte of the segment's file. The kernel drops it when the process
-// ends in any way, or closes any descriptor of that file. lock_byte returns kBusy if another process holds
-// the lock.
+// ---- Liveness: a POSIX record lock on one byte of the segment's file. The kernel drops the lock when the
+// process ends in any way, or closes any descriptor of that file. lock_byte returns kBusy if another process
+// holds the lock.
 Status lock_byte(std::int32_t fd, std::uint64_t byte);
 void unlock_byte(std::int32_t fd, std::uint64_t byte);
 // Returns true if another process holds the lock. A process never sees its own locks.
@@ -137,8 +137,8 @@ class ErrnoKept {
   int saved_;
 };
 
-// ---- Fork. One lock per process, for short and rare work on process-wide tables. A forked child finds the
-// lock free and the tables whole.
+// ---- Fork. One lock per process, for short and rare work on process-wide tables. In a forked child the lock
+// is free and the tables are consistent.
 class ProcessLock {
  public:
   ProcessLock();
@@ -152,28 +152,28 @@ inline std::uint32_t fork_generation() {
   return fork_count.load(std::memory_order_relaxed);
 }
 
-// ---- Single copy between processes: another process of the same user reads this process's memory by one
-// system call.
+// ---- Single copy between processes: another process of the same user reads this process's memory directly,
+// by one system call.
 struct Lender {
   // The value at `proof`. Process ids alone do not suffice: they differ between namespaces and are reused.
   std::uint64_t word = 0;
-  const void* proof = nullptr;  // an address in the lender's memory
+  const void* proof = nullptr;  // an address in the described process's memory
   std::uint32_t process = 0;
   bool operator==(const Lender&) const = default;
 };
 bool may_lend();   // false if FERMATA_CMA=0
-bool must_lend();  // true if FERMATA_CMA=1: use single copy wherever it is permitted, faster or not
+bool must_lend();  // true if FERMATA_CMA=1: use single copy wherever permitted, even if it is slower
 Lender lend();     // describes this process
-// Returns false if it is not permitted, or the process is gone or is another one. Then `mine` holds arbitrary
-// bytes.
+// Returns false if the kernel forbids the read, the process has ended, or another process has its id. Then
+// `mine` holds arbitrary bytes.
 bool read_lent(const Lender& from, const void* theirs, void* mine, std::size_t bytes);
 
 // FERMATA_REPRODUCIBLE=1: the same arguments and ranks must give the same bits in every run.
 bool wants_reproducible();
 
-// ---- Stall reports. stall_ns: after how long a wait FERMATA_STALL_SECONDS asks for a report (0: never).
-// write_stderr is no cancellation point. It returns false if standard error takes nothing now, for example a
-// full pipe; the caller then goes on waiting.
+// ---- Stall reports. stall_ns() is the wait in ns after which FERMATA_STALL_SECONDS asks for a report; 0:
+// never. write_stderr() is not a cancellation point. It returns false if standard error takes nothing at the
+// moment, for example a full pipe. The caller then goes on waiting.
 std::int64_t stall_ns();
 bool write_stderr(const char* text, std::size_t length);
 

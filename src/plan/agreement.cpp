@@ -8,7 +8,7 @@
 namespace fermata {
 namespace {
 
-// Ranks from 1 on. Sorted values within `noise` of the first one of their run share the run's average rank.
+// Ranks start at 1. Sorted values within `noise` of the first one of their run share the run's average rank.
 std::vector<double> ranks_of(const std::vector<double>& values, double noise) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -7,7 +7,7 @@
 namespace fermata {
 
 struct Agreement {
-  // Spearman's. Values within `noise` of each other are ties, which share their average rank.
+  // Spearman's coefficient. Values within `noise` of each other are ties, which share their average rank.
   double rank_correlation = 0;
   // The share of pairs that the prediction orders as the measurement does; pairs within `noise` do not count.
   double pairs_in_order = 0;
@@ -15,7 +15,7 @@ struct Agreement {
   double worst_error = 0;
 };
 
-// Precondition: both are equally long, with at least 2 entries, all > 0. noise: relative, e.g. 0.05.
+// Precondition: both vectors are equally long, with at least 2 entries, all > 0. noise: relative, e.g. 0.05.
 Agreement agreement(const std::vector<double>& predicted, const std::vector<double>& measured, double noise);
 
 }  // namespace fermata

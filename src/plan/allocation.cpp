@@ -24,7 +24,7 @@ class Rows {
     all_ = free_;
   }
 
-  // Takes the row that is pinned to this CPU; -1: there is none.
+  // Takes the row of the process that is pinned to this CPU; -1: there is none.
   std::int32_t own(std::int32_t host, std::int32_t cpu) {
     std::vector<std::int32_t>& list = free_[host];
     const auto is_its = [&](std::int32_t row) { return job_.pinned[static_cast<std::size_t>(row)] == cpu; };
@@ -47,7 +47,7 @@ class Rows {
   std::map<std::int32_t, std::vector<std::int32_t>> free_, all_;
 };
 
-// The job's numbers of the team's hosts; empty if the job lacks one of them.
+// Returns the job's numbers of the team's hosts; empty if the job lacks one of them.
 std::vector<std::int32_t> numbers_in(const Profile& job, const std::vector<std::string>& names) {
   std::vector<std::int32_t> numbers;
   for (const std::string& name : names) {
@@ -70,8 +70,8 @@ std::vector<std::int32_t> rows_of(const Allocation& team, const std::vector<std:
   return row;
 }
 
-// Costs between two processes on one host whose ranks share a row. If the job had only one process there,
-// takes the pairs on its other hosts; without any, an estimate.
+// Returns the costs between two ranks on one host that share a row. If the job had only one process there,
+// takes the pairs on its other hosts. If no host has a pair, estimates.
 Pair beside(const Profile& job, std::int32_t host) {
   std::vector<double> o, l, all_o, all_l;
   for (std::int32_t i = 0; i < job.o.n; ++i)
@@ -91,7 +91,7 @@ Pair beside(const Profile& job, std::int32_t host) {
 
 Result<Profile> profile_of(const Allocation& team, const Topology& topology, const Profile& job) {
   const std::vector<std::int32_t> number = numbers_in(job, team.names);
-  if (number.empty()) return Error{Status::kNotFound, "the profile is of an MPI job on other hosts"};
+  if (number.empty()) return Error{Status::kNotFound, "the profile is from an MPI job on other hosts"};
   const std::vector<std::int32_t> row = rows_of(team, number, job);
   Profile out = job;
   out.fingerprint = fingerprint(topology);

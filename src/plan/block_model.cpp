@@ -47,7 +47,7 @@ struct Classes {
 bool classify(const CostModel& m, double ratio, Classes& out) {
   struct Sum {
     Costs first,  // of the first pair
-        beyond;   // sum of the other pairs' differences from it: the mean of equal pairs is exact
+        beyond;   // sum of all pairs' differences from it, so that the mean of equal pairs is exact
     double count = 0;
     std::uint8_t number = 0;
   };

@@ -1,6 +1,6 @@
-// What all members of a team must know alike: the costs between members, and the choices that were measured.
-// From these, each member chooses the same schedules for collectives on blocks. The creator of the team packs
-// them into the team's segment, where they never change.
+// The costs between members, and the choices that were measured. All members of a team have the same ones, so
+// each member chooses the same schedules for collectives on blocks. The creator of the team packs them into
+// the team's segment, where they never change.
 #ifndef FERMATA_PLAN_BLOCK_MODEL_HPP
 #define FERMATA_PLAN_BLOCK_MODEL_HPP
 
@@ -15,12 +15,12 @@
 
 namespace fermata {
 
-// For blocks of this size (a power of two), the candidate of this name was measured to be the fastest.
+// For blocks of this size (a power of two), the candidate of this name was the fastest one measured.
 struct KnownChoice {
   std::uint64_t name = 0;  // hash_of(BlockCandidate::name)
   std::uint8_t kind = 0;
   std::uint8_t log2_bytes = 0;
-  std::uint8_t unused[6] = {};  // zero: hosts compare packed knowledge byte by byte
+  std::uint8_t unused[6] = {};  // zero, since hosts compare packed knowledge byte by byte
   bool operator==(const KnownChoice&) const = default;
 };
 std::uint64_t hash_of(std::string_view name);

@@ -15,7 +15,7 @@ namespace fermata {
 namespace {
 
 constexpr std::size_t kListed = 16;  // runners-up that a plan records
-constexpr double kNoise = 0.03;      // relative, of measured times; within it the prediction decides
+constexpr double kNoise = 0.03;      // of measured times, relative; within the noise, the prediction decides
 constexpr std::int32_t kMostMembers = 1024;
 constexpr std::size_t kCompared = 4096;  // transfers: larger schedules are not compared with each other
 
@@ -47,7 +47,7 @@ void time_all(std::vector<Trial>& trials, const BlockPlanOptions& options, std::
   if (options.progress) options.progress(1, "timed");
 }
 
-// Builds candidates in the order of prediction, until as many are proved as are timed or listed. Leaves out
+// Builds candidates in the order of prediction, until enough are proved to be timed or listed. Drops
 // duplicates: with few members, different algorithms often build the same schedule.
 std::vector<Trial> trials_of(const BlockChooser& chooser, OpTraits op, std::size_t timed) {
   std::vector<Trial> trials;
@@ -124,10 +124,10 @@ Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profi
   plan.bytes = std::bit_ceil(std::max<std::size_t>(1, options.bytes));
   plan.date = utc_now();
   const OpTraits op = algebra_of(key.kind);
-  // Packing rounds the costs. Members choose by the unpacked costs, so this choice uses them too.
+  // Packing rounds the costs. Members choose by the unpacked costs, so this function also uses those.
   BlockKnowledge known;
   if (!unpack(pack(block_costs(profile, topology, key), {}), key.members, &known))
-    return Error{Status::kArgument, "no costs can be made of the profile"};
+    return Error{Status::kArgument, "the profile's costs are invalid: run `fermata profile` again"};
   known.model.hosts = key.hosts;
   const BlockCase wanted{
       .kind = key.kind, .members = key.members, .root = 0, .bytes = plan.bytes, .irregular = false, .op = op};

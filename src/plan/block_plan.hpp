@@ -15,7 +15,7 @@
 
 namespace fermata {
 
-struct BlockEntry {  // a candidate, and why it was chosen or not
+struct BlockEntry {  // a candidate, with the reason why it was chosen or not
   std::string name;  // BlockCandidate::name
   double predicted_ns = 0;
   double measured_ns = 0;  // 0: not measured
@@ -41,9 +41,9 @@ struct BlockPlans {
   bool operator==(const BlockPlans&) const = default;
 };
 
-// The costs between the key's members, by which schedules of blocks are chosen. Returns flat_model if bytes
-// were never measured, all pairs cost the same and the team is on one host. In this case the profile has no
-// better estimate. Between hosts, its estimate includes the cost of a message.
+// Returns the costs between the key's members, by which schedules of blocks are chosen. If bytes were never
+// measured, all pairs cost the same and the team is on one host, it returns flat_model: the profile has no
+// better estimate. Between hosts, the profile's estimate includes the cost of a message.
 CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key);
 
 // Measures one call with root 0: time in ns from the last arrival to the last departure. A collective that
@@ -66,7 +66,7 @@ Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profi
 std::string explain(const BlockPlan& plan, const PlanKey& key);
 
 std::string to_json(const BlockPlans& plans);
-// Rejects an invalid file as a whole; the error names line and reason.
+// Rejects an invalid file as a whole. The error names the line and the reason.
 Result<BlockPlans> block_plans_from_json(std::string_view text);
 
 // $XDG_CACHE_HOME/fermata/blocks-<hash>.json; the hash is of the key's fingerprint, number of members, engine
@@ -76,7 +76,7 @@ Result<BlockPlans> load_block_plans(const PlanKey& key);
 // Adds the plan to the file, or replaces the file's plan for the same collective and size. Returns the path
 // written.
 Result<std::string> save_block_plan(const PlanKey& key, const BlockPlan& plan);
-// The choices that were measured for such a team; none if there is no file or it cannot be read.
+// Returns the measured choices for such a team; none if there is no file or it cannot be read.
 std::vector<KnownChoice> known_choices(const PlanKey& key);
 
 }  // namespace fermata

@@ -16,7 +16,7 @@ using Stages = std::vector<std::vector<BlockTransfer>>;
 
 std::uint32_t unsigned_of(std::int64_t n) { return static_cast<std::uint32_t>(n); }
 
-// The block's place in a member's input or output, if it has one there (table in exec/block_program.hpp).
+// Returns the block's place in a member's input or output, if any (table in exec/block_program.hpp).
 std::optional<BlockAt> in_input(const Schedule& s, std::int32_t chunk, std::int32_t member) {
   if (!rule_of(s, chunk).contributes(member)) return {};
   const std::int32_t block = block_of(s, chunk);
@@ -42,16 +42,16 @@ std::optional<BlockAt> in_output(const Schedule& s, std::int32_t chunk, std::int
   }
 }
 
-// How a transfer is done. A member may fold its own value (from == to) right after a copy into the same
-// register. The pair then becomes one receive that folds, with the own value as operand. Otherwise the own
-// value goes over an edge from the member to itself.
+// How a member does a transfer. It may fold its own value (from == to) right after a copy into the same
+// register. The two transfers then become one receive that folds, with the own value as operand. Otherwise
+// the own value goes over an edge from the member to itself.
 enum class Way : std::uint8_t {
   kWire,
   kLocalCopy,
   kLocalFold,  // folds in another register from the left; nothing else in the stage touches the chunk
   kFoldLeft,   // a copy into a register, then the own value on its right
-  kFoldRight,  // likewise on its left
-  kAbsorbed,   // the own value of such a pair
+  kFoldRight,  // a copy into a register, then the own value on its left
+  kAbsorbed,   // the own value, after one of these two
 };
 
 std::vector<Way> ways_of(const Stage& stage) {
@@ -78,8 +78,8 @@ std::vector<Way> ways_of(const Stage& stage) {
     if (t.from == t.to && t.action == Action::kCombine && t.side == Side::kLeft && t.src_reg != t.dst_reg &&
         t.dst_reg != 0 && touched[{t.to, t.chunk}] == 1)
       ways[i] = Way::kLocalFold;
-    // The place of another register may be written meanwhile. Only the old value of the same register is a
-    // safe operand.
+    // Other transfers may write to the place of another register meanwhile. So only the old value of the same
+    // register is a safe operand.
     if (fresh || t.from != t.to || t.action != Action::kCombine || t.src_reg != t.dst_reg) continue;
     if (ways[before] != Way::kWire || list[before].action != Action::kCopy) continue;
     ways[before] = t.side == Side::kRight ? Way::kFoldLeft : Way::kFoldRight;
@@ -156,7 +156,7 @@ class Space {
   std::map<std::int32_t, std::vector<std::uint32_t>> of_block_;
 };
 
-// Walks through the schedule once and tracks where this member's registers lie.
+// Walks through the schedule once and tracks the places of this member's registers.
 class BlockCompiler {
  public:
   BlockCompiler(const Schedule& s, std::int32_t member)
@@ -241,9 +241,9 @@ class BlockCompiler {
     return {BlockPlace::kSpace, space_.take(block_of(s_, chunk), piece_of(chunk))};
   }
 
-  // A result goes to the output as soon as it is received. A place that this member sends to itself in this
-  // stage is not overwritten. The receive of that value may come after this one, and the two would wait for
-  // each other.
+  // A received result goes directly to the output. It never overwrites a place that the member sends to
+  // itself in this stage. The receive of that value may come after this one, and the two would wait for each
+  // other.
   BlockAt target_of(const Transfer& t) {
     const Register& r = at_register(t.chunk, t.dst_reg);
     const auto usable = [&](const BlockAt& at) { return r.sent_to_me != stage_ || start_of(r) != at; };
@@ -254,8 +254,8 @@ class BlockCompiler {
     return fresh_space(t.chunk);
   }
 
-  // A copy runs before the stage sends or receives anything, so it never writes to a place that holds the
-  // register when the stage begins.
+  // A copy runs before the stage sends or receives anything. So it never writes to the place that holds the
+  // register at the start of the stage.
   BlockAt copy_target_of(const Transfer& t) {
     if (t.dst_reg == 0) {
       const Register& r = at_register(t.chunk, 0);
@@ -264,7 +264,7 @@ class BlockCompiler {
     return fresh_space(t.chunk);
   }
 
-  // Space that a register leaves is free from the next stage on: this stage may still send it.
+  // Space that a register leaves becomes free after this stage, which may still send it.
   void write(const Transfer& t, BlockAt target) {
     Register& r = at_register(t.chunk, t.dst_reg);
     if (r.written != stage_) r.start = r.held ? r.at : target;
@@ -351,8 +351,8 @@ class BlockCompiler {
   }
 
   // Copies wanted values that are not in the output yet. A contribution that no transfer changed is copied in
-  // the first stage, after the sends that other members wait for. If all pieces of a block need it, one copy
-  // moves the block.
+  // the first stage, after the sends, since other members wait for those. If all pieces of a block need a
+  // copy, one copy moves the block.
   void finish(Stages& stages) {
     std::vector<BlockTransfer> first, last;
     for (std::int32_t c = 0; c < s_.chunks; c += static_cast<std::int32_t>(pieces_)) {
@@ -426,7 +426,7 @@ std::string flaw_of(const Schedule& s) {
   if (!s.words.empty()) return "words carry no blocks";
   for (const Stage& stage : s.stages) {
     for (const Transfer& t : stage.transfers) {
-      if (t.action == Action::kSignal) return "a signal without data";
+      if (t.action == Action::kSignal) return "it has a signal without data";
     }
   }
   return {};
@@ -439,7 +439,7 @@ Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t mem
     return Error{Status::kArgument,
                  "there is no member " + std::to_string(member) + " of " + std::to_string(schedule.members)};
   if (const std::string flaw = flaw_of(schedule); !flaw.empty())
-    return Error{Status::kUnsupported, "no block program of " + schedule.algorithm + ": " + flaw};
+    return Error{Status::kUnsupported, "cannot compile " + schedule.algorithm + " for blocks: " + flaw};
   return BlockCompiler(schedule, member).run();
 }
 

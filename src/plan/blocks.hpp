@@ -1,4 +1,4 @@
-// Schedules for blocks of any size: choosing one, and compiling it into one block program per member
+// Chooses schedules for blocks of any size, and compiles them into one block program per member
 // (exec/block_program.hpp).
 #ifndef FERMATA_PLAN_BLOCKS_HPP
 #define FERMATA_PLAN_BLOCKS_HPP
@@ -18,8 +18,7 @@
 
 namespace fermata {
 
-// A member's program and the arrays that it points to. Moving keeps the vectors' memory, so the program stays
-// valid.
+// A member's program and its arrays. A move keeps the vectors' memory, so the program's pointers stay valid.
 struct CompiledBlocks {
   CompiledBlocks() = default;
   CompiledBlocks(CompiledBlocks&&) = default;
@@ -46,13 +45,13 @@ constexpr bool hidden_sizes(Kind kind) {
   return kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall;
 }
 
-// A collective on blocks for which a schedule is wanted.
+// A collective on blocks that needs a schedule.
 struct BlockCase {
   Kind kind = Kind::kBroadcast;
   std::int32_t members = 1;
   std::int32_t root = 0;
   std::size_t bytes = 1;  // of one block, which a member contributes or gets; irregular: the mean
-  // Blocks differ in size. If hidden_sizes(kind), every block then goes straight from the member that has it
+  // Blocks differ in size. If hidden_sizes(kind), each block then goes directly from the member that has it
   // to the member that gets it.
   bool irregular = false;
   // Not associative: all members of an allreduce get the same bits. Not commutative: contributions fold in
@@ -60,7 +59,7 @@ struct BlockCase {
   OpTraits op;
 };
 
-// A schedule to choose from: an algorithm of the table, or several algorithms along a tree of clusters. Its
+// A candidate for the choice: an algorithm of the table, or several algorithms along a tree of clusters. Its
 // chunks are whole, or cut into segments.
 struct BlockCandidate {
   // "ring*8": the algorithm as spelled, and the number of segments; "ring/linear (2 x 4)": algorithms along a
@@ -86,10 +85,10 @@ class BlockChooser {
   // model: for the same number of members; nullptr: flat_model.
   BlockChooser(const BlockCase& wanted, const CostModel* model);
 
-  // Cheapest first; of equal times the shorter path first. Where calls overlap, `steps` decides: for rooted
-  // collectives among the candidates near the cheapest, for scans of members that share CPUs among all. No
-  // candidate is verified yet, nor stored as a schedule: hundreds of schedules for many members would fill
-  // the memory.
+  // The cheapest one comes first. Among equal times, the shorter path comes first. Where calls overlap,
+  // `steps` decides: for rooted collectives among the candidates near the cheapest, for scans of members that
+  // share CPUs among all. No candidate is verified yet, and none is stored as a schedule, since hundreds of
+  // schedules for many members would fill the memory.
   const std::vector<BlockCandidate>& ranked() const { return ranked_; }
   Schedule build(const BlockCandidate& candidate) const;
 

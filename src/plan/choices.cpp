@@ -15,12 +15,12 @@ constexpr std::int32_t kAllDegreesUpTo = 64;
 constexpr std::int32_t kSmallDegrees = 16;
 constexpr std::int32_t kHeader = 8;
 constexpr std::int32_t kLeastStreaming = 4, kMostStreaming = 128;  // slots
-// Slots, if members share CPUs: a member advances one episode per slot in each of its time slices.
+// Slots where members share CPUs: a member advances one episode per slot in each of its time slices.
 constexpr std::int32_t kMostCrowded = 512;
 constexpr std::int64_t kStreamingSpace = std::int64_t{16} << 20;  // bytes for one plan's slots, all roots
 constexpr double kWorthwhile = 0.95;                              // a smaller gain of a stride is noise
 
-// A team has one region for each root, each with about as many edges as members.
+// A team has a region for each root. Each region has about as many edges as there are members.
 std::int32_t streaming_slots(std::int32_t members, std::int32_t stride, bool crowded) {
   const std::int64_t lines = std::int64_t{members} * members * stride * kMaxLine;
   std::int32_t slots = crowded ? kMostCrowded : kMostStreaming;

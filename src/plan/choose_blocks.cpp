@@ -13,22 +13,22 @@
 namespace fermata {
 namespace {
 
-// The model cannot tell the degrees between these apart.
+// The model cannot distinguish the degrees between these.
 constexpr std::int32_t kDegrees[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr std::int32_t kSegments[] = {2, 4, 8, 16, 32, 64};
-// A schedule is not cut into more transfers than this.
+// The largest number of transfers into which a schedule is cut.
 constexpr std::size_t kMostPipelined = 65536;
-// Estimate: a smaller segment takes hardly longer than its signal.
+// An estimate: a smaller segment takes hardly longer than its signal.
 constexpr double kLeastSegmentBytes = 4096;
 
 // A further cut must reduce the time to this share. A smaller gain is noise, and each piece has a cost that
 // the model does not know.
 constexpr double kWorthwhile = 0.95;
 
-// Calls of a rooted collective overlap. A member gains nothing by a longer path if the next call finds it
-// still at work. Example: a broadcast of 16 KiB between two processes takes 3.7 us a call as halves in two
-// stages. Whole, in one stage, it takes 1.6 us, though its prediction is 1.2 times as long. Plans on a line
-// have the same margin (search_measure.cpp).
+// Calls of a rooted collective overlap. So a candidate with fewer steps is better if its predicted time is
+// only a little longer. Example: a broadcast of 16 KiB between two processes takes 3.7 us a call in two
+// halves, in two stages. As a whole, in one stage, it takes 1.6 us, though its prediction is 1.2 times as
+// long. Plans on a line have the same margin (search_measure.cpp).
 constexpr double kStreamNoise = 0.25;
 
 // Factor on the predicted time if whole blocks would be read directly, but the cut makes chunks so small that
@@ -36,16 +36,16 @@ constexpr double kStreamNoise = 0.25;
 // between two processes: 2.6 us predicted and 3.7 us measured for 16 KiB, 8.3 us and 12.4 us for 64 KiB.
 constexpr double kSlotsInstead = 1.5;
 
-// After this many cuts without a gain no further one is tried: each takes twice as long to predict.
+// After this many cuts without a gain it stops, since each cut takes twice as long to predict.
 constexpr int kMostInVain = 3;
 
-// Compositions are stored, so they are made only for teams whose schedules are small enough.
+// Compositions are stored, so only teams whose schedules are small enough get them.
 constexpr std::int32_t kMostComposed = 1024, kMostComposedOfBlocks = 256, kMostByFamily = 64;
 
-// Estimated O and L of cores that share a cache, ns, of the magnitude of the one-way latencies on the
-// recorded machines.
+// Estimated O and L of cores that share a cache, ns. The one-way latencies on the recorded machines have this
+// magnitude.
 constexpr double kFlatO = 60, kFlatL = 40;
-constexpr double kFoldNsPerByte = 0.15;  // estimate: a core reads two streams from memory
+constexpr double kFoldNsPerByte = 0.15;  // an estimate: a core reads two streams from memory
 
 bool goes_straight(const Schedule& s) {
   for (const Stage& stage : s.stages) {
@@ -93,13 +93,13 @@ BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
   consider_table();
   if (!straight_) consider_compositions();
   std::stable_sort(ranked_.begin(), ranked_.end(), [](const BlockCandidate& a, const BlockCandidate& b) {
-    // Where memory bandwidth is the limit, many times are equal.
+    // If memory bandwidth is the limit, many times are equal.
     return a.ns != b.ns ? a.ns < b.ns : a.path_ns < b.path_ns;
   });
   const auto fewer_steps = [](const BlockCandidate& a, const BlockCandidate& b) { return a.steps < b.steps; };
-  // Calls of a scan overlap too: no member waits for higher ranks. Where members share CPUs, a call takes the
-  // time of all members' work, however long the path. 8 and 16 processes on 2 CPUs, 8 bytes: chain 0.3 and
-  // 0.8 us a call, complete 1.8 and 6.5 us.
+  // Calls of a scan also overlap, since no member waits for higher ranks. If members share CPUs, the work of
+  // all members decides the time of a call, not the path. Example: a call of 8 bytes on 2 CPUs. By chain it
+  // takes 0.3 us with 8 processes and 0.8 us with 16. By complete it takes 1.8 and 6.5 us.
   const bool passes_on = wanted_.kind == Kind::kScan || wanted_.kind == Kind::kExscan;
   if (passes_on && model_.members_per_cpu > 1) std::stable_sort(ranked_.begin(), ranked_.end(), fewer_steps);
   if (!has_root(wanted_.kind) || ranked_.empty()) return;
@@ -138,7 +138,7 @@ void BlockChooser::consider_table() {
   }
 }
 
-// Composes along each tree with the cheapest algorithm at each place, and with each family at all places.
+// Composes along each tree: with the cheapest algorithm at each place, and with each family at all places.
 void BlockChooser::consider_compositions() {
   const std::int32_t most = blocks_of(wanted_.kind, 2) > 1 ? kMostComposedOfBlocks : kMostComposed;
   if (wanted_.members < 4 || wanted_.members > most) return;
@@ -184,7 +184,7 @@ void BlockChooser::cut(const Schedule& schedule, BlockCandidate& best) const {
     BlockCandidate piped = best;
     predict(pipeline(schedule, segments), piped);
     if (piped.ns > kWorthwhile * best.ns) {
-      // Chunks that still exceed the caches do not show what shorter ones would gain.
+      // While chunks exceed the caches, a cut without a gain does not count: shorter chunks may gain more.
       const double chunk = static_cast<double>(wanted_.bytes) / static_cast<double>(pieces * segments);
       if (model_.bytes.cached <= 0 || chunk <= model_.bytes.cached) ++in_vain;
       continue;

@@ -138,7 +138,7 @@ double sparseness_from_gap(std::vector<double> distances) {
   double widest = kSmallestGap;
   double middle = 0;
   for (std::size_t k = 0; k + 1 < distances.size(); ++k) {
-    if (distances[k] <= 0) continue;  // members of one CPU have no distance, so no ratio
+    if (distances[k] <= 0) continue;  // members of one CPU have no distance, so there is no ratio
     const double ratio = distances[k + 1] / distances[k];
     if (ratio < widest) continue;
     widest = ratio;

@@ -1,5 +1,5 @@
-// The tree of clusters, groups of ranks that are near each other. Hierarchical schedules are composed along
-// it.
+// The tree of clusters. A cluster is a group of ranks that are near each other. Hierarchical schedules are
+// composed along the tree.
 #ifndef FERMATA_PLAN_CLUSTER_HPP
 #define FERMATA_PLAN_CLUSTER_HPP
 
@@ -10,28 +10,29 @@
 
 namespace fermata {
 
-// The paper's sparseness (heterogeneous-mpi-barriers VII.A), used where the distances show no gap.
+// The paper's sparseness (heterogeneous-mpi-barriers VII.A). It is used where the distances show no gap.
 inline constexpr double kDefaultSparseness = 0.35;
 // Sorted distances that differ by less than this factor differ by noise, not by a gap. The smallest step
 // between domains in the published tables is 1.18 (power8-barriers, Table II: same chip, other chip of the
 // module).
 inline constexpr double kSmallestGap = 1.15;
 
-// Mean of O + L in both directions, ns; 0 if i == j.
+// Returns the mean of O + L in both directions, ns; 0 if i == j.
 double distance(const CostModel& model, std::int32_t i, std::int32_t j);
 
-// Mean over all pairs that share memory; over all pairs if none does; 0 for one member.
+// Returns the mean over all pairs that share memory, or over all pairs if no pair does; 0 for one member.
 double mean_distance(const CostModel& model);
 
 // Finds the largest relative gap in the distances and returns its geometric middle, as a share of the largest
-// distance. Returns kDefaultSparseness if no gap reaches kSmallestGap. distances: of all pairs, in any order.
+// distance. Returns kDefaultSparseness if no gap reaches kSmallestGap. `distances` has those of all pairs, in
+// any order.
 double sparseness_from_gap(std::vector<double> distances);
 
 // Clusters by sparse spatial centres, recursively (heterogeneous-mpi-barriers VII.A). Rank 0 is the first
 // centre. A rank becomes a centre if it is farther than sparseness x diameter from every centre so far. Every
 // other rank joins the nearest centre, the first one of equally near ones. Each cluster is split again by its
-// own diameter. A node is a leaf if the split gives one cluster, or one cluster per rank. sparseness 0: taken
-// from the gap of each cluster.
+// own diameter. A node is a leaf if the split gives one cluster, or one cluster per rank. sparseness 0: each
+// cluster gets it from its own gap.
 Cluster cluster_by_distance(const CostModel& model, double sparseness);
 
 // The tree of domains that the topology declares for these CPUs (one OS index per rank): hosts, packages,

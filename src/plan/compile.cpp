@@ -1,8 +1,8 @@
 // Compiles a plan into one program per member (src/exec/program.hpp). An unproved plan is never compiled.
 //
-// Two things differ for a team over several hosts. A signal to another host has a step of its own, which
-// sends instead of storing. A rooted collective is compiled for each root, with ranks exchanged host by host:
-// the root's host takes the place of rank 0's host.
+// Two things differ for a team over several hosts. A signal to another host is a step that sends a line
+// instead of storing it. A rooted collective is compiled for each root. There the ranks of the root's host
+// and those of rank 0's host exchange places.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -22,14 +22,14 @@
 namespace fermata {
 namespace {
 
-// Bytes of memory for a proof: in the largest teams, programs have members^2 steps.
+// Bytes of memory for a proof. In the largest teams, programs have members^2 steps.
 constexpr std::size_t kMostProof = std::size_t{2} << 30;
 
 Error refused(const Plan& plan, Status status, const std::string& why) {
   return Error{status, "plan " + plan.schedule.algorithm + "/" + to_string(plan.layout) + ": " + why};
 }
 
-// Packs programs into one blob: one set of them, or one set for each root, one after the other.
+// Packs programs into one blob: one set of programs, or one set for each root, one after the other.
 Result<std::vector<std::byte>> blob(const Plan& plan, const std::vector<Program>& programs,
                                     std::uint32_t bytes) {
   const Schedule& s = plan.schedule;
@@ -87,7 +87,7 @@ std::vector<std::int32_t> places_for_root(const std::vector<std::int32_t>& hosts
   return places;
 }
 
-// Checks what must hold of a plan before its schedule is verified.
+// Checks the plan before its schedule is verified.
 Result<Verified> check(const Plan& plan) {
   const Schedule& s = plan.schedule;
   if (s.members < 1 || s.members > static_cast<std::int32_t>(kMaxMembers))
@@ -95,17 +95,17 @@ Result<Verified> check(const Plan& plan) {
   if (s.registers > static_cast<std::int32_t>(kMaxRegisters))
     return refused(plan, Status::kUnsupported, "too many registers");
   if (!rides_on_a_line(s.kind))
-    return refused(plan, Status::kUnsupported, std::string(name_of(s.kind)) + " does not ride on a line");
-  if (s.chunks > 1) return refused(plan, Status::kUnsupported, "more than one chunk does not ride on a line");
+    return refused(plan, Status::kUnsupported, std::string(name_of(s.kind)) + " does not fit on a line");
+  if (s.chunks > 1) return refused(plan, Status::kUnsupported, "more than one chunk does not fit on a line");
   if (s.kind != Kind::kBarrier && plan.key.payload == 0)
     return refused(plan, Status::kArgument, "no payload given");
   if (plan.key.payload > 0 && !s.words.empty())
     return refused(plan, Status::kUnsupported, "words carry no data");
   const std::vector<std::int32_t>& hosts = plan.key.hosts;
   if (!hosts.empty() && hosts.size() != static_cast<std::size_t>(s.members))
-    return refused(plan, Status::kArgument, "not a host for each rank");
+    return refused(plan, Status::kArgument, "hosts needs an entry for each rank");
   if (!hosts.empty() && words_join_hosts(s, hosts))
-    return refused(plan, Status::kUnsupported, "a word can't join hosts");
+    return refused(plan, Status::kUnsupported, "a word cannot span hosts");
   if (s.root != 0) return refused(plan, Status::kArgument, "plans are made for root 0");
   return Verified{};
 }

@@ -22,8 +22,8 @@ double between(const CostModel& m, double bytes, std::int32_t i, std::int32_t j)
   return m.o_at(i, j) + m.l_at(i, j) + bytes * std::min(m.g_at(i, j), m.direct_at(i, j));
 }
 
-// A cluster with its leader. Children are in the order of their lowest ranks, so that folds can be in rank
-// order.
+// A cluster with its leader. Its children are in the order of their lowest ranks, so that folds can be in
+// rank order.
 struct Node {
   Ranks ranks;  // ascending
   std::vector<Node> children;
@@ -163,7 +163,7 @@ class BlockComposer {
     return part;
   }
 
-  // Bytes of all chunks of a part together: the blocks of the node's members, or the whole vector.
+  // Returns the bytes of all chunks of a part: the blocks of the node's members, or the whole vector.
   double bytes_of(const Part& part, const Node& node) const {
     if (!part.groups.empty()) return bytes_ * static_cast<double>(node.ranks.size());
     return bytes_ * static_cast<double>(blocks_of(kind_, model_.members));
@@ -209,7 +209,7 @@ class BlockComposer {
     return out;
   }
 
-  // The least number of pieces of the vector that fits the chunks of all parts; 0: too many.
+  // Returns the least number of pieces of the vector that fits the chunks of all parts; 0: it is too large.
   std::int32_t pieces() const {
     std::int64_t all = 1;
     for (const Part& part : parts_) {
@@ -219,7 +219,7 @@ class BlockComposer {
     return static_cast<std::int32_t>(all);
   }
 
-  // The chunks of the composed schedule that chunk `c` of a part stands for, ascending.
+  // Returns the chunks of the composed schedule that are chunk `c` of a part, in ascending order.
   static Ranks chunks_of(const Part& part, std::int32_t c, std::int32_t all) {
     if (!part.groups.empty()) return part.groups[static_cast<std::size_t>(c)];
     const auto bound = [&](std::int64_t k) {
@@ -261,7 +261,7 @@ class BlockComposer {
     return out;
   }
 
-  // The way down carries all blocks. Drops each transfer of a block that its receiver already has.
+  // The way down the tree carries all blocks. Drops each transfer of a block that its receiver already has.
   static void drop_known(Schedule& s) {
     const auto n = static_cast<std::size_t>(s.members);
     std::vector<bool> has(n * n, false);

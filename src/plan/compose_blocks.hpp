@@ -1,5 +1,5 @@
-// Collectives on blocks along a tree of clusters, of any number of levels: inside each cluster with its
-// leader, then among the leaders.
+// Composes collectives on blocks along a tree of clusters with any number of levels: inside each cluster with
+// its leader, then among the leaders.
 #ifndef FERMATA_PLAN_COMPOSE_BLOCKS_HPP
 #define FERMATA_PLAN_COMPOSE_BLOCKS_HPP
 
@@ -15,17 +15,17 @@
 namespace fermata {
 
 // Composes as in hybrid-collectives-p7ih, section 4.2. Broadcast and scatter go down the tree, reduce and
-// gather go up. Allreduce, allgather and reduce_scatter go up to the children of the tree's root, then across
-// their leaders, then down. The result is empty for other kinds, and for a tree of one leaf. It is not
+// gather go up it. Allreduce, allgather and reduce_scatter go up to the children of the tree's root, then
+// across their leaders, then down. The result is empty for other kinds, and for a tree of one leaf. It is not
 // verified.
 // The root leads each cluster that contains it, and the leader of a cluster leads the child that contains it.
 // Any other child is led by its member that is nearest to the rest of its parent.
-//   family  use this algorithm wherever it is applicable; empty: at each place the cheapest one
+//   family  the algorithm for all places where it is applicable; empty: the cheapest one at each place
 //   bytes   of one block
 Schedule compose_blocks(Kind kind, std::int32_t root, double bytes, const CostModel& model,
                         const Cluster& tree, const std::string& family);
 
-// Trees worth composing along, clustered by the cost of blocks of this size. Trees of one leaf are left out.
+// Trees for compositions, clustered by the cost of blocks of this size. There are no trees of one leaf.
 std::vector<Cluster> block_trees(const CostModel& model, double bytes);
 
 }  // namespace fermata

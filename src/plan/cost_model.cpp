@@ -14,15 +14,16 @@
 namespace fermata {
 namespace {
 
-// Estimated switch, ns, if neither yield nor futex was measured: typical of a context switch on current
+// Estimated time of a context switch, ns, if neither yield nor futex was measured. It is typical of current
 // hardware.
 constexpr double kUnknownSwitch = 1000;
 
-// Estimates in ns, if not measured. kUnknownLending: a system call that reads another process's memory.
-// kUnknownFold: a byte folded instead of copied, for which a core reads one more stream from memory.
+// Estimates in ns, where nothing was measured:
+// - kUnknownLending: a system call that reads another process's memory
+// - kUnknownFold: a byte folded instead of copied, for which a core reads one more stream from memory
 constexpr double kUnknownLending = 1500;
 constexpr double kUnknownFold = 0.1;
-// Estimate, ns: time of the walk through a block program for each further chunk of a message.
+// An estimate in ns: the time of the walk through a block program for each further chunk of a message.
 constexpr double kChunk = 30;
 
 struct Pair {
@@ -46,7 +47,7 @@ double typical_idle_stage(const Profile& profile) {
   return median(std::move(idle));
 }
 
-// Medians per level, for CPUs that are in the topology but not in the profile.
+// Returns medians per level, for CPUs that are in the topology but not in the profile.
 std::array<std::optional<Pair>, kLevelCount> by_level(const Profile& profile) {
   std::array<std::vector<double>, kLevelCount> o, l;
   const std::vector<Cpu>& cpus = profile.topology.cpus;
@@ -84,8 +85,8 @@ class Rows {
     return {profile_.o.at(row_a, row_b), profile_.l.at(row_a, row_b)};
   }
 
-  // For CPUs that the profile lacks: the median of their level, else of the next level outwards, else
-  // inwards.
+  // For CPUs that the profile lacks: the median of their level, else of the next outer level, else of the
+  // next inner level.
   Pair guess(std::int32_t a, std::int32_t b) const {
     if (!levels_) levels_ = by_level(profile_);
     const Cpu* x = topology_.find(a);
@@ -101,7 +102,7 @@ class Rows {
 
   Pair typical_pair() const { return typical_; }
 
-  // ns per byte from the matrix `g`, if the profile has both CPUs.
+  // Returns ns per byte from the matrix `g`. The profile must have both CPUs.
   double byte(const Matrix& g, std::int32_t row_a, std::int32_t row_b) const {
     return byte_ns(profile_, g, row_a, row_b);
   }
@@ -149,8 +150,8 @@ double own_byte(const Profile& profile) {
   return profile.g.n > 0 && profile.g.at(0, 0) > 0 ? profile.g.at(0, 0) : default_byte_ns(Level::kSelf);
 }
 
-// ns per byte for one copy. A profile gives the time of the copies in and out together, so half of it;
-// between hosts it gives the time of a message.
+// Returns ns per byte for one copy. A profile has the time of copying in and copying out together, so this is
+// half of it. Between hosts, a profile has the time of a message.
 Matrix copied_once(const Profile& profile) {
   Matrix g = profile.g;
   const auto host = [&](std::int32_t i) { return profile.topology.cpus[static_cast<std::size_t>(i)].host; };
@@ -164,8 +165,8 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
   const auto n = static_cast<std::size_t>(key.members);
   const Rows rows(profile, topology);
   const Matrix g = copied_once(profile);
-  // Direct reads between threads also serve as an estimate for processes. The reverse would include the time
-  // of the system call.
+  // Direct reads between threads are also an estimate for processes. Direct reads between processes are no
+  // estimate for threads, since they include the system call.
   const bool same_engine = (profile.engine == "processes") == (key.engine == Engine::kProcesses);
   const Matrix& direct = same_engine || profile.engine == "threads" ? profile.g_direct : g;
   model.o.assign(n * n, rows.typical_pair().o);
@@ -196,7 +197,7 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
   }
 }
 
-// ns per byte in the smallest measured domain with enough CPUs; 0: there is none.
+// Returns ns per byte in the smallest measured domain with enough CPUs; 0: there is none.
 double bytes_together(const Profile& profile, std::int32_t members) {
   const DomainBytes* best = nullptr;
   for (const DomainBytes& domain : profile.domains)
@@ -206,8 +207,8 @@ double bytes_together(const Profile& profile, std::int32_t members) {
   return best == nullptr ? 0 : best->byte_ns;
 }
 
-// Sizes for which single copy by the kernel was measured to be faster than the ring buffer. A fold needs one
-// more copy, into the member's own memory.
+// Returns the sizes for which single copy by the kernel was measured as faster than the ring buffer. A fold
+// needs one more copy, into the member's own memory.
 Direct lent_sizes(const Profile& profile) {
   Direct out;
   std::int64_t most = 0;
@@ -216,7 +217,7 @@ Direct lent_sizes(const Profile& profile) {
     const BlockWay* const lent = ring.way == "ring" ? lent_beside(profile, ring) : nullptr;
     const int k = std::bit_width(static_cast<std::uint64_t>(ring.bytes)) - 1;
     if (lent == nullptr || k < kLog2LentFrom) continue;
-    // Sizes are measured at every other power of two; the largest one stands for all beyond it.
+    // Every other power of two is measured. The largest size stands for all larger ones.
     const Sizes sizes = ring.bytes == most ? Sizes::from(k) : Sizes{std::uint64_t{3} << k};
     const int alone = ring.both ? 0 : 1;
     if (lent->ns < ring.ns) out.moved[alone].bits |= sizes.bits;
@@ -286,9 +287,10 @@ double nearest(const Profile& profile) {
   return least;
 }
 
-// Time to read a word after its last add. If a two-member exchange over one counter was measured, it is the
-// time of an episode beyond the add. The separate probe is too fast, because its reader does not contend with
-// the adders. On 2 virtual Cascade Lake CPUs it predicts 85 ns an episode, and 130 ns are measured.
+// Returns the time to read a word after its last add. If a two-member exchange over one counter was measured,
+// it is the time of an episode without the add. The separate probe is too fast, because its reader does not
+// contend with the adders. On 2 virtual Cascade Lake CPUs, by that probe an episode takes 85 ns; measured are
+// 130 ns.
 double word_read(const Profile& profile) {
   for (const LayoutCost& layout : profile.layouts) {
     if (layout.layout != "counter" || profile.word_add_ns.size() < 2) continue;
@@ -297,9 +299,9 @@ double word_read(const Profile& profile) {
   return profile.word_read_ns;
 }
 
-// A word's line moves between its users, so its costs grow with the team's mean distance. Measured adds are
-// those of the profile's first CPUs, one per core; measured reads are those of the nearest pair. Published
-// and estimated costs are those of the nearest pair.
+// A word's line moves between its users, so its costs grow with the team's mean distance. The profile
+// measures adds on its first CPUs, one per core, and reads on the nearest pair. Published and estimated costs
+// are those of the nearest pair.
 void fill_words(CostModel& model, const Profile& profile) {
   if (profile.word_add_ns.empty()) return;
   const std::size_t k =
@@ -320,8 +322,8 @@ void fill_words(CostModel& model, const Profile& profile) {
 }  // namespace
 
 // A CPU does the work of its members one after the other. While one member works on its slots, all other
-// members on its CPU wait. A word or a published line, once read, is in the cache for all members on the CPU.
-// Adds on a word are serial anyway, so their cost does not change.
+// members on its CPU wait. After one member has read a word or a published line, it is in the cache for all
+// members on the CPU. Adds on a word are always serial, so their cost does not change.
 void crowd(CostModel& model) {
   if (model.members_per_cpu <= 1) return;
   for (double& o : model.o) o *= model.members_per_cpu;

@@ -78,7 +78,7 @@ std::string runners_text(const Plan& plan) {
   std::size_t shown = 0;
   std::set<std::string> algorithms;
   for (const Candidate& c : plan.candidates) {
-    // Over hosts only messages matter, so each algorithm is shown once, in its best layout.
+    // Over hosts, only messages matter. So each algorithm is shown once, in its best layout.
     if (!plan.key.hosts.empty() && !algorithms.insert(c.algorithm).second) continue;
     if (shown++ > kRunnersUp) continue;
     const std::string name = c.algorithm.size() > 28 ? c.algorithm.substr(0, 25) + "..." : c.algorithm;
@@ -105,7 +105,7 @@ std::string layout_text(const Plan& plan) {
   if (plan.layout.listed().size() == 1)
     line += format(" (%d %s per edge, stride %d, %d-byte lines)", all.slots,
                    all.slots == 1 ? "slot" : "slots", all.stride, all.line);
-  else line += " (stage by stage, the last one for all behind it)";
+  else line += " (one per stage, the last one for all later stages)";
   if (plan.credit_batch > 0) line += format(", credits every %d episodes", plan.credit_batch);
   return wrapped(line, 11);
 }

@@ -1,5 +1,5 @@
-// Reads and writes plan files, which have a version. An invalid file is rejected as a whole, with line and
-// reason. Its schedule is proved again.
+// Reads and writes plan files, which have a version. The reader rejects an invalid file as a whole, with line
+// and reason. It proves the schedule again.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +22,7 @@ std::string list(const std::vector<std::int32_t>& values) {
   return out + "]";
 }
 
-// An inner node has no ranks in the file: it has the ranks of its children, in ascending order.
+// In the file, an inner node has no ranks. It has the ranks of its children, in ascending order.
 std::string levels_text(const Cluster& node, const std::string& indent) {
   std::string out = "{\"diameter_ns\": " + json_number(node.diameter_ns);
   if (node.children.empty()) return out + ", \"ranks\": " + list(node.ranks) + "}";
@@ -164,7 +164,7 @@ std::string flaw_of(const Plan& plan) {
   const Schedule& s = plan.schedule;
   if (s.members != plan.key.members) return "the schedule is for " + std::to_string(s.members) + " members";
   if (s.kind != plan.key.kind) return std::string("the schedule is a ") + name_of(s.kind);
-  if (s.kind != Kind::kBarrier && s.chunks != 1) return "a payload on the line is one chunk";
+  if (s.kind != Kind::kBarrier && s.chunks != 1) return "a payload on a line must be one chunk";
   std::vector<std::int32_t> ranks = plan.levels.ranks;
   std::sort(ranks.begin(), ranks.end());
   if (ranks.size() != static_cast<std::size_t>(s.members)) return "the levels don't hold every rank";

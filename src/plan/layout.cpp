@@ -59,8 +59,8 @@ class Placer {
   }
 
   // Places the slots of an edge one after the other, each on its own line. Edges are in the order of their
-  // receivers, so that a receiver's lines are adjacent. Published: all receivers that get the same value from
-  // a sender in this stage share one run of slots.
+  // receivers, so that a receiver's lines are adjacent. If published, all receivers that get the same value
+  // from a sender in this stage share one run of slots.
   void place_private(std::size_t stage, bool publish) {
     const auto& transfers = schedule_.stages[stage].transfers;
     std::vector<std::size_t> order;
@@ -99,8 +99,8 @@ class Placer {
   }
 
   // The edges around one member (the lower rank of an edge's two ends) share lines. An exchanging pair has
-  // both flags in one line; a parent has its children's flags side by side. Slots with the same number lie
-  // together.
+  // both flags in one line; a parent has its children's flags side by side. Slots with the same number are
+  // adjacent.
   void place_packed(std::size_t stage) {
     const auto& transfers = schedule_.stages[stage].transfers;
     std::map<std::int32_t, std::vector<std::size_t>> groups;

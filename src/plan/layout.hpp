@@ -1,4 +1,4 @@
-// Layout: maps a schedule's edges and words to addresses in a region.
+// Maps a schedule's edges and words to addresses in a region.
 #ifndef FERMATA_PLAN_LAYOUT_HPP
 #define FERMATA_PLAN_LAYOUT_HPP
 
@@ -15,13 +15,13 @@ namespace fermata {
 struct EdgePlace {
   std::uint32_t offset = 0;  // of slot 0
   std::uint32_t stride = 0;  // bytes between an edge's slots
-  std::uint32_t door = 0;    // of a published line: offset of the door on which all its readers park
+  std::uint32_t door = 0;    // of a published line: offset of the doorbell on which all its readers park
   bool published = false;
 };
 
 struct Placed {
   std::vector<std::vector<EdgePlace>> edges;  // [stage][transfer]; unused for edges of words
-  std::vector<std::uint32_t> words;           // offset of each word's line; its door is 8 bytes further
+  std::vector<std::uint32_t> words;           // offset of each word's line; its doorbell is 8 bytes further
   std::uint32_t bytes = 0;                    // so far; the compiler appends the credits
 };
 

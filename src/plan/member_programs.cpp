@@ -3,12 +3,12 @@
 // the steps of the word's completer. These steps are the climb.
 //
 // A program has one of two forms:
-//   joined    The climb stands right after the add, then the program goes on as for all other members.
-//   branched  The rest of the program, from the add on, is written a second time, with the climb's signals in
+//   joined    The climb is right after the add. Then the program continues as for all other members.
+//   branched  The rest of the program, after the add, is there a second time, with the climb's signals in
 //             their own stages.
-// The joined form is shorter, but sometimes it breaks the order of stages. This is so if the climb waits for
-// a signal of stage s or later, and the member itself signals in stage s after the climb. Members could then
-// wait for each other, so such a program is branched.
+// The joined form is shorter, but sometimes it breaks the order of stages. Then the climb waits for a signal
+// of stage s or later, and the member itself signals in stage s after the climb. Members could wait for each
+// other, so such a program is branched.
 #include "plan/member_programs.hpp"
 
 #include <algorithm>
@@ -57,12 +57,12 @@ class Maker {
   }
 
  private:
-  // One end of a transfer, which is what a member does in a stage.
+  // One end of a transfer: a member's part of it in a stage.
   struct Item {
     std::size_t stage, transfer;
     bool sending;
   };
-  // What the member that completes `actor` does: it waits for `from`, if that is another word, then signals
+  // A step of the member that completes `actor`: it waits for `from`, if that is another word, then signals
   // `to`.
   struct Climb {
     std::size_t stage;
@@ -247,7 +247,7 @@ class Maker {
     const Code code = away(x.from, x.to) ? Code::kSendAway : Code::kSend;
     const Step step =
         on_slot(code, t, i, x.src_reg, static_cast<std::uint32_t>(x.to), static_cast<std::uint32_t>(x.to));
-    // A published line is written once for all its readers, after all of them have given credit.
+    // The sender writes a published line once for all its readers, after all of them have given credit.
     const auto& edges = placed_.edges[t];
     for (std::size_t k = 0; edges[i].published && k < i; ++k)
       if (edges[k].published && edges[k].offset == step.offset) return;
@@ -285,7 +285,7 @@ class Maker {
     return x.side == Side::kLeft ? Fold::kCombineLeft : Fold::kCombineRight;
   }
 
-  // The sender parks on its own door for credits; the receiver rings that door.
+  // The sender parks on its own doorbell for credits; the receiver rings that doorbell.
   Step credit_step(Code code, std::size_t t, std::uint32_t offset, std::int32_t sender,
                    std::int32_t peer) const {
     Step s = blank(code, static_cast<std::uint32_t>(peer));

@@ -22,15 +22,15 @@ struct MemberPrograms {
   std::uint32_t bytes = 0;  // of a region
 };
 
-// Error: kUnsupported if a member's program, with its branches at words, needs more than kMostBranchedSteps
+// Error: kUnsupported, if a member's program, with its branches at words, needs more than kMostBranchedSteps
 // steps.
 inline constexpr std::size_t kMostBranchedSteps = 65536;
 Result<MemberPrograms> member_programs(const Plan& plan, const Schedule& schedule, const Placed& placed,
                                        const Credited& credited);
 
-// compile() without its proofs. Tests use it to execute plans that compile() refuses, and to see that they
-// fail. Preconditions: check_structure holds, and all else that compile() requires of a plan. hazards: those
-// that need credits, from reuse_hazards.
+// Does what compile() does, without proofs. Tests use it to execute plans that compile() refuses, and to see
+// that they fail. Preconditions: check_structure holds, and so do the other conditions that compile() checks.
+// hazards: the result of reuse_hazards, which need credits.
 Result<std::vector<std::byte>> assemble(const Plan& plan, const std::vector<Hazard>& hazards);
 
 }  // namespace fermata

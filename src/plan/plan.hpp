@@ -29,7 +29,7 @@ struct PlanKey {
   std::int32_t payload = 0;  // class: 0, 8 or 56 bytes
   Engine engine = Engine::kThreads;
   std::vector<std::int32_t> cpus;   // OS index per rank; empty: members are not pinned
-  std::vector<std::int32_t> hosts;  // of each rank, in a team over several; empty: see hosts_of
+  std::vector<std::int32_t> hosts;  // of each rank, in a team over several hosts; empty: see hosts_of
   bool operator==(const PlanKey&) const = default;
 };
 
@@ -41,7 +41,7 @@ struct Cluster {
   bool operator==(const Cluster&) const = default;
 };
 
-struct Candidate {  // a candidate, and why it was chosen or not
+struct Candidate {  // a candidate, with the reason why it was chosen or not
   std::string algorithm;
   Layouts layout;
   double predicted_ns = 0;  // period per episode
@@ -72,14 +72,14 @@ struct Plan {
 // (beyond the format's limits).
 Result<std::vector<std::byte>> compile(const Plan& plan);
 
-// Callback that executes a compiled program, with members placed as key.cpus says, and returns its period in
-// ns per episode. The planner interleaves the repeats and takes a robust mean.
+// A callback. It executes a compiled program, with each member on its CPU in key.cpus, and returns the period
+// in ns per episode. The planner interleaves the repeats and takes a robust mean.
 using Measure =
     std::function<Result<double>(const std::vector<std::byte>& program, const PlanKey& key, int repeat)>;
 
 struct PlanOptions {
   PlanKey key;                          // an empty fingerprint is filled in from the topology
-  std::string algorithm;                // empty: search; else as spelled in the table
+  std::string algorithm;                // empty: search; else a name as in the table
   std::string layout;                   // empty: search; else e.g. "packed+2slots", "packed:published"
   bool clusters_from_topology = false;  // the topology's domains instead of measured distances
   double sparseness = 0;                // 0: from the largest relative gap; without one, 0.35
@@ -90,16 +90,16 @@ struct PlanOptions {
 Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
                        const Measure& measure);
 
-// Returns why the schedule, slots or credits of this plan do not allow it to run; empty: it is proved.
+// Returns why this plan must not run, because of its schedule, slots or credits; empty: it is proved.
 std::string prove(const Plan& plan);
 
 // Returns the payload class for which plans are stored: 0, 8 or 56. Only a barrier without tags has class 0.
 std::int32_t payload_class(Kind kind, std::int32_t bytes);
 
-// Makes the cost model of a placement from a profile. Rows are found by OS index; members that share a CPU
-// share its row.
+// Makes the cost model of a placement from a profile. It finds rows by OS index. Members on one CPU share its
+// row.
 CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key);
-// Scales the costs of members with a CPU each to model.members_per_cpu members per CPU.
+// Scales costs for one member per CPU to model.members_per_cpu members per CPU.
 void crowd(CostModel& model);
 
 std::string to_json(const Plan& plan);                 // versioned, with fingerprint
@@ -110,7 +110,7 @@ std::string explain(const Plan& plan, bool matrices);  // prints matrices up to 
 std::string plan_path(const PlanKey& key);
 Result<Plan> load_plan(const PlanKey& key);
 Result<Plan> load_plan_file(const std::string& path);
-Result<std::string> save_plan(const Plan& plan);  // path written
+Result<std::string> save_plan(const Plan& plan);  // returns the path
 
 }  // namespace fermata
 #endif

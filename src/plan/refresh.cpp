@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kDiffers = 1.25;        // factor from which a link's cost counts as changed
 constexpr double kMostShare = 0.8;       // of the current plans' time; slower plans are not worth a change
-constexpr double kMostLinkNs = 1e12;     // a profile allows no larger cost either
-constexpr double kPlanningShare = 0.05;  // of the team's time so far, for planning
+constexpr double kMostLinkNs = 1e12;     // the largest cost that a profile allows
+constexpr double kPlanningShare = 0.05;  // largest share of the team's time so far that planning may take
 
 std::int32_t host_at(const Profile& profile, std::int32_t row) {
   return profile.topology.cpus[static_cast<std::size_t>(row)].host;
@@ -76,14 +76,14 @@ double Refresh::predicted_ns(const Plan& plan) const {
   return cost(plan.schedule, cost_model(profile_, profile_.topology, plan.key), plan.layout).critical_path_ns;
 }
 
-// Asks in this order: Is there a reason to plan, and the time? What would other plans save? Does the change
-// pay, and did it pay at the refresh before?
+// Answers these questions in order: Is there a reason to plan, and the time? What would other plans save?
+// Does the change pay, and did it also pay at the last refresh?
 Judgement Refresh::judge(const std::vector<double>& uses, const RefreshTimes& times) {
   Judgement out;
   const bool was_sure = std::exchange(sure_, false);
   if (!open_) return out;
   if (times.planning > kPlanningShare * times.age) {
-    out.why = "kept: planning takes " + in_ms(times.planning) + ", too much as yet";
+    out.why = "kept the plans: planning takes " + in_ms(times.planning) + ", too much so early";
     return out;
   }
   out.planned = true;
@@ -95,7 +95,7 @@ Judgement Refresh::judge(const std::vector<double>& uses, const RefreshTimes& ti
     options.key = running_[k]->key;
     auto plan = make_plan(profile_.topology, profile_, options, nullptr);
     if (!plan) {
-      out.why = "kept: " + plan.error().message;
+      out.why = "kept the plans: " + plan.error().message;
       return out;
     }
     const double now = predicted_ns(*running_[k]), then = predicted_ns(*plan);
@@ -108,17 +108,17 @@ Judgement Refresh::judge(const std::vector<double>& uses, const RefreshTimes& ti
                 present > 0 ? other / present : 1);
   if (other > kMostShare * present) {
     open_ = false;
-    out.why = std::string("kept: ") + share;
+    out.why = std::string("kept the plans: ") + share;
   } else if (present - other < times.planning + times.change) {
-    out.why = std::string("kept: ") + share + ", which saves " + in_ms(present - other) + " for " +
-              in_ms(times.planning + times.change);
+    out.why = std::string("kept the plans: ") + share + ", which saves " + in_ms(present - other) +
+              " and costs " + in_ms(times.planning + times.change);
   } else if (!was_sure) {
     sure_ = out.again = true;
-    out.why = std::string("kept until the next look: ") + share;
+    out.why = std::string("kept the plans until the next refresh: ") + share;
   } else {
     open_ = false;
     out.plans = std::move(plans);
-    out.why = std::string("changed: ") + share;
+    out.why = std::string("changed the plans: ") + share;
   }
   return out;
 }

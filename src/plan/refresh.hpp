@@ -1,6 +1,6 @@
 // Refreshes the profile of a team over hosts while the team runs (heterogeneous-mpi-barriers, section VIII).
-// It turns observations into costs and decides whether other plans are worth a change. It has no clock and no
-// threads: src/team/refresh.cpp passes observations and times.
+// It derives costs from observations and decides whether other plans are worth a change. It has no clock and
+// no threads: src/team/refresh.cpp passes observations and times.
 #ifndef FERMATA_PLAN_REFRESH_HPP
 #define FERMATA_PLAN_REFRESH_HPP
 
@@ -23,11 +23,11 @@ struct LinkChange {
 struct RefreshTimes {
   double age = 0;
   double planning = 0;  // of all plans, at the last judgement
-  double change = 0;    // to other plans, at the last change; before it a guess
+  double change = 0;    // to other plans, at the last change; before the first change, a guess
 };
 
 struct Judgement {
-  std::vector<std::optional<Plan>> plans;  // to change to; empty: the current plans stay
+  std::vector<std::optional<Plan>> plans;  // the better plans; empty: the current plans stay
   bool planned = false;
   bool again = false;  // the next refresh should come soon
   std::string why;     // empty: there was nothing to judge
@@ -44,12 +44,12 @@ class Refresh {
   // blended: observations are robust, and a mean of the old and the new cost would be wrong for both. Links
   // are symmetric, as in the paper.
   std::vector<LinkChange> observe(const Matrix& one_way);
-  // uses: episodes of each kind's plan so far. The same number is expected to come, as nothing else is known
-  // of the program.
+  // uses: episodes of each kind's plan so far. It assumes that as many will follow, since it knows nothing
+  // else about the program.
   Judgement judge(const std::vector<double>& uses, const RefreshTimes& times);
   // The change could not be made, so the next refresh judges again.
   void reopen() { open_ = sure_ = true; }
-  // These plans run from now on.
+  // Call it when these plans have replaced the running ones.
   void adopt(std::vector<std::optional<Plan>> plans) { running_ = std::move(plans); }
 
   const Profile& profile() const { return profile_; }
@@ -65,7 +65,7 @@ class Refresh {
   std::int32_t hosts_ = 0;
   std::vector<std::optional<Plan>> running_;
   Matrix link_;        // O between hosts, as in the profile
-  bool open_ = false;  // to judge: costs have changed, or a change did not pay yet
+  bool open_ = false;  // there is something to judge: costs have changed, or a change did not pay yet
   bool sure_ = false;  // the last judgement found that a change pays
 };
 

@@ -19,7 +19,7 @@ namespace fermata {
 namespace {
 
 constexpr std::int32_t kMostMembers = 4096;
-constexpr std::int32_t kPeriodForAll = 64;            // members, up to which all periods are predicted
+constexpr std::int32_t kPeriodForAll = 64;            // up to so many members, all periods are predicted
 constexpr std::size_t kPeriodsOtherwise = 12;         // periods that are predicted in larger teams
 constexpr int kEstimated = 12, kEstimatedOfMany = 4;  // finalists if nothing is timed
 constexpr std::size_t kListed = 40;                   // runners-up that a plan records
@@ -28,7 +28,7 @@ constexpr std::int32_t kSpacings[] = {2, 3, 4, 6};    // longer poll intervals, 
 constexpr std::size_t kVariedBases = 3;               // finalists also tried with other slots and layouts
 constexpr std::size_t kRuns = 8;                      // parts of a schedule with layouts by prediction
 constexpr std::size_t kTimedRuns = 4;                 // parts of a schedule with layouts by timing
-constexpr double kWorthMixing = 0.95;                 // the model cannot tell smaller gains from noise
+constexpr double kWorthMixing = 0.95;                 // a smaller predicted gain is noise of the model
 
 Error argument(const std::string& why) { return Error{Status::kArgument, why}; }
 
@@ -44,12 +44,12 @@ Result<PlanKey> normalised(PlanKey key, const Topology& topology) {
                     " members");
   if (!rides_on_a_line(key.kind))
     return Error{Status::kUnsupported,
-                 std::string("there are schedules of ") + name_of(key.kind) + ", but no plans yet"};
+                 std::string("there are schedules for ") + name_of(key.kind) + ", but no plans"};
   if (key.payload < 0 || key.payload > static_cast<std::int32_t>(kLinePayload))
     return argument("payload must be 0.." + std::to_string(kLinePayload) + " bytes");
   const std::string own = fingerprint(topology);
   if (key.fingerprint.empty()) key.fingerprint = own;
-  if (key.fingerprint != own) return argument("the key's fingerprint is of another machine");
+  if (key.fingerprint != own) return argument("the key's fingerprint belongs to another machine");
   key.payload = payload_class(key.kind, key.payload);
   return key;
 }
@@ -73,7 +73,7 @@ double with_credits(double period, const Schedule& schedule, const CostModel& mo
       longest = std::max(longest, distance(model, t.from, t.to));
       each = std::max(each, model.l_at(t.to, t.from));
     }
-  // A member that waits for a credit on a shared CPU gives the CPU away.
+  // A member that waits for a credit on a shared CPU yields the CPU.
   const double turn = model.members_per_cpu > 1 ? model.switch_ns * model.members_per_cpu : 0;
   return std::max(period, (2 * longest + turn) / entry.layout.least_slots()) + each / entry.credit_batch;
 }
@@ -123,7 +123,7 @@ class Search {
       for (Draft& d :
            composed_drafts(topology_, options_.key, model_, trees_to_try(topology_, model_, options_)))
         drafts_.push_back(std::move(d));
-    if (drafts_.empty()) return Error{Status::kUnsupported, "no algorithm of the table serves this"};
+    if (drafts_.empty()) return Error{Status::kUnsupported, "no algorithm fits this collective and team"};
     return std::nullopt;
   }
 
@@ -159,7 +159,7 @@ class Search {
   }
 
   // Over hosts the latency counts, because callers wait for each result. By its period alone, a tree of slow
-  // messages would look good: it streams well but answers late.
+  // messages would seem good: its episodes overlap well, but each result comes late.
   double period(const Entry& e) {
     if (!options_.key.hosts.empty()) return e.latency_ns;
     return period_cost(drafts_[e.draft].schedule, model_for(e), e.layout);
@@ -173,7 +173,7 @@ class Search {
     sort_entries(0);
     std::size_t exact = entries_.size();
     if (options_.key.members > kPeriodForAll) exact = std::min(exact, kPeriodsOtherwise);
-    double ratio = 1;  // of period to latency: the least one stands for entries without a period
+    double ratio = 1;  // least ratio of period to latency, for entries without a period
     for (std::size_t k = 0; k < exact; ++k) {
       Entry& e = entries_[k];
       e.predicted_ns = period(e);
@@ -188,7 +188,7 @@ class Search {
                      [](const Entry& a, const Entry& b) { return a.predicted_ns < b.predicted_ns; });
   }
 
-  // Verifies each draft once, and checks its slot reuse once per list of slot counts.
+  // Verifies each draft once, and checks the reuse of its slots once per list of slot counts.
   void prove(Entry& e) {
     const Schedule& s = drafts_[e.draft].schedule;
     auto [proof, unknown] = proofs_.try_emplace(e.draft);
@@ -202,15 +202,15 @@ class Search {
     auto [hazards, unchecked] = hazards_.try_emplace({e.draft, slots});
     if (unchecked) hazards->second = reuse_hazards(s, e.layout, options_.key.payload > 0);
     if (hazards->second.empty()) return;
-    // A collective that does not synchronize needs credits from the receivers; one that does needs one more
-    // slot.
+    // A collective that does not synchronize needs credits from the receivers. A collective that synchronizes
+    // needs one more slot.
     if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast)
       e.credit_batch = std::max(1, e.layout.least_slots() / 2);
     if (const std::string flaw = flaw_of_reuse(s, e.layout, hazards->second, e.credit_batch); !flaw.empty())
       e.refusal = "refused: " + flaw;
   }
 
-  // The variants of a base that are proved, least predicted period first. Without credits the predictions are
+  // Returns the proved variants of a base, least predicted period first. Without credits the predictions are
   // equal, and the fewest slots come first. With credits, more slots give shorter periods.
   std::vector<Entry> proved_variants(const Entry& base) {
     std::vector<Entry> variants;
@@ -283,7 +283,7 @@ class Search {
     entries_.push_back(std::move(e));
   }
 
-  // The layouts of `e` with another layout, other slots or other lines in one part of its schedule.
+  // Returns the layouts of `e`, each with another layout, other slots or other lines in one part.
   std::vector<Layouts> with_another_part(const Entry& e) const {
     const Schedule& s = drafts_[e.draft].schedule;
     std::vector<Layouts> all;
@@ -312,9 +312,9 @@ class Search {
     return all;
   }
 
-  // The fastest finalists, also with longer poll intervals, and the fastest one with another layout in one
-  // part. A poll delays the next writer of the line, which a profile of pairs does not predict, so it is
-  // timed. Not for members that share CPUs: their polls are a time slice apart anyway.
+  // Returns the fastest finalists, these with longer poll intervals, and the fastest one with another layout
+  // in one part. A poll delays the next writer of the line. A profile of pairs does not predict this, so it
+  // is timed. It is not called where members share CPUs: there, polls are a time slice apart.
   std::vector<std::size_t> refined() {
     std::vector<std::size_t> fastest;
     for (const std::size_t f : finalists_)

@@ -1,4 +1,4 @@
-// The parts of the search, for src/plan only: schedules to consider, their scores, the timing of the best.
+// The parts of the search, for src/plan only: candidate schedules, their scores, the timing of the best ones.
 #ifndef FERMATA_PLAN_SEARCH_HPP
 #define FERMATA_PLAN_SEARCH_HPP
 
@@ -15,7 +15,7 @@ namespace fermata {
 // A schedule under consideration, before it has a layout.
 struct Draft {
   Schedule schedule;
-  Cluster levels;      // the tree that it was composed along; one leaf if it is flat
+  Cluster levels;      // the tree of its composition; one leaf if it is flat
   std::string family;  // its algorithm without degree; finalists come from several families
 };
 
@@ -28,7 +28,7 @@ struct Entry {
   double latency_ns = 0;
   double measured_ns = 0;
   double spread = 0;    // of the repeats, relative to their median
-  double behind = 0;    // its time relative to the best when it was dropped; 0: it was not dropped
+  double behind = 0;    // its time relative to the best time when it was dropped; 0: it was not dropped
   std::string refusal;  // why it may not run; empty: it may run
 };
 
@@ -36,12 +36,12 @@ struct Entry {
 // associative nor idempotent. One plan then serves floating-point sums and all easier operators.
 OpTraits algebra_of(Kind kind);
 
-// Builds every algorithm and degree of the table over all members at once. Adds the algorithms that cannot
-// serve this kind to `refused`, with the reason.
+// Builds every algorithm and degree of the table over all members at once. Adds the algorithms that do not
+// fit this kind to `refused`, with the reason.
 std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std::vector<Candidate>& refused);
 
 // Builds one algorithm, as spelled, over all members. Errors: those of parse_algorithm; kUnsupported if it
-// cannot serve this team.
+// does not fit this team.
 Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const std::string& spelled);
 
 // Greedy compositions along each tree (heterogeneous-mpi-barriers VII.B). Each cluster gets the cheapest
@@ -50,8 +50,8 @@ Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const st
 std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model,
                                    const std::vector<Cluster>& trees);
 
-// Trees worth composing along, without duplicates: by distance, by topology, and the outer or inner levels of
-// these alone.
+// Returns trees for compositions, without duplicates: by distance, by topology, and the outer or inner levels
+// of these alone.
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
                                   const PlanOptions& options);
 
@@ -63,11 +63,12 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts,
                   const PlanOptions& options, const Measure& measure);
 
 // Returns the best of `finalists`, as an index into `entries`. If they were timed, it has the least measured
-// time; among times within the noise, the simplest wins. If not, it has the least predicted period; among
-// periods that the model cannot tell apart, the least latency wins.
-// crowded (members share CPUs): within a wider margin, the finalist whose members await the fewest signals
-// wins. hosts (of a team over several hosts): within the margin, the finalist with the fewest messages
-// between hosts wins.
+// time; among times within the noise, the simplest one wins. If not, it has the least predicted period; among
+// periods that the model cannot distinguish, the one with the least latency wins.
+// - crowded: members share CPUs. Within a wider margin, the finalist whose members await the fewest signals
+//   wins.
+// - hosts: of a team over several hosts. Within the margin, the finalist with the fewest messages between
+//   hosts wins.
 std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries,
                  const std::vector<std::size_t>& finalists, bool crowded,
                  const std::vector<std::int32_t>& hosts);

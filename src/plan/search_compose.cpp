@@ -14,7 +14,7 @@
 namespace fermata {
 namespace {
 
-// An algorithm for one half (or the whole) of the collective in one cluster, and its cost there.
+// An algorithm for a half of the collective, or for the whole, in one cluster, and its cost there.
 struct Option {
   const Algorithm* algorithm = nullptr;
   std::int32_t degree = 2;
@@ -39,7 +39,7 @@ std::vector<std::int32_t> participants(const Cluster& node) {
   return leaders;
 }
 
-// bare: the model without its matrices, which are expensive to copy.
+// Returns the model of these ranks alone. bare: the model without its matrices, which are expensive to copy.
 CostModel part_of(const CostModel& bare, const CostModel& model, const std::vector<std::int32_t>& ranks) {
   CostModel part = bare;
   part.members = static_cast<std::int32_t>(ranks.size());
@@ -74,7 +74,7 @@ class Composer {
     bare_.members_per_cpu = model.members_per_cpu;
   }
 
-  // family: used wherever it is applicable; empty: the cheapest algorithm at each level.
+  // family: the algorithm for all levels where it is applicable; empty: the cheapest one at each level.
   Draft compose(const Cluster& tree, const std::string& family) {
     Joined joined = join(tree, family, true);
     Draft draft;
@@ -236,7 +236,7 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
     if (!known) drafts.push_back(std::move(draft));
   };
   for (const Cluster& tree : trees) {
-    // The flat drafts contain these.
+    // The flat drafts already contain the schedules of such a tree.
     if (tree.children.empty() && releases(key.kind) != arrives(key.kind)) continue;
     add(composer.compose(tree, ""));
     if (tree.children.empty()) continue;

@@ -9,10 +9,10 @@
 namespace fermata {
 namespace {
 
-// With more members `complete` is not even built: an episode has more than a quarter of a million signals.
+// For more members, `complete` is not built: an episode has more than a quarter of a million signals.
 constexpr std::int32_t kMostForQuadratic = 512;
 
-constexpr const char* kInPieces = "refused: cuts the vector into pieces, and the line holds it whole";
+constexpr const char* kInPieces = "refused: it cuts the vector into pieces, but a line carries it whole";
 
 Cluster everyone(std::int32_t members) {
   Cluster leaf;
@@ -24,16 +24,16 @@ std::string why_not(const Algorithm& algorithm, const Request& request) {
   if (algorithm.redundant && request.kind != Kind::kBarrier)
     return "refused: contributions arrive more than once";
   if (!algorithm.applicable(request))
-    return std::string("refused: not for ") + name_of(request.kind) + " of this size";
+    return std::string("refused: it has no ") + name_of(request.kind) + " of this size";
   if (algorithm.cuts) return kInPieces;
   if (std::string_view(algorithm.name) == "complete" && request.members > kMostForQuadratic)
-    return "skipped: a signal between every two members";
+    return "skipped: it has a signal between every two members";
   return {};
 }
 
 std::string flaw_of_words(const Schedule& schedule, const Topology& topology, const PlanKey& key) {
   if (key.payload > 0 && !schedule.words.empty()) return "words carry no data";
-  return words_join_hosts(schedule, hosts_of(topology, key)) ? "a word can't join hosts" : "";
+  return words_join_hosts(schedule, hosts_of(topology, key)) ? "a word cannot span hosts" : "";
 }
 
 }  // namespace

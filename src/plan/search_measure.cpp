@@ -1,6 +1,6 @@
 // Times the finalists. Repeats are interleaved, so that drift of the machine affects all finalists alike.
-// Means are trimmed: each repeat makes another team on other lines, and some teams get slow ones. Of equal
-// finalists the simpler one wins.
+// Means are trimmed: each repeat makes another team on other lines, and some teams get slow lines. If
+// finalists are equal, the simplest one wins.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,14 +21,14 @@ constexpr double kLeastNoise = 0.02;
 constexpr double kMostNoise = 0.25;
 constexpr double kModelNoise = 0.05;     // of predictions, relative
 constexpr double kNoiseOfStores = 0.01;  // of a latency that consists of messages, relative
-// Where members share CPUs, each wait may put a member to sleep. Once other processes make members park, a
-// schedule with fewer waits is much faster. 4 members, 2 CPUs, 2 busy processes: complete 22 us, counter 9
-// us.
+// Where members share CPUs, each wait may put a member to sleep. If other processes make members park, a
+// schedule with fewer waits is much faster. With 4 members and 2 busy processes on 2 CPUs, complete takes 22
+// us, and counter takes 9 us.
 constexpr double kCrowdedNoise = 0.2;
-// Where episodes overlap, a quarter of the period is not worth a much longer path.
+// Where episodes overlap, a gain of a quarter of the period is not worth a much longer path.
 constexpr double kStreamNoise = 0.25;
 
-// Half the distance between the quartiles, relative to the median: a smaller difference of repeats is noise.
+// Returns half the distance between the quartiles, relative to the median. A smaller difference is noise.
 double spread_of(std::vector<double> values) {
   if (values.size() < 4) return 0;
   std::sort(values.begin(), values.end());
@@ -41,7 +41,7 @@ struct Runner {
   std::vector<double> samples;
 };
 
-// The largest number of signals that one member awaits in an episode.
+// Returns the largest number of signals that one member awaits in an episode.
 int most_waits(const Schedule& s) {
   std::vector<int> waits(static_cast<std::size_t>(s.members));
   for (const Stage& stage : s.stages)
@@ -59,7 +59,7 @@ Plan minimal_plan(const PlanKey& key, const Draft& draft, const Entry& entry) {
   return plan;
 }
 
-// Counts messages between hosts. The model lacks what each message costs a host's CPUs and its link.
+// Counts messages between hosts. The model lacks the cost of each message for a host's CPUs and its link.
 std::int64_t messages(const Schedule& s, const std::vector<std::int32_t>& hosts) {
   std::int64_t count = 0;
   for (const Stage& stage : s.stages)
@@ -117,7 +117,7 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
   const auto schedule_of = [&](std::size_t f) -> const Schedule& {
     return drafts[entries[f].draft].schedule;
   };
-  // A dropped finalist stays out, even if the machine got slower while the others were timed.
+  // A dropped finalist never wins, even if the machine got slower while the others were timed.
   std::vector<std::size_t> standing;
   for (const std::size_t f : finalists)
     if (entries[f].refusal.empty() && entries[f].behind <= 0 && (!timed || entries[f].measured_ns > 0))
@@ -149,7 +149,7 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
         static_cast<double>(messages(s, hosts)),
         timed || crowded || e.latency_ns <= alike ? 0 : std::round(e.latency_ns),
         static_cast<double>(s.transfer_count() + s.stages.size()), e.credit_batch > 0 ? 1.0 : 0.0,
-        // With credits, more slots need fewer credits; else a slot is only memory.
+        // With credits, more slots need fewer credits. Without, a further slot only takes memory.
         static_cast<double>(e.credit_batch > 0 ? -e.layout.at(0).slots : e.layout.at(0).slots),
         static_cast<double>(e.layout.listed().size()), static_cast<double>(e.layout.at(0).stride),
         static_cast<double>(e.layout.longest_line())};

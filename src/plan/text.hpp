@@ -9,7 +9,7 @@ namespace fermata {
 // Formats like printf; the result has at most 511 characters.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
-// "predicted 12% slower", "measured 1.8x slower": `how`, then the ratio of the times in words.
+// Returns `how`, then the ratio of the times in words: "predicted 12% slower", "measured 1.8x slower".
 std::string slower_by(const char* how, double ratio);
 
 }  // namespace fermata

@@ -1,4 +1,4 @@
-// Virtual machines may declare a wrong topology. Where the measured costs disagree with the declared domains,
+// Virtual machines may declare a wrong topology. If the measured costs disagree with the declared domains,
 // the profile gets a remark.
 #include <algorithm>
 #include <cstdio>
@@ -50,7 +50,7 @@ std::map<Level, Measured> by_level(const Profile& p) {
 std::vector<std::string> contradictions(const Profile& p) {
   std::vector<std::string> out;
   const auto levels = by_level(p);
-  const char* guest = p.topology.virtual_machine ? " (a virtual machine's word)" : "";
+  const char* guest = p.topology.virtual_machine ? " of this virtual machine" : "";
   double least = 0, most = 0;
   Level before = Level::kSelf;
   double before_cost = 0;
@@ -60,19 +60,19 @@ std::vector<std::string> contradictions(const Profile& p) {
       out.push_back(
           text("the topology%s puts all pairs of level %s at one distance, but CPUs %d,%d measure %.0f ns "
                "and %d,%d "
-               "%.0f ns: the profile wins",
+               "%.0f ns: Fermata uses the measured costs",
                guest, name_of(level), m.low_pair.first, m.low_pair.second, m.low, m.high_pair.first,
                m.high_pair.second, m.high));
     if (before_cost > 0 && middle < kInverted * before_cost)
       out.push_back(text(
-          "the topology%s puts level %s farther than %s, but it measures nearer (%.0f against %.0f ns): the "
-          "profile wins",
+          "the topology%s puts level %s farther than %s, but signals are faster there (%.0f against %.0f "
+          "ns): Fermata uses the measured costs",
           guest, name_of(level), name_of(before), middle, before_cost));
     if (p.topology.virtual_machine && level <= Level::kL3 && middle > kFarForACache)
       out.push_back(
           text("the virtual machine declares a shared %s, but a signal across it takes %.0f ns, as between "
                "packages: "
-               "the profile wins",
+               "Fermata uses the measured costs",
                name_of(level), middle));
     least = least == 0 ? middle : std::min(least, middle);
     most = std::max(most, middle);
@@ -81,8 +81,8 @@ std::vector<std::string> contradictions(const Profile& p) {
   }
   if (levels.size() > 1 && most < kAlike * least)
     out.push_back(text(
-        "the topology%s declares %zu levels, but all measure alike (%.0f to %.0f ns): the profile sees one "
-        "domain",
+        "the topology%s declares %zu levels, but all measure alike (%.0f to %.0f ns): the profile has one "
+        "distance",
         guest, levels.size(), least, most));
   return out;
 }

@@ -7,14 +7,14 @@ namespace fermata {
 
 namespace {
 
-// kOneWay: one-way latencies of a cache line on server processors of the last ten years, in ns, rounded up.
+// kOneWay: one-way latencies of a cache line on recent server processors, in ns, rounded up.
 // kSlopeShare: L is a quarter of the latency in our own measurements. Store and miss buffers hide the rest.
 // These numbers rank levels. They do not predict a time.
 constexpr double kOneWay[kLevelCount] = {0, 15, 30, 55, 70, 110, 200, 1500};
 constexpr double kSlopeShare = 0.25;
 
 // ns per byte of a copy into shared memory and a copy out of it that overlap. Within a cache: 20 GB/s.
-// Through a shared cache: 10 GB/s. Farther levels: less. Network: 10 Gb/s. They, too, only rank levels.
+// Through a shared cache: 10 GB/s. Farther levels: less. Network: 10 Gb/s. These numbers, too, rank levels.
 constexpr double kByte[kLevelCount] = {0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.8};
 
 }  // namespace

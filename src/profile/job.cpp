@@ -17,16 +17,16 @@ namespace fermata {
 namespace {
 
 constexpr std::size_t kCosts = 3;  // of each pair: O, L, G
-// Repeats of each point, as in section IV.A of heterogeneous-mpi-barriers. The median counts instead of the
-// mean, since machines are shared.
+// Repeats of each point, as in section IV.A of heterogeneous-mpi-barriers. The result is the median instead
+// of the mean, since machines are shared.
 constexpr int kRepeats = 25;
 constexpr int kLeastRepeats = 3;
 constexpr int kMostLog2Bytes = 20, kLeastLog2Bytes = 6;
 constexpr std::size_t kLongBytes = 256 * 1024;
 constexpr int kLong = 5;
 // Do pairs of hosts share a network? Each pair sends a long message kTogether times, alone and with all pairs
-// at once. If messages at once take more than kShared times as long, the pairs share one. A smaller increase
-// is noise.
+// at once. If messages at once take more than kShared times as long, the pairs share a network. A smaller
+// increase is noise.
 constexpr int kTogether = 9;
 constexpr double kShared = 1.25;
 constexpr int kSignals[] = {1, 2, 4, 8, 16, 32};
@@ -118,7 +118,7 @@ class JobMeasurement {
     Result<Profile> found = Error{Status::kSystem, ""};
     for (std::int32_t turn = 0; turn < turns; ++turn) {
       report(0.3 * turn / turns, "memory");
-      // The result of the machine's first host holds for this host, too.
+      // With options_.sample, the result of the machine's first host counts for this host, too.
       const bool taken = options_.sample && mine > 0;
       if (turn == mine && leader(h) == job_.rank && !taken) {
         ProfileOptions how;
@@ -154,7 +154,7 @@ class JobMeasurement {
     for (std::int32_t g = 0; g < hosts(); ++g) {
       const std::int32_t p = leader(g);
       const auto& machine = places_[at(p)].machine;
-      if (lengths[at(p)] == 0) {  // a host of the same machine stands for it, else the first host
+      if (lengths[at(p)] == 0) {  // takes the result of a host of the same machine, else of the first host
         if (memory_.empty()) return Error{Status::kSystem, "the first host could not measure its memory"};
         memory_.push_back(memory_[known.contains(machine) ? known[machine] : 0]);
         continue;
@@ -173,7 +173,7 @@ class JobMeasurement {
   }
 
   // All pairs of processes on different hosts. The pairs of the hosts' first processes come first. With
-  // options.sample there are no others.
+  // options.sample there are no other pairs.
   std::vector<PairOfProcesses> links() const {
     std::vector<PairOfProcesses> out;
     for (std::int32_t a = 0; a < n_; ++a)
@@ -282,7 +282,7 @@ class JobMeasurement {
       network_left_out_ = true;
       return std::nullopt;
     }
-    double took[2] = {0, 0};  // the pair whose first process this is: its time beyond O, alone and at once
+    double took[2] = {0, 0};  // if this process is a pair's first: the time beyond O, alone and at once
     bool ok = true;
     const auto time = [&](std::int32_t k, double& ns) {
       const std::int32_t x = leader(2 * k), y = leader(2 * k + 1), a = std::min(x, y), b = std::max(x, y);
@@ -396,7 +396,7 @@ class JobMeasurement {
     if (left_out_ > 0)
       p.remarks.push_back("there was time for " + std::to_string(measured_.size()) + " of " +
                           std::to_string(measured_.size() + left_out_) +
-                          " pairs of processes: those stand for the others");
+                          " pairs of processes: the other pairs get the costs of measured pairs");
     if (network_left_out_)
       p.remarks.push_back("there was no time to find out whether the hosts share a network");
     return p;
@@ -423,7 +423,7 @@ MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, dou
   constexpr MessageCost kFailed{.o = -1};
   std::vector<double> x, y;
   double spent = 0;
-  // Times one point: `repeats` repeats and one to warm up. Both processes get the same time, so both take the
+  // Times one point: `repeats` repeats and one to warm up. Both processes get the same time, so both make the
   // same decisions.
   const auto time = [&](std::size_t bytes, int signals, int repeats) {
     const double ns = job.time(a, b, bytes, signals, repeats);

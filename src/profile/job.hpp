@@ -1,5 +1,5 @@
-// The profile of an MPI job: what a signal costs between each pair of its processes. Within a host signals go
-// through memory, between hosts by messages.
+// The profile of an MPI job: the cost of a signal between each pair of its processes. Within a host signals
+// go through memory; between hosts they are messages.
 #ifndef FERMATA_PROFILE_JOB_HPP
 #define FERMATA_PROFILE_JOB_HPP
 
@@ -13,7 +13,7 @@
 
 namespace fermata {
 
-// What a measurement needs from an MPI job (fermata/job.h). All functions are collective except `time`.
+// The functions of an MPI job that a measurement needs (fermata/job.h). All are collective except `time`.
 struct Job {
   std::int32_t rank = 0;
   std::vector<std::int32_t> hosts;   // each process's host
@@ -26,13 +26,13 @@ struct Job {
 };
 
 struct JobOptions {
-  // Measures one pair of processes for each pair of hosts, and a few pairs of each level within a host. These
-  // stand for the others.
+  // Measures one pair of processes for each pair of hosts, and a few pairs of each level within a host. The
+  // other pairs get these costs.
   bool sample = false;
-  // For messages: at most. For memory: the aim.
+  // An upper limit for messages, and an aim for memory.
   double seconds_per_pair = 0.3;
-  // The budget for everything; 0: all pairs. Measures as many pairs as fit into it, first one pair for each
-  // two hosts.
+  // The budget for everything; 0: no budget, so all pairs. Measures as many pairs as fit into the budget,
+  // first one pair for each pair of hosts.
   double seconds = 0;
   std::function<void(double done, const std::string& what)> progress;
 };
@@ -42,8 +42,8 @@ struct JobOptions {
 using MeasureHost = std::function<Result<Profile>(const Topology& topology, const ProfileOptions& options)>;
 
 // Collective. All processes get the same profile, or each gets an error. `here`: the CPUs that this process
-// may use. Hosts measure their memory at the same time, but hosts on one machine take turns. Messages are
-// measured one pair after the other.
+// may use. Hosts measure their memory at the same time, but hosts on one machine take turns. Pairs of
+// processes measure messages one after the other.
 Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options,
                             const MeasureHost& measure_host);
 
@@ -53,8 +53,8 @@ Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptio
 //   short.
 // - L: the slope over 1 to 32 empty synchronous messages at once.
 // - G: the time of each byte of a 256 KiB message beyond O.
-// o < 0: it failed. If messages are too slow for the budget, each point gets fewer repeats, but at least
-// kLeastRepeats.
+// o < 0: the measurement failed. If messages are too slow for the budget, each point gets fewer repeats, but
+// at least kLeastRepeats.
 struct MessageCost {
   double o = 0, l = 0, g = 0;  // ns, ns, ns per byte
   double spent = 0;            // ns; the sum over all points

@@ -28,7 +28,7 @@ Matrix read_matrix(const JsonNode& rows, std::size_t n, ObjectReader& reader) {
                               std::to_string(n) + " CPUs");
     return Matrix(0);
   }
-  for (const JsonNode& row : rows.items) {  // checked first: the file's size bounds the allocation
+  for (const JsonNode& row : rows.items) {  // first, so that the file's size bounds the allocation
     if (row.type == JsonNode::Type::kArray && row.items.size() == n) continue;
     reader.complain(row, "a row of " + std::to_string(n) + " numbers is expected");
     return Matrix(0);
@@ -151,10 +151,10 @@ void read_job(Profile& p, std::int64_t version, ObjectReader& reader) {
     p.pinned.push_back(good ? static_cast<std::int32_t>(item.number) : -1);
   }
   if (p.pinned.size() != p.topology.cpus.size())
-    reader.complain(*pinned, "one is expected for each CPU of the topology");
+    reader.complain(*pinned, "one number is expected for each CPU of the topology");
   for (const Cpu& cpu : p.topology.cpus)
     if (static_cast<std::size_t>(cpu.host) >= p.hosts.size())
-      return reader.complain(*hosts, "the topology has more hosts");
+      return reader.complain(*hosts, "the topology has more hosts than 'hosts' names");
 }
 
 void read_evidence(Profile& p, ObjectReader& reader) {
@@ -170,7 +170,7 @@ void read_evidence(Profile& p, ObjectReader& reader) {
       t.level = static_cast<Level>(level % kLevelCount);
       t.reads = inner.integer("reads", 0, kMaxReads);
       t.torn = inner.integer("torn", 0, kMaxReads);
-      if (inner.ok() && t.torn > t.reads) inner.complain(item, "more torn than read");
+      if (inner.ok() && t.torn > t.reads) inner.complain(item, "there are more torn reads than reads");
       p.tearing.push_back(t);
       reader.take_over(inner);
     }
@@ -288,7 +288,7 @@ Result<Profile> profile_from_json(std::string_view text) {
   ObjectReader reader(*root, "profile");
   const std::int64_t version = reader.ok() ? reader.integer("version", 0, 1 << 20, 0) : 0;
   if (reader.ok() && (reader.text("format", {}) != "fermata-profile" || version < 1 || version > 5))
-    reader.complain(*root, "this is no fermata-profile of version 1 to 5");
+    reader.complain(*root, "this is not a fermata-profile of version 1 to 5");
   reader.only({"format",       "version",    "machine",    "fingerprint", "origin",
                "engine",       "date",       "topology",   "o",           "l",
                "levels",       "one_way_ns", "awaited_ns", "reader_ns",   "word_add_ns",

@@ -1,4 +1,4 @@
-// Costs per level instead of per pair. Files of published machines and estimates use them.
+// Costs per level instead of per pair, for files of published machines and for estimates.
 #ifndef FERMATA_PROFILE_LEVELS_HPP
 #define FERMATA_PROFILE_LEVELS_HPP
 
@@ -28,10 +28,11 @@ struct LevelCosts {
   };
   std::vector<HostGroup> groups;
   // Costs between NUMA nodes of one host, where levels are too coarse (for example, four chips at four
-  // distances). nodes x nodes, row-major; empty: not given. Within a node the costs of the levels apply.
+  // distances). nodes x nodes, row-major; empty: the file has none. Within a node the costs of the levels
+  // apply.
   std::vector<LinkCost> numa_pairs;
-  // The hosts form a mesh of this width; 0: they do not. A pair's O grows by o_per_hop with each hop after
-  // the first.
+  // The width of the mesh of hosts; 0: they form no mesh. A pair's O grows by o_per_hop with each hop after
+  // the first hop.
   std::int32_t mesh_width = 0;
   double o_per_hop = 0;
 };
@@ -39,9 +40,9 @@ struct LevelCosts {
 // Reports an error to `outer`.
 LevelCosts level_costs_from_node(const JsonNode& node, ObjectReader& outer);
 
-// Fills p.o and p.l for the CPUs of p.topology. Returns what is wrong, or an empty string. A level that
-// occurs but has no cost is an error. More than kMaxExpanded CPUs are an error, too: the matrices grow with
-// the square of the CPUs while the file does not.
+// Fills p.o and p.l for the CPUs of p.topology. Returns the error, or an empty string. A level that occurs
+// but has no cost is an error. More than kMaxExpanded CPUs are an error, too: the matrices grow with the
+// square of the number of CPUs, while the file does not.
 inline constexpr std::size_t kMaxExpanded = 2048;
 std::string expand_levels(const LevelCosts& costs, Profile& p);
 

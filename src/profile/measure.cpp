@@ -1,4 +1,4 @@
-// Measures a whole profile: what, in which order, and with what share of the time.
+// Measures a whole profile: chooses the measurements, their order, and their shares of the time.
 #include "profile/measure.hpp"
 
 #include <algorithm>
@@ -38,7 +38,8 @@ class Measurement {
     done_ = plan_.total / plan_.rounds * round_;
     if (!measure_selves() || !measure_pairs())
       return Error{Status::kSystem,
-                   "a probe did not finish: CPUs " + failed_ + " can't be pinned or are taken by others"};
+                   "the measurement on CPUs " + failed_ +
+                       " did not finish: threads cannot be pinned there, or other programs use these CPUs"};
     if (rows() > 1) {
       measure_groups();
       measure_nearest();
@@ -121,7 +122,7 @@ class Measurement {
     p_.l.at(pair.a, pair.b) = p_.l.at(pair.b, pair.a) = rounded(cost.l);
   }
 
-  // One direction stands for both directions, as for O and L.
+  // Measures one direction only, and uses its cost for both, as for O and L.
   void measure_pair_bytes() {
     p_.g = p_.g_direct = Matrix(rows());
     std::vector<double> once;
@@ -140,7 +141,7 @@ class Measurement {
       p_.g_direct = Matrix(0);
       if (options_.processes)
         p_.remarks.push_back(
-            "memory of other processes can't be read directly here (process_vm_readv is refused)");
+            "processes cannot read each other's memory directly here (process_vm_readv is refused)");
     }
     p_.direct_ns = rounded(median(std::move(once)));
   }
@@ -174,7 +175,7 @@ class Measurement {
     advance(plan_.extra, "copies and folds");
   }
 
-  // The first CPU of each core, then the SMT siblings; at most `most`. The cgroup quota does not count.
+  // Returns the first CPU of each core, then the SMT siblings; at most `most`. Ignores the cgroup quota.
   std::vector<std::int32_t> team(std::size_t most) const {
     Topology all = p_.topology;
     all.quota_cpus = 0;
@@ -237,7 +238,7 @@ class Measurement {
     p_.futex_ns = rounded(
         measure_futex(os(nearest_.a), os(rows() > 1 ? nearest_.b : nearest_.a), options_.processes, seconds));
     advance(seconds, "wake through a futex");
-    if (rows() == 1) p_.remarks.push_back("one CPU: nothing between CPUs could be measured");
+    if (rows() == 1) p_.remarks.push_back("only one CPU: costs between CPUs could not be measured");
   }
 
   const ProfileOptions& options_;
@@ -255,8 +256,8 @@ void note_load(Profile& p) {
   if (getloadavg(&load, 1) != 1 || load < p.topology.cpus_total + 0.5) return;
   char text[160];
   std::snprintf(text, sizeof text,
-                "others were running: load average %.1f on %d CPUs; measure again when they aren't", load,
-                p.topology.cpus_total);
+                "other programs ran: load average %.1f on %d CPUs; measure again when none of them runs",
+                load, p.topology.cpus_total);
   p.remarks.push_back(text);
 }
 
@@ -266,9 +267,9 @@ Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& 
   if (topology.source != "this machine")
     return Error{Status::kArgument, "only this machine can be measured, not " + topology.source};
   if (topology.cpus.size() > 4096)
-    return Error{Status::kUnsupported, "more than 4096 CPUs: name some with --cpus"};
+    return Error{Status::kUnsupported, "more than 4096 CPUs: choose some with --cpus"};
   std::vector<Profile> rounds;
-  // Where other processes take the CPUs, a round takes longer, so fewer rounds fit into the time.
+  // If other processes use the CPUs, a round takes longer, so fewer rounds fit into the time.
   const std::int64_t begin = os::now_ns();
   const auto has_time = [&](int done) {
     const double spent = static_cast<double>(os::now_ns() - begin) * 1e-9;

@@ -19,7 +19,7 @@ struct PairCost {
 };
 std::optional<PairCost> measure_pair(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
-// o: a stage without a signal. l: each further slot that never leaves its CPU.
+// o: a stage without a signal. l: each further slot, in a line that never leaves its CPU.
 std::optional<PairCost> measure_self(std::int32_t cpu, double seconds);
 
 struct ByteCost {          // ns per byte
@@ -36,11 +36,11 @@ struct OwnBytes {  // ns per byte, within the CPU's own cache
 std::optional<OwnBytes> measure_own_bytes(std::int32_t cpu, double seconds);
 
 // All CPUs read each other's memory at once. Returns the time divided by the bytes of all CPUs, in ns per
-// byte; 0: it failed.
+// byte; 0: the measurement failed.
 double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
 
-// Times blocks between two processes. Empty: it failed. Where single copies are not permitted, they are
-// missing.
+// Times blocks between two processes. Empty: the measurement failed. If the kernel does not permit single
+// copies, the result has none.
 std::vector<BlockWay> measure_blocks(std::int32_t a, std::int32_t b, double seconds);
 
 struct ManyCost {
@@ -49,10 +49,10 @@ struct ManyCost {
 };
 std::optional<ManyCost> measure_many(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
 
-// [k-1]: ns per add when the first k CPUs add at once. Measured for powers of two and for all CPUs;
-// interpolated linearly between.
+// [k-1]: ns per add when the first k CPUs add at once. Measures powers of two and all CPUs, and interpolates
+// linearly between them.
 std::vector<double> measure_word_add(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
-// The time from one member's add until another member has read it, less the one-way time of the reply.
+// The time from one member's add until another member has read the sum, less the one-way time of the reply.
 double measure_word_read(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
 // Sections VI.B to VI.D of power8-barriers, for two members.
@@ -66,7 +66,7 @@ std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader,
 double measure_yield(std::int32_t cpu, bool processes, double seconds);
 double measure_futex(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
-// Remarks on measured costs that contradict the declared topology. Has no side effects.
+// Returns remarks on measured costs that contradict the declared topology. Has no side effects.
 std::vector<std::string> contradictions(const Profile& profile);
 
 }  // namespace fermata

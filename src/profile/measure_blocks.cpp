@@ -1,8 +1,8 @@
-// Times the two ways of a block from one process to another, as collectives on blocks use them
+// Times the two ways in which collectives on blocks move a block from one process to another
 // (exec/blocks.hpp):
 // - through a ring buffer in shared memory: two copies, which overlap since one CPU writes while the other
 //   reads;
-// - by a single copy: the kernel looks up the pages of the sender's block, then copies it once.
+// - by a single copy: the kernel looks up the pages of the sender's block, then copies the block once.
 // Which way is faster depends on the machine.
 #include <algorithm>
 #include <cstring>
@@ -37,7 +37,7 @@ struct OneWay {
 struct Exchange {
   OneWay way[2];  // from member 0, from member 1
   probe::Flag ready[2], done[2];
-  os::Lender lender[2];  // each member writes its own before it signals ready
+  os::Lender lender[2];  // each member writes its own entry before it signals ready
   probe::Flag refused;
 };
 
@@ -49,8 +49,8 @@ class Stream {
 
   bool over() const { return k_ == count_; }
   bool put() {
-    // The first kSlots pieces need no credit: the members have met since the episode before, so all its
-    // pieces were read.
+    // The first kSlots pieces need no credit: the members have met since the previous episode, so each member
+    // has read all pieces of that episode.
     if (over() || (k_ >= kSlots && !Pieces::was_read(way_.credit.value, seen_, first_ + k_ - kSlots)))
       return false;
     std::memcpy(way_.slot[k_ % kSlots], block_ + k_ * kPiece, kPiece);

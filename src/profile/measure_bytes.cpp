@@ -1,6 +1,6 @@
-// Measures G: what a byte costs beyond its signal, for each way in which collectives on blocks move bytes.
-// Two members pass a buffer to and fro, so each reads the lines where the other has written them. Half a
-// round trip over the bytes is a line whose slope is G.
+// Measures G: the cost of a byte beyond its signal, for each way in which collectives on blocks move bytes.
+// Two members pass a buffer to and fro, so each member reads lines that the other has just written. Half a
+// round trip over the bytes is a straight line whose slope is G.
 #include <algorithm>
 #include <cstring>
 
@@ -12,8 +12,8 @@ namespace fermata {
 
 namespace {
 
-// Sizes through a slot: those that fit into one. Sizes that are read directly: two buffers must fit into a
-// core's own cache. measure_domain_bytes() measures the shared caches and the memory beyond it.
+// Sizes through a slot: the sizes that fit into a slot. Sizes that a member reads directly: two buffers must
+// fit into a core's own cache. measure_domain_bytes() measures the shared caches and the memory beyond.
 constexpr std::size_t kInSlot[] = {1024, 4096, 16384};
 constexpr std::size_t kDirect[] = {4096, 16384, 65536, 262144};
 constexpr auto kSlotPoints = static_cast<std::int32_t>(std::size(kInSlot));
@@ -23,7 +23,7 @@ constexpr std::size_t kShare = 65536;  // bytes of a member's buffer where many 
 
 struct Exchange {
   probe::Flag there, back;
-  os::Lender lender[2];  // each member writes its own before its first signal of a command
+  os::Lender lender[2];  // each member writes its own entry before its first signal of a command
   probe::Flag refused;
   alignas(kMaxLine) std::byte slot[2][16384];
 };
@@ -77,7 +77,7 @@ LineFit line_over(const std::size_t* bytes, const double* times, std::int32_t po
   return fit;
 }
 
-// A plain loop, as the compiler translates it. A profile needs to be right only within a quarter.
+// A plain loop that the compiler optimizes. A profile needs to be right only within a quarter.
 [[gnu::noinline]] void add(double* out, const double* a, const double* b, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) out[i] = a[i] + b[i];
 }
@@ -96,13 +96,14 @@ double domain_bytes_once(const std::vector<std::int32_t>& cpus, bool processes, 
   const auto buffer = [&](std::size_t member, std::uint64_t half) {
     return memory.at<std::byte>(flags + (member % members * 2 + half % 2) * kShare);
   };
-  // Each member reads what the next member has written in the round before.
+  // Each member reads the bytes that the next member has written in the previous round.
   const auto role = [&](int rank, const probe::Command& command, probe::Control& control) {
     const auto me = static_cast<std::size_t>(rank);
     for (std::uint64_t e = command.base + 1; e <= command.base + command.rounds; ++e) {
       std::memcpy(buffer(me, e + 1), buffer(me + 1, e), kShare);
       probe::signal(flag(me), e);
-      // The next member must have written again. The one before must have read what this one overwrites next.
+      // The next member must have written again. The previous member must have read what this member
+      // overwrites next.
       if (!probe::await(flag(me + 1), e, control) || !probe::await(flag(me + members - 1), e, control))
         return;
     }
@@ -155,7 +156,7 @@ std::optional<OwnBytes> measure_own_bytes(std::int32_t cpu, double seconds) {
 }
 
 double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processes, double seconds) {
-  // A member that loses its CPU delays all members, so the fastest of several tries counts.
+  // A member that loses its CPU delays all members, so the result is the fastest of several tries.
   constexpr int kTries = 3;
   double least = domain_bytes_once(cpus, processes, seconds / kTries);
   for (int i = 1; i < kTries && least > 0; ++i)

@@ -1,5 +1,5 @@
-// Measures what more than two members cost one another: further awaited slots, further readers of a line,
-// adds on a shared word.
+// Measures the costs of more than two members: further awaited slots, further readers of a line, adds on a
+// shared word.
 #include <algorithm>
 
 #include "profile/measure.hpp"
@@ -85,7 +85,7 @@ std::optional<ManyCost> measure_many(const std::vector<std::int32_t>& cpus, bool
   const auto times =
       probe::sample({near, processes, seconds}, 2 * most, [&](int member, const auto& c, auto& control) {
         const int active = c.point % most + 1;
-        if (member > active) return;  // awaits the next command on another line, and touches none of these
+        if (member > active) return;  // touches none of these lines, and awaits the next command elsewhere
         if (c.point < most) gather(lines, member, active, c, control);
         else publish(lines, member, active, c, control);
       });
@@ -113,14 +113,14 @@ std::vector<double> measure_word_add(const std::vector<std::int32_t>& cpus, bool
     for (std::uint32_t r = 0; r < c.rounds; ++r)
       // order: acq_rel, as kWordAdd; pairs with itself
       shared.word.value.fetch_add(1, std::memory_order_acq_rel);
-    // Member 0 takes the time, which must cover the adds of all members.
+    // Member 0 takes the time, which must include the adds of all members.
     if (member != 0) {
       // order: release, as kSlotPublish: after the adds; pairs with await
       shared.left.value.fetch_add(1, std::memory_order_release);
       return;
     }
     static_cast<void>(probe::await(shared.left.value, static_cast<std::uint64_t>(k - 1), control));
-    // order: none needed; the next command publishes it
+    // order: none needed; the next command publishes this value
     shared.left.value.store(0, std::memory_order_relaxed);
   };
   const auto times =

@@ -1,7 +1,7 @@
 // Measures O and L of a pair as in section IV.A of heterogeneous-mpi-barriers. The signal is Fermata's: a
 // store to the line on which the reader spins. A stage of k signals goes one way, and a stage of k signals
-// comes back. Half the round trip over k is a line: its intercept is O, its slope is L. As in the paper,
-// links count as symmetric.
+// comes back. Half the round trip over k is a straight line: its intercept is O, its slope is L. As in the
+// paper, links count as symmetric.
 #include "profile/measure.hpp"
 #include "profile/statistics.hpp"
 

@@ -1,5 +1,5 @@
-// Measures what the scheduler costs: a switch by yield between two members of one CPU, and a wake-up through
-// a futex.
+// Measures the costs of the scheduler: a switch by yield between two members of one CPU, and a wake-up
+// through a futex.
 #include "os/os.hpp"
 #include "profile/measure.hpp"
 #include "profile/statistics.hpp"
@@ -9,7 +9,7 @@ namespace fermata {
 namespace {
 
 constexpr std::int32_t kBatches = 101;
-// Other processes may take the CPUs: after this many times the budget, the batches so far are enough.
+// Other processes may use the CPUs: after this many times the budget, the batches so far are enough.
 constexpr double kPatience = 3;
 
 struct Shared {

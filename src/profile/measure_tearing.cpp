@@ -15,7 +15,7 @@ namespace {
 
 struct Shared {
   probe::Control control;
-  // One machine instruction writes it and one reads it. The C++ memory model does not cover these accesses.
+  // One machine instruction writes the vector and one reads it. The C++ memory model does not cover them.
   alignas(kMaxLine) std::uint64_t vector[8];
   probe::Flag reader_done;
   std::int64_t reads = 0, torn = 0;
@@ -23,7 +23,7 @@ struct Shared {
 
 #if defined(__x86_64__)
 
-// Each access is one instruction of that width. It is in assembly, so that no compiler splits or merges it.
+// Each access is one instruction of that width, in assembly, so that no compiler splits or merges it.
 struct Sse {
   static constexpr int kWords = 2;
   static bool here() { return __builtin_cpu_supports("sse2") != 0; }
@@ -88,7 +88,7 @@ template <class Simd>
 void read_for(Shared& s, double seconds) {
   const std::int64_t end = os::now_ns() + static_cast<std::int64_t>(seconds * 1e9);
   std::uint64_t seen = 0;
-  // Where others have the CPUs, the writer may not have run at all when the time ends.
+  // If other processes use the CPUs, the writer may not have run at all when the time ends.
   while ((os::now_ns() < end || s.reads == 0) && !s.control.expired()) {
     for (int i = 0; i < kBatch; ++i) {
       std::uint64_t parts[8];

@@ -1,4 +1,4 @@
-// Plans which pairs of CPUs are measured and for how long, and copies the measured costs to the other pairs.
+// Plans which pairs of CPUs to measure and for how long, and copies the measured costs to the other pairs.
 #ifndef FERMATA_PROFILE_PAIRS_HPP
 #define FERMATA_PROFILE_PAIRS_HPP
 
@@ -15,26 +15,26 @@ struct CpuPair {
 
 struct MeasuringPlan {
   std::vector<CpuPair> pairs, byte_pairs, representatives;  // one representative per level
-  // Seconds per round. each: one pair's signals. byte_each: one pair's bytes. extra: one measurement that is
-  // made once. self: one CPU alone. total: seconds of all rounds together.
+  // Seconds per round. each: one pair's signals. byte_each: one pair's bytes. extra: a measurement that is
+  // made once per round. self: one CPU alone. total: seconds of all rounds together.
   double each = 0, byte_each = 0, extra = 0, self = 0, total = 0;
   int rounds = 1;
 };
-// Plans every pair, or with options.sample some pairs of each level. The total is minutes at most, however
-// many CPUs there are.
+// Plans every pair, or with options.sample some pairs of each level. The total is a few minutes, however many
+// CPUs there are.
 MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& options);
 
-// Returns the seconds_per_pair with which everything takes `seconds`. The measurements that are made once
-// take about as long as 20 pairs. A pair's bytes take half as long as its signals.
+// Returns the seconds_per_pair with which the whole profile takes `seconds`. The measurements that are made
+// once per round take about as long as 20 pairs. A pair's bytes take half as long as its signals.
 double share_of_pair(double seconds, std::size_t cpus);
 
-// Section IV.B of heterogeneous-mpi-barriers: similar subsystems have similar submatrices. Pairs whose O + L,
-// or g, is 0 get the medians of the measured pairs of their level. A level without a measured pair does not
-// change.
+// Section IV.B of heterogeneous-mpi-barriers: similar subsystems have similar submatrices. Pairs whose O + L
+// (replicate) or g (replicate_bytes) is 0 get the medians of the measured pairs of their level. A level
+// without a measured pair does not change.
 void replicate(Profile& profile);
 void replicate_bytes(Profile& profile);
 
-// rounded: to hundredths of a ns, since more digits would only be noise in the file. rounded_byte: to ten
+// rounded() rounds to hundredths of a ns, since more digits are noise. rounded_byte() rounds to ten
 // thousandths.
 double rounded(double ns);
 double rounded_byte(double ns);

@@ -17,11 +17,11 @@ namespace fermata::probe {
 namespace {
 
 constexpr std::int32_t kMaxPoints = 40;
-// There are many samples, each far shorter than a time slice. So a preemption spoils one sample, but not the
-// median.
+// There are many samples, and each is far shorter than a time slice. So a preemption spoils one sample, but
+// not the median.
 constexpr std::int32_t kMinRepeats = 5;
-// Where other processes take the CPUs, a command takes several time slices. After kPatience times its budget
-// a probe accepts the repeats that it has.
+// If other processes use the CPUs, a command takes several time slices. After kPatience times its budget a
+// probe accepts the repeats that it has.
 constexpr double kPatience = 3;
 constexpr std::int32_t kMaxRepeats = 301;
 constexpr std::int32_t kAimedRepeats = 101;
@@ -71,7 +71,7 @@ class Leader {
   }
 
   void lead(std::int32_t points, double seconds) {
-    // Rounds of a command. kLate: after kPatience times the budget.
+    // Rounds of a command. kLate: the number after kPatience times the budget.
     constexpr std::uint32_t kFirst = 32, kLeast = 16, kLate = 2;
     std::uint32_t rounds[kMaxPoints];
     const std::int64_t begin = os::now_ns();
@@ -109,12 +109,12 @@ void follow(Sampling& s, int member, const Role& role) {
   for (std::uint64_t number = 1;; ++number) {
     if (!await(s.command.number.value, number, s.control) || s.command.point == kStop) return;
     role(member, s.command, s.control);
-    // order: release, as kCreditGive: the command is read; pairs with await
+    // order: release, as kCreditGive: this member has read the command; pairs with await
     s.done.value.fetch_add(1, std::memory_order_release);
   }
 }
 
-// Each member runs this: it is pinned, waits for the others, calls body and reports its end.
+// Each member runs this: it pins itself, waits for the others, calls body and reports its end.
 void member_main(const Setting& setting, Control& control, int member, const std::function<void(int)>& body) {
   if (os::pin_thread(setting.cpus[static_cast<std::size_t>(member)]) != Status::kOk) abort(control);
   control.arrived.value.fetch_add(1, std::memory_order_relaxed);  // order: none needed; a start line, no data
@@ -175,8 +175,8 @@ SharedMemory::~SharedMemory() {
 }
 
 bool run_members(const Setting& setting, Control& control, const std::function<void(int)>& body) {
-  // Another process may hold a CPU for many milliseconds of each sample. A probe that needs more than 20
-  // times its budget is hopeless.
+  // Another process may use a CPU for many milliseconds of each sample. A probe gives up after 20 times its
+  // budget and 3 s.
   control.deadline_ns = os::now_ns() + static_cast<std::int64_t>((setting.seconds * 20 + 3) * 1e9);
   if (setting.processes) run_processes(setting, control, body);
   else run_threads(setting, control, body);

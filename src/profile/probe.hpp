@@ -1,6 +1,6 @@
-// Runs a probe: members that are pinned to CPUs, as threads or as forked processes over one shared mapping.
-// They follow the commands of member 0. Each command is one sample. Points are interleaved; a point's result
-// is the median of its samples.
+// Runs a probe. Its members are pinned threads, or pinned forked processes over one shared mapping. They
+// follow the commands of member 0. Each command is one sample. The samples of all points are interleaved; a
+// point's result is the median of its samples.
 #ifndef FERMATA_PROFILE_PROBE_HPP
 #define FERMATA_PROFILE_PROBE_HPP
 
@@ -21,15 +21,15 @@ struct alignas(kMaxLine) Flag {
   std::atomic<std::uint64_t> value{0};
 };
 
-// Ends all members when one fails or the time is up. A probe may fail, but must not hang.
+// Ends all members when one member fails or the time is up. A probe may fail, but must not hang.
 struct Control {
   Flag aborted, arrived, finished;
   std::int64_t deadline_ns = 0;  // written before the members start
 
-  bool expired();  // true: aborted; aborts if the deadline has passed
+  bool expired();  // aborts if the deadline has passed; returns true if the probe is aborted
 };
 
-// What member 0 tells the others to do.
+// A command of member 0 to the other members.
 struct Command {
   Flag number;  // counts commands; published after the fields below
   std::int32_t point = 0;
@@ -56,7 +56,8 @@ class SharedMemory {
   std::size_t bytes_ = 0;
 };
 
-// Polls as a team's barrier does: a load, and a pause after each load that fails. False: aborted.
+// Polls as a team's barrier does: a load, and a pause after each load that fails. Returns false if the probe
+// is aborted.
 inline bool await(const std::atomic<std::uint64_t>& flag, std::uint64_t value, Control& control) {
   // order: acquire, as kSlotAwait; pairs with the release store or add of the member that signals
   for (std::uint32_t n = 1; flag.load(std::memory_order_acquire) < value; ++n) {
@@ -67,7 +68,7 @@ inline bool await(const std::atomic<std::uint64_t>& flag, std::uint64_t value, C
   return true;
 }
 
-// Polls without a pause. This measures the latency of the line itself, a lower bound for the other results.
+// Polls without a pause. This measures the latency of the line alone, a lower bound for the other results.
 inline bool await_bare(const std::atomic<std::uint64_t>& flag, std::uint64_t value, Control& control) {
   // order: acquire, as kSlotAwait; pairs with signal
   for (std::uint32_t n = 1; flag.load(std::memory_order_acquire) < value; ++n)
@@ -85,8 +86,8 @@ struct Setting {
   double seconds = 0.1;  // budget of the whole probe
 };
 
-// Runs body(member) once in each member, pinned. False: a member could not be created or pinned, or the
-// deadline passed.
+// Runs body(member) once in each member, pinned. Returns false if a member could not be created or pinned, or
+// the deadline passed.
 bool run_members(const Setting& setting, Control& control, const std::function<void(int)>& body);
 
 // One member's part of a command: runs all its rounds.

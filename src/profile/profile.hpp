@@ -1,5 +1,5 @@
-// Profile: what a signal costs between each pair of CPUs and with each layout, and what the scheduler costs.
-// A profile can be stored in a file.
+// Profile: the cost of a signal between each pair of CPUs and with each layout, and the costs of the
+// scheduler. A profile can be stored in a file.
 #ifndef FERMATA_PROFILE_PROFILE_HPP
 #define FERMATA_PROFILE_PROFILE_HPP
 
@@ -40,11 +40,11 @@ struct LayoutCost {
 };
 
 // The throughput of a domain's caches and memory, when all its CPUs read each other's memory at once.
-// Level::kNetwork: pairs of hosts send at once, and each pair gets less than alone.
+// Level::kNetwork: pairs of hosts send at once, and each pair is slower than alone.
 struct DomainBytes {
   Level level = Level::kL3;
   std::int32_t cpus = 2;
-  double byte_ns = 0;  // ns per byte; counts the bytes that all of them read, or send to another host
+  double byte_ns = 0;  // ns per byte; the bytes are those that all of them read, or send to another host
   bool operator==(const DomainBytes&) const = default;
 };
 
@@ -60,7 +60,7 @@ struct BlockWay {
 struct Citation {  // for published machines: where a value comes from
   std::string field;
   std::string source;      // paper, table or figure
-  bool estimated = false;  // the paper does not print it: our estimate, with the reason in `source`
+  bool estimated = false;  // the paper does not print the value: our estimate, with the reason in `source`
   bool operator==(const Citation&) const = default;
 };
 
@@ -82,7 +82,7 @@ struct Profile {
   // - g_direct: read directly from the sender's memory, by threads through its address, by processes through
   //   the kernel.
   Matrix g, g_direct;
-  double direct_ns = 0;     // ns per direct reading, beyond signal and bytes; for processes the system call
+  double direct_ns = 0;     // ns per single copy, beyond signal and bytes; for processes the system call
   double fold_byte_ns = 0;  // ns per byte of a fold: two operands and a result in the CPU's own cache
   std::vector<DomainBytes> domains;
   std::vector<BlockWay> blocks;
@@ -96,35 +96,36 @@ struct Profile {
   double yield_ns = 0;  // a switch by sched_yield between two threads of one CPU; 0: unknown
   double futex_ns = 0;  // from a wake through a futex until the thread on another CPU runs
   std::vector<Citation> citations;
-  std::vector<std::string> remarks;  // e.g. where the profile contradicts the declared topology
+  std::vector<std::string> remarks;  // for example, that the profile contradicts the declared topology
   bool operator==(const Profile&) const = default;
 };
 
 struct ProfileOptions {
   std::vector<std::int32_t> cpus;  // empty: all usable CPUs
   bool processes = false;
-  bool sample = false;            // measures a few pairs per level; these stand for the others
+  bool sample = false;            // measures a few pairs per level; the other pairs get their medians
   double seconds_per_pair = 0.3;  // over all rounds; also for each measurement that is made once
-  double seconds = 0;             // limit by the clock: no round begins that would exceed it; 0: no limit
+  double seconds = 0;             // time limit: no round begins that would exceed it; 0: no limit
   std::function<void(double done, const std::string& what)> progress;  // done in 0..1
 };
 
 Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& options);
-// Does not measure: takes default costs per level of the topology. Its origin is "estimated".
+// Makes a profile from default costs per level of the topology, without a measurement. Its origin is
+// "estimated".
 Profile estimate_profile(const Topology& topology);
 
-// Returns ns per byte between the CPUs of two rows. `g` is the profile's g or g_direct. If it has no value
-// for them, returns the default of their level; defaults only rank levels.
+// Returns ns per byte between the CPUs of two rows. `g` is the profile's g or g_direct. If `g` has no value
+// for these rows, returns the default of their level; defaults only rank levels.
 double byte_ns(const Profile& profile, const Matrix& g, std::int32_t row_a, std::int32_t row_b);
 double default_byte_ns(Level level);
 // Returns the single-copy time of the block that `ring` describes; null: not measured, or not permitted.
 const BlockWay* lent_beside(const Profile& profile, const BlockWay& ring);
 
-std::string to_json(const Profile& profile);  // in the lowest format version that holds it
-// Refuses a file with an error whole: kParse, with line and reason.
+std::string to_json(const Profile& profile);  // in the lowest format version that can hold the profile
+// If the text has an error, refuses all of it: kParse, with line and reason.
 Result<Profile> profile_from_json(std::string_view text);
 std::string heat_map(const Profile& profile);       // of L, for a terminal
-std::string byte_heat_map(const Profile& profile);  // of G; empty if none is known
+std::string byte_heat_map(const Profile& profile);  // of G; empty if no G is known
 std::string to_table(const Profile& profile);       // for people, <= 100 columns
 
 }  // namespace fermata

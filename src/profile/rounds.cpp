@@ -10,10 +10,10 @@
 namespace fermata {
 namespace {
 
-constexpr double kDrift = 1.5;  // if rounds differ by a larger factor, virtual CPUs have moved
+constexpr double kDrift = 1.5;  // if rounds differ by a larger factor, virtual CPUs have probably moved
 
-// of(round) returns a pointer to a value, or null where the round lacks it. Returns the median of the values;
-// 0 if there are none.
+// of(round) returns a pointer to a value, or null if the round lacks the value. Returns the median of the
+// values; 0 if there are none.
 template <class Of>
 double median_over(const std::vector<Profile>& rounds, Of&& of) {
   std::vector<double> values;
@@ -86,7 +86,7 @@ void collect_remarks(Profile& out, const std::vector<Profile>& rounds) {
   char text[160];
   std::snprintf(
       text, sizeof text,
-      "the nearest CPUs drifted while measuring: one way %.0f to %.0f ns in %zu rounds, median %.0f",
+      "the nearest CPUs' latency changed while measuring: one way %.0f to %.0f ns in %zu rounds, median %.0f",
       least->one_way_ns, most->one_way_ns, rounds.size(), out.one_way_ns);
   out.remarks.push_back(text);
 }

@@ -8,8 +8,8 @@ namespace fermata {
 
 double median(std::vector<double> values);  // 0 if empty
 
-// The mean without the lowest and the highest tenth of the values; 0 if empty. Where values form two groups,
-// this mean depends on how large each group is. A median does not.
+// The mean without the lowest and the highest tenth of the values; 0 if empty. If the values form two groups,
+// this mean depends on the size of each group. A median does not.
 double trimmed_mean(std::vector<double> values);
 
 struct LineFit {
@@ -17,14 +17,14 @@ struct LineFit {
 };
 
 // Weighted least squares through (x, y). The weights are 1 / y^2, so that each point counts by its relative
-// error. A profile is used for stages of one to four signals. With equal weights, the noise of the long
-// stages (up to 32 signals) would dominate these.
-// Neither part is negative: if the free fit makes one negative, that part becomes 0 and the other is fitted
-// alone.
+// error. The planner uses a profile for stages of one to four signals. With equal weights, the noise of the
+// long stages (up to 32 signals) would dominate these.
+// Neither part is negative: if the free fit makes a part negative, that part becomes 0, and a second fit
+// finds the other part alone.
 LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y);
 
-// What one more of x costs, where it costs something for certain. Where noise hides the slope, the largest x
-// and its whole y stand for it, which is too much rather than nothing.
+// Returns the cost of one more x, where this cost is certainly above 0. If noise hides the slope, returns the
+// whole y of the largest x, divided by that x: a cost that is too large is better than none.
 inline double unit_cost(double slope, double most_x, double its_y) {
   return slope > 0 ? slope : its_y / most_x;
 }

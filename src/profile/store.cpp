@@ -98,7 +98,7 @@ Result<std::string> write_file_atomically(const std::string& path, std::string_v
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   std::error_code ec;
   if (!parent.empty()) std::filesystem::create_directories(parent, ec);
-  if (ec) return system_error(parent.string(), "can't be made", ec.value());
+  if (ec) return system_error(parent.string(), "can't be created", ec.value());
   std::string temporary = path + ".XXXXXX";
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return system_error(path, "can't be written", errno);
@@ -161,7 +161,7 @@ Result<std::string> save_profile(const Profile& profile) {
   const std::string path = profile.hosts.empty() ? profile_path(profile.fingerprint, profile.engine)
                                                  : job_path(profile.fingerprint);
   if (path.empty())
-    return Error{Status::kArgument, "no cache directory (HOME, XDG_CACHE_HOME) or no fingerprint"};
+    return Error{Status::kArgument, "no cache directory (set HOME or XDG_CACHE_HOME), or no fingerprint"};
   return write_file_atomically(path, to_json(profile));
 }
 

@@ -13,8 +13,8 @@ namespace fermata {
 // $XDG_CACHE_HOME/fermata, else $HOME/.cache/fermata; empty if neither variable holds an absolute path. Does
 // not create the directory.
 std::string cache_directory();
-// Takes the write permission of group and others away from the cache directory, if this user owns it. A umask
-// may have given the permission. libfermata-rt reads compiled plans only from a directory to which nobody
+// Removes the write permission of group and others from the cache directory, if this user owns the directory.
+// A umask may have given the permission. libfermata-rt reads compiled plans only from a directory that nobody
 // else can write.
 void keep_cache_to_owner();
 
@@ -23,8 +23,8 @@ void keep_cache_to_owner();
 Result<Profile> load_profile(const std::string& fingerprint, const std::string& engine);
 Result<Profile> load_profile_file(const std::string& path);
 
-// Returns the newest stored profile of an MPI job that had all of these hosts. Reads only the newest few
-// dozen files.
+// Returns the newest stored profile of an MPI job that had all of these hosts. Reads only the newest 32
+// files.
 Result<Profile> load_job_profile(const std::vector<std::string>& hosts);
 
 // Writes profile-<fingerprint>-<engine>.json into cache_directory(), or job-<fingerprint>.json for an MPI
@@ -35,8 +35,8 @@ std::string profile_path(const std::string& fingerprint, const std::string& engi
 // there is no cache directory.
 std::string runtime_barrier_path(std::int32_t members);
 
-// Writes the whole file or nothing: writes and syncs a temporary file beside it, then renames that over it.
-// Creates missing directories. Returns the path.
+// Writes the whole file or nothing: writes and syncs a temporary file in the same directory, then renames it
+// to `path`. Creates missing directories. Returns the path.
 Result<std::string> write_file_atomically(const std::string& path, std::string_view content);
 // Refuses files larger than 1 GiB.
 Result<std::string> read_file(const std::string& path);

@@ -66,7 +66,7 @@ Profile subset(const Profile& profile, const std::vector<std::int32_t>& cpus) {
   }
   const auto missing = missing_cpus(profile, cpus);
   if (!missing.empty())
-    out.remarks.push_back("not in the profile, taken at its dearest costs: CPUs " + cpu_list(missing));
+    out.remarks.push_back("not in the profile, so with its highest costs: CPUs " + cpu_list(missing));
   return out;
 }
 

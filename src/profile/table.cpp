@@ -1,4 +1,4 @@
-// Prints a profile for people: a table of the scalars, and heat maps of L and G.
+// Prints a profile for people: a table of the numbers, and heat maps of L and G.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -131,8 +131,8 @@ std::string to_table(const Profile& p) {
   out += line("read of a word that another member wrote", ns(p.word_read_ns));
   for (const LayoutCost& c : p.layouts)
     out += line("period of an exchange, layout " + c.layout, ns(c.period_ns));
-  out += line("each direct reading, beyond its signal and its bytes", ns(p.direct_ns));
-  if (p.fold_byte_ns > 0) out += line("a byte folded in one's own cache", byte_text(p.fold_byte_ns));
+  out += line("each single copy, beyond its signal and its bytes", ns(p.direct_ns));
+  if (p.fold_byte_ns > 0) out += line("a byte folded in the CPU's own cache", byte_text(p.fold_byte_ns));
   for (const DomainBytes& d : p.domains)
     out += line(d.level == Level::kNetwork ? "a byte, pairs of hosts sending at once"
                                            : "a byte, " + std::to_string(d.cpus) + " CPUs of one " +
@@ -142,7 +142,7 @@ std::string to_table(const Profile& p) {
     if (ring.way != "ring") continue;
     const BlockWay* const lent = lent_beside(p, ring);
     out += line(std::to_string(ring.bytes) + " bytes between processes" + (ring.both ? ", both ways" : ""),
-                ns(ring.ns) + " by ring" + (lent != nullptr ? ", " + ns(lent->ns) + " by kernel" : ""));
+                ns(ring.ns) + " by ring" + (lent != nullptr ? ", " + ns(lent->ns) + " single copy" : ""));
   }
   for (const Tearing& t : p.tearing)
     out += line("store of " + std::to_string(t.bytes) + " bytes read across level " + name_of(t.level),
@@ -156,7 +156,7 @@ std::string to_table(const Profile& p) {
 
 namespace {
 
-// Returns the rows and columns that a map shows. On large machines these are only some.
+// Returns the rows and columns that a map shows. For large machines it omits some.
 std::vector<std::int32_t> shown_rows(std::int32_t n) {
   const std::int32_t step = (n + kMapCells - 1) / kMapCells;
   std::vector<std::int32_t> rows;
@@ -183,7 +183,7 @@ Range range_of(const std::vector<double>& values) {
   return values.empty() ? Range{} : Range{values.front(), values.back()};
 }
 
-// Returns the values that begin a step: each is more than a twentieth above the step before.
+// Returns the values that begin a step: each is more than a twentieth above the previous step.
 std::vector<double> steps_of(const std::vector<double>& sorted) {
   std::vector<double> steps;
   for (const double value : sorted)
@@ -191,8 +191,8 @@ std::vector<double> steps_of(const std::vector<double>& sorted) {
   return steps;
 }
 
-// A value's shade depends on the rank of its step. So levels stay distinct even if one is much larger than
-// the others.
+// A value's shade depends on the rank of its step. So levels stay distinct even if one level is much larger
+// than the others.
 std::string map_of(const Profile& p, const Matrix& m, const std::string& title, const char* format) {
   constexpr const char* kShades[] = {"\u2591\u2591", "\u2592\u2592", "\u2593\u2593", "\u2588\u2588"};
   const std::vector<std::int32_t> rows = shown_rows(m.n);
@@ -237,7 +237,7 @@ std::string heat_map(const Profile& p) {
   return map_of(p, m, title + ", row: sender, column: receiver", "%.1f");
 }
 
-// Shows the cheaper way: g_direct if it is known, else g.
+// Shows the cheaper way: g_direct if known, else g.
 std::string byte_heat_map(const Profile& p) {
   const Matrix& g = p.g_direct.n > 0 ? p.g_direct : p.g;
   if (g.n < 1) return {};

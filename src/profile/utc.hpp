@@ -8,8 +8,8 @@
 
 namespace fermata {
 
-// Returns for example "2026-01-31T12:00:00Z". Does not call gmtime_r, which takes a lock of the C library: in
-// a forked child that lock may stay locked for ever.
+// Returns, for example, "2026-01-31T12:00:00Z". Does not call gmtime_r, which takes a lock of the C library:
+// in a forked child that lock may stay locked for ever.
 inline std::string utc_now() {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   const auto day = std::chrono::floor<std::chrono::days>(now);

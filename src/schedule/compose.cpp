@@ -39,7 +39,7 @@ Kind turned(Kind arrival) {
   }
 }
 
-// Everything but the stages. b's words follow a's.
+// Returns the joined schedule, without its stages. b's words follow a's.
 Schedule frame(const Schedule& a, const Schedule& b) {
   Schedule out;
   out.algorithm = joined(a.algorithm, b.algorithm);
@@ -56,8 +56,8 @@ Schedule frame(const Schedule& a, const Schedule& b) {
   return out;
 }
 
-// Appends the stages of `from` to those of `out`, from `first_stage` on. The words of `from` are those of
-// `out` from `first_word` on.
+// Adds the transfers of `from` to the stages of `out`. Stage 0 of `from` is stage `first_stage` of `out`, and
+// its word 0 is word `first_word`.
 void place(Schedule& out, const Schedule& from, std::size_t first_stage, std::int32_t first_word) {
   const auto vertex = [&](std::int32_t v) {
     return from.is_word(v) ? out.word_vertex(first_word + from.word_of(v)) : v;
@@ -150,7 +150,7 @@ Schedule pipeline(const Schedule& s, std::int32_t segments) {
 
 void order_messages(Stage& stage) {
   const std::vector<Transfer>& list = stage.transfers;
-  // By sender and receiver: the index of the message's first transfer.
+  // The index of each message's first transfer, by sender and receiver.
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> first;
   struct Place {
     std::size_t message, was;
@@ -165,7 +165,7 @@ void order_messages(Stage& stage) {
   };
   if (std::is_sorted(order.begin(), order.end(), before)) return;
   std::stable_sort(order.begin(), order.end(), before);
-  // By written register: the old index of its last write.
+  // The old index of the last write to each register.
   std::map<std::tuple<std::int32_t, std::int32_t, std::uint8_t>, std::size_t> last;
   std::vector<Transfer> sorted;
   sorted.reserve(list.size());

@@ -1,4 +1,4 @@
-// Builds schedules out of schedules. Every function returns plain data and does not change its inputs.
+// Builds schedules from schedules. The functions that return a schedule do not change their inputs.
 #ifndef FERMATA_SCHEDULE_COMPOSE_HPP
 #define FERMATA_SCHEDULE_COMPOSE_HPP
 
@@ -8,19 +8,19 @@
 
 namespace fermata {
 
-// `schedule` on the ranks ranks[0], ranks[1], ... of a team of `members`. Its root r becomes ranks[r]; words
-// keep their order. Precondition: the ranks are distinct, and there are at least as many as the schedule has
-// members.
+// Puts `schedule` on the ranks ranks[0], ranks[1], ... of a team of `members`. Its root r becomes ranks[r];
+// words keep their order. Precondition: the ranks are distinct, and there are at least as many as the
+// schedule has members.
 Schedule lift(const Schedule& schedule, const std::vector<std::int32_t>& ranks, std::int32_t members);
 
 // Runs two disjoint schedules of the same team in the same stages. kEarly aligns their first stages (for
-// arrivals), kLate their last stages (for departures). b's words follow a's. Chunks and registers are the
-// larger ones; the kind is as in `then`. The name is "a/b", or "a" if both have that name.
+// arrivals), kLate their last stages (for departures). b's words follow a's. The numbers of chunks and of
+// registers are the larger ones. The kind is as in `then`. The name is "a/b", or "a" if both have that name.
 enum class Align { kEarly, kLate };
 Schedule beside(const Schedule& a, const Schedule& b, Align align);
 
-// Runs a, then b, of the same team. Words and names are as in `beside`. For these pairs, with equal numbers
-// of chunks, the kind is the one on the right. For other pairs it is the larger Kind:
+// Runs a, then b, of the same team. Words and names are as in `beside`. The kind of other pairs is the larger
+// Kind. For these pairs, with equal numbers of chunks, it is the one on the right:
 //   reduce + broadcast          = allreduce, in either order
 //   reduce_scatter + allgather  = allreduce
 //   scatter + allgather         = broadcast
@@ -29,18 +29,18 @@ Schedule beside(const Schedule& a, const Schedule& b, Align align);
 //   reduce + scatter            = reduce_scatter
 Schedule then(const Schedule& a, const Schedule& b);
 
-// Turns an arrival into a departure (heterogeneous-mpi-barriers, V.B). Stages and edges are reversed, combine
-// becomes copy, and copies from a member to itself are dropped. A reduce becomes a broadcast, a gather a
+// Makes a departure from an arrival (heterogeneous-mpi-barriers, V.B). It reverses stages and edges, replaces
+// combine by copy, and drops copies from a member to itself. A reduce becomes a broadcast, a gather a
 // scatter, a reduce_scatter an allgather.
 //
-// A schedule with words is returned unchanged, since adds to a counter would have to become polls of it. An
-// algorithm with words has a release half of its own if it has halves.
+// It returns a schedule with words unchanged, since adds to a counter would have to become polls of it. An
+// algorithm with words has a release half of its own, if it has halves.
 Schedule transpose(const Schedule& arrival);
 
 // Cuts each chunk into `segments` and overlaps stages: segment s runs stage t in stage t + s. Chunk c becomes
-// the chunks from c x segments on. Signals without data go with the last segment. If two members exchange
-// chunks of several segments in one stage, these are one message. A schedule without chunks is returned
-// unchanged, and so is any schedule for one segment. Precondition: chunks x segments is at most
+// the chunks c x segments .. (c + 1) x segments - 1. Signals without data go with the last segment. If two
+// members exchange chunks of several segments in one stage, these are one message. If the schedule has no
+// chunks, or for one segment, the function returns it unchanged. Precondition: chunks x segments is at most
 // kMaxScheduleChunks.
 Schedule pipeline(const Schedule& schedule, std::int32_t segments);
 

@@ -11,13 +11,13 @@
 namespace fermata {
 namespace {
 
-// One awaited slot of a stage.
+// A slot that a receiver awaits in a stage.
 struct Incoming {
   double at = 0;  // when its sender begins to send it
   double o = 0, l = 0;
   std::int32_t step = -1;
   double bulk = 0;         // the receiver's time for its bytes
-  double first = 0;        // time to copy in its first slotful; only then can the receiver copy out
+  double first = 0;        // time to copy its first slotful in; only then can the receiver copy it out
   std::int32_t held = -1;  // the sender, if it must wait until its data was read; else -1
   double further = 1;      // cost after another awaited slot, as a share of its L
   bool message = false;
@@ -31,7 +31,7 @@ struct Bulk {
 };
 
 // Simulates episodes on the model. Each vertex has a time: for a member, when it continues; for a word, when
-// it was completed. Deterministic: list order breaks ties.
+// it was completed. The result is deterministic: list order breaks ties.
 class Simulation {
  public:
   Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes,
@@ -47,7 +47,7 @@ class Simulation {
     std::int32_t member = 0;  // the member that executes it
     std::int32_t word = 0;
     std::int32_t step = -1;
-    std::size_t order = 0;  // in the list of the stage
+    std::size_t order = 0;  // index among the stage's adds
   };
   struct PathStep {
     CostStep step;
@@ -79,9 +79,9 @@ class Simulation {
   const Layouts& layouts_;
   const bool keep_path_;
   const double chunk_bytes_;
-  // Is a chunk read directly? [1]: if its sender moves nothing else in the stage; [0]: otherwise.
+  // Does the receiver read a chunk directly? [1]: if its sender moves nothing else in the stage; [0]: else.
   bool direct_[2];
-  // Counted if these differ: how many messages each member sends and receives in the stage.
+  // How many messages each member sends and receives in the stage. It is counted only if these two differ.
   std::vector<std::int32_t> moving_;
   bool published_ = false, packed_ = false;  // the stage's layout
   double factor_ = 1;
@@ -107,8 +107,8 @@ class Simulation {
   std::vector<PathStep> path_;
 };
 
-// Cost of a further awaited slot, as a share of its L. `awaited` was measured between nearest members, so it
-// is a share of the smallest L.
+// Returns the cost of a further awaited slot, as a share of its L. `awaited` was measured between nearest
+// members, so it is a share of the smallest L.
 double further_share(const CostModel& model) {
   if (model.awaited <= 0) return 1;
   double least = std::numeric_limits<double>::infinity();
@@ -169,9 +169,9 @@ Bulk Simulation::bulk_of(const Transfer& t, std::int64_t chunks) const {
           .first = std::min(chunk_bytes_, c.slot) * g};
 }
 
-// A member stores one signal after another: the k-th leaves when the k - 1 before it are paid for (equation
-// 1, read as a sequence). A published line takes one store; each further reader waits for its own copy of the
-// line.
+// A member stores one signal after another. The k-th leaves when the sender has paid for the k - 1 before it:
+// equation 1, read as a sequence. A published line takes one store; each further reader waits for its own
+// copy of the line.
 void Simulation::send(const Transfer& t, std::int64_t chunks) {
   const Bulk bulk = bulk_of(t, chunks);
   if (t.from == t.to) {  // the member's own line, in its own cache
@@ -186,7 +186,7 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
   if (sent_count_[t.from]++ == 0) senders_.push_back(t.from);
   const bool shared = published_ && !message;
   const double queue = shared ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
-  // A published payload, too, is written only once.
+  // The sender also writes a published payload only once.
   sent_l_[t.from] = shared ? std::max(sent_l_[t.from], l + bulk.in) : sent_l_[t.from] + l + bulk.in;
   if (!message)
     sent_bulk_[t.from] = shared ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
@@ -251,8 +251,8 @@ void Simulation::collect(const Stage& stage) {
     } else if (to_word && !from_word) {
       adds_.push_back({time_[t.from], t.from, s_.word_of(t.to), step_[t.from], adds_.size()});
     } else if (to_word) {
-      // The completer of the actor waits for the source, then adds. It reads the source's line unless it
-      // completed the source, too.
+      // The completer of the actor waits for the source, then adds. It reads the source's line, unless it is
+      // also the completer of the source.
       const std::int32_t member = completer_[actor_of(s_, t)], source = s_.word_of(t.from);
       if (member < 0) continue;  // only in a schedule that was not verified
       double at = std::max(time_[member], time_[t.from]);
@@ -298,8 +298,8 @@ void Simulation::poll(const Transfer& t, std::int32_t stage) {
   }
 }
 
-// Equation 1 over the awaited slots, applied to every suffix of arrivals. Slots that come at once cost
-// max(O) + sum(L); a late one costs only its own O + L. No slot is read before it was sent.
+// Applies equation 1 to the awaited slots, for every suffix of arrivals. Slots that come at once cost
+// max(O) + sum(L); a late one costs only its own O + L. A slot is read after it was sent.
 void Simulation::await(std::int32_t member, std::int32_t stage) {
   std::vector<Incoming>& in = incoming_[member];
   const auto earlier = [](const Incoming& a, const Incoming& b) { return a.at < b.at; };
@@ -414,8 +414,8 @@ double period_cost(const Schedule& schedule, const CostModel& model, const Layou
   constexpr int kWindow = 2, kWindows = 24;
   constexpr double kSteady = 1e-3;
   Simulation simulation(schedule, model, layouts, chunk_bytes, false);
-  // Takes the member that grows most. A member whose time is still low may be the one for which all wait in
-  // the end.
+  // Takes the member whose time grows most. A member whose time is still low may be the one that delays all
+  // members in the end.
   std::vector<double> before(static_cast<std::size_t>(schedule.members));
   double growth = -1;
   for (int window = 0; window < kWindows; ++window) {

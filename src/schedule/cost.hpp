@@ -15,15 +15,15 @@ namespace fermata {
 // How collectives on blocks move their bytes (exec/blocks.hpp), in addition to G. With the defaults, copying
 // in and copying out overlap entirely, and folding is free.
 struct ByteCosts {
-  // bytes of a ring buffer's slot. The first slotful of a chunk is copied in before any is copied out; the
-  // rest overlaps.
+  // Bytes of a ring buffer's slot. The sender copies the first slotful of a chunk in before the receiver
+  // copies it out. The rest of the copies overlap.
   double slot = 0;
-  Direct direct;           // sizes of chunks that a receiver reads directly from the sender (single copy)
+  Direct direct;           // sizes of chunks that a receiver reads from the sender's memory (single copy)
   double direct_once = 0;  // ns for each direct read of a chunk
   double fold = 0;         // extra ns per byte that is folded, not copied
   double direct_fold = 0;  // the same for a direct read
-  // ns per byte that the busiest member folds, added to the whole. For models that don't know what this
-  // overlaps with.
+  // ns per byte that the busiest member folds, added to the total. It is for models that do not know the
+  // overlap of folds with copies.
   double fold_apart = 0;
   double chunk = 0;  // ns for each further chunk of a message
   // bytes that a core's own caches hold; 0: no limit. In larger chunks a byte costs `beyond` times as much.
@@ -48,12 +48,12 @@ struct CostModel {
   double awaited = 0;    // each further slot that a receiver awaits in a stage, from another sender
   double reader = 0;     // each further reader of a published line
   double word_add = 0;   // an add on a shared word whose line another member holds
-  double word_read = 0;  // a poller's read of a word after its last write
+  double word_read = 0;  // a polling member's read of a word after the word's last write
   // The factor of each layout on a signal, relative to kPrivate with stride 1; 1 if it was not measured. The
-  // factor of kPacked was measured on an exchange. It holds for pairs that signal each other in one stage.
+  // factor of kPacked was measured by an exchange. It holds for pairs that signal each other in one stage.
   double layout_factor[kLayoutCount] = {1, 1, 1};
   // Number of signals that share a packed line. Each signal beyond two moves the line once more, since every
-  // reader polls all of the line (power8-barriers VI.B: 24 flags in one line take 21 us instead of 1.8 us).
+  // reader polls the whole line. Power8-barriers VI.B: 24 flags in one line take 21 us instead of 1.8 us.
   double packed_sharers = 2;
   double stride_factor[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // index: stride 1..8
   // The host of each member; empty: all share memory. A message between hosts costs the same in every layout.
@@ -90,8 +90,8 @@ struct Cost {
 // model.members >= schedule.members.
 //
 // Slots:
-// - A member's signals leave one after another. All are out after max(O) + sum(L). A receiver that awaits
-//   nothing else gets the k-th signal O + L after the sender has paid for the k - 1 before it.
+// - A member's signals leave one after another. All have left after max(O) + sum(L). The sender pays for the
+//   k - 1 signals before the k-th. A receiver that awaits nothing else gets the k-th O + L after that.
 // - A receiver pays max(O) + sum(L) over the slots that come at once. `awaited` was measured between nearest
 //   members. If it is known, each further slot costs awaited x L / (smallest L) instead of L; a message costs
 //   its L.
@@ -101,20 +101,21 @@ struct Cost {
 //
 // Bytes:
 // - A message takes its sender chunks x chunk_bytes x G longer, and its receiver as well. The two overlap.
-// - What a member writes and what it reads in a stage do not overlap, except messages between hosts.
+// - A member's writes and its reads in a stage do not overlap, except messages between hosts.
 // - The chunks that two members exchange in one stage, listed next to each other, are one message with one O
 //   and one L.
 // - A chunk that is read directly costs its sender only the wait until it was read. So many members can read
 //   from one sender at once.
-// - A schedule takes at least as long as memory, and the network between hosts, need to move all its bytes.
+// - A schedule takes at least the time that memory and the network between hosts need to move all its bytes.
 //
 // Hosts:
 // - The messages of all members of a host leave it one after another.
-// - A sender waits neither for this nor for a message to arrive. Sending costs it O(i,i) + sum(L).
+// - A sender i waits neither until its messages have left the host nor until they arrive. Sending costs it
+//   O(i,i) + sum(L).
 //
 // Words:
-// - Adds to a word queue up and take word_add each. The last adder is the completer; it need not read the
-//   word.
+// - Adds to a word come one after another and take word_add each. The last adder is the completer; it need
+//   not read the word.
 // - The others read the word word_read after it is complete, the k-th of them (k - 1) x `reader` later.
 //
 // Shared CPUs:
@@ -127,8 +128,8 @@ struct Cost {
 // Returns the latency of one episode in which all members arrive at time 0.
 Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes = 0);
 
-// Time per episode when episodes run back to back: the growth per episode of the member that grows most, once
-// it is steady.
+// Returns the time per episode when episodes run back to back. It is the growth per episode of the member
+// whose time grows most, once that growth is steady.
 double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
                    double chunk_bytes = 0);
 

@@ -90,8 +90,7 @@ std::vector<std::int32_t> Expressions::in_order(NodeId id) const {
 }
 
 std::vector<std::uint8_t> Expressions::occurrences(NodeId id) const {
-  // An operand's id is smaller than its result's. So one sweep downwards visits every node after all its
-  // users.
+  // An operand has a smaller id than its result. So one sweep downwards visits a node after all its users.
   std::vector<std::uint8_t> times(static_cast<std::size_t>(id) + 1, 0);
   times[id] = 1;
   std::vector<std::uint8_t> out;
@@ -178,7 +177,8 @@ Result<std::vector<NodeId>> execute(const Schedule& s, const ChunkIndex& index, 
                                         std::to_string(chunk) + ", which " + why};
     };
     constexpr const char* kHoldsNothing = "holds nothing";
-    // A member sends what it held when the stage began. So all values are read before any is folded.
+    // A member sends the values that it held when the stage began. So all values are read before any is
+    // folded.
     std::size_t end = i;
     sent.clear();
     for (; end < index.first[chunk + 1] && index.items[end].stage == stage; ++end) {
@@ -192,8 +192,8 @@ Result<std::vector<NodeId>> execute(const Schedule& s, const ChunkIndex& index, 
       NodeId& mine = now[slot(t.to, t.dst_reg)];
       std::int32_t& last = written[slot(t.to, t.dst_reg)];
       if (t.action == Action::kCopy) {
-        // The copy would lose what the stage brought before: a transfer is listed twice, or goes to the wrong
-        // member.
+        // The copy would overwrite a value that this stage brought: a transfer is listed twice, or goes to
+        // the wrong member.
         if (last == stage) return fail(t.to, t.dst_reg, " copies over", "this stage has written already");
         mine = in;
       } else if (mine == kNothing) {

@@ -1,6 +1,6 @@
-// Expression trees of a data collective: they say symbolically what each register holds. Equal trees share
-// one node (hash-consing). If 1,024 members fold 1,024 contributions in the same order, the trees take 1,023
-// nodes, not a million.
+// Expression trees of a data collective: they describe the value of each register symbolically. Equal trees
+// share one node (hash-consing). If 1,024 members fold 1,024 contributions in the same order, the trees take
+// 1,023 nodes, not a million.
 #ifndef FERMATA_SCHEDULE_EXPRESSION_HPP
 #define FERMATA_SCHEDULE_EXPRESSION_HPP
 

@@ -10,8 +10,8 @@
 
 namespace fermata {
 
-// The matrix K over members and words. Row v has a bit for each member whose arrival vertex v knows of. It is
-// the paper's K, transposed: a signal is then one OR of two rows, in members / 64 operations.
+// The matrix K over members and words. Row v has a bit for each member of whose arrival vertex v knows. It is
+// the paper's K, transposed, so that a signal is one OR of two rows, in members / 64 operations.
 class Knowledge {
  public:
   explicit Knowledge(const Schedule& schedule);
@@ -24,7 +24,7 @@ class Knowledge {
     return (row(vertex)[member / 64] >> (member % 64) & 1) != 0;
   }
   std::int64_t known(std::int32_t vertex) const;  // number of members that `vertex` knows of
-  // The sum over all members. It is members^2 when every member knows of every member.
+  // The sum of known() over all members. It is members^2 if every member knows of every member.
   std::int64_t known_pairs() const;
   std::int32_t first_unknown(std::int32_t vertex) const;  // -1: it knows of all
 

@@ -1,4 +1,4 @@
-// How edges map to addresses. Only the names stand here; src/plan computes the addresses.
+// How edges map to addresses. This file has only the names; src/plan computes the addresses.
 #ifndef FERMATA_SCHEDULE_LAYOUT_HPP
 #define FERMATA_SCHEDULE_LAYOUT_HPP
 
@@ -28,8 +28,7 @@ struct LayoutChoice {
   std::int32_t slots = 1;   // per edge: 1, 2 (chosen by parity of the episode) or a larger power of two
   std::int32_t stride = 1;  // distance between the lines of two slots, in lines, 1..8 (power8-barriers VI.D)
   std::int32_t line = 64;   // length in bytes: 64 or 128
-  // Pause instructions between two polls of an awaited line, 1..64. A poll takes the line away from its
-  // writer.
+  // Pause instructions between two polls of an awaited line, 1..64. A poll takes the line from its writer.
   std::int32_t pauses = 1;
   bool operator==(const LayoutChoice&) const = default;
 };
@@ -42,7 +41,7 @@ class Layouts {
   const LayoutChoice& at(std::size_t stage) const {
     return stages_[stage < stages_.size() ? stage : stages_.size() - 1];
   }
-  // The choices as stored: the last two differ.
+  // The choices as stored. The last two differ.
   const std::vector<LayoutChoice>& listed() const { return stages_; }
   // A copy for `stages` stages, with `choice` for the stages first..last.
   Layouts with(std::size_t first, std::size_t last, std::size_t stages, const LayoutChoice& choice) const;
@@ -63,7 +62,7 @@ class Layouts {
 };
 
 // Examples: "private", "packed+2slots", "private+stride5+line128+3pauses". Tables, plans and the command line
-// print and take this form.
+// use this form.
 std::string to_string(const LayoutChoice& choice);
 // The inverse. Error: kParse, which names the field. Slots are a power of two up to 1024, stride is 1..8,
 // line 64 or 128, pauses 1..64.

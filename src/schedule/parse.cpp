@@ -1,5 +1,5 @@
-// Reads what to_text wrote. Any error refuses the whole text and names the line. Memory grows with the text
-// only, never with a number in it. The schedule is well formed but not proved: verify proves it.
+// Reads the text of to_text. An error refuses the whole text and names the line. Memory grows only with the
+// length of the text, never with a number in it. The schedule is well formed; verify must still prove it.
 #include <array>
 #include <charconv>
 #include <limits>

@@ -1,9 +1,9 @@
-// Run-ahead: can a member in a later episode overwrite what another member has not read yet? Can it add to a
-// word that still counts the episode before?
+// Run-ahead: can a member in a later episode overwrite a slot that another member has not read yet? Can it
+// add to a word that still counts the previous episode?
 //
-// An event is a (vertex, stage) pair in an episode. Each vertex has a row that says what happened before its
-// next event. Program order and signals pass rows on. So one sweep over the episodes answers for all slots,
-// without a graph search per slot. The rows are:
+// An event is a (vertex, stage) pair in an episode. Each vertex has a row that records the events before its
+// next event. Program order and signals carry rows forward. So one sweep over the episodes answers for all
+// slots, without a graph search per slot. The rows are:
 //  slots: a vector clock, which counts the stages that each member has finished (int32 per vertex and member)
 //  words: the words whose first episode is over (one bit per vertex and word)
 #include <algorithm>
@@ -97,9 +97,9 @@ void slot_hazards(const Schedule& s, int slots, std::vector<Hazard>& out) {
   }
 }
 
-// Words: whoever adds for episode 1 must know that episode 0 is complete. Otherwise the add counts for the
-// wrong episode. A word to which only one member adds needs no such knowledge, since its adds come in program
-// order.
+// Words: a member that adds for episode 1 must know that episode 0 is complete. Otherwise the add counts for
+// the wrong episode. If only one member adds to a word, it needs no such knowledge, since its adds come in
+// program order.
 void word_hazards(const Schedule& s, std::vector<Hazard>& out) {
   Rows<std::uint64_t, both> known(s, (s.words.size() + 63) / 64);
   std::vector<std::int32_t> last_in(s.words.size(), -1);

@@ -1,13 +1,13 @@
-// The intermediate representation: who signals whom, in which stage, and what data a signal carries. It is
-// plain data; nothing here runs.
+// The intermediate representation: the signals between members in each stage, and the data that they carry.
+// It is plain data; nothing here runs.
 //
 // A vertex is a member (0 .. members-1) or a word (members .. members+words-1). A word is a shared counter,
 // which members signal with an atomic add. It is complete when all its in-edges of this episode have arrived.
-// The member whose add completes a word is its completer, and acts for the word from then on.
+// The member whose add completes a word is the word's completer. From then on it acts for the word.
 //
-// In a stage, a member sends what it held when the stage began. Then it awaits everything that the stage
-// brings it. A stage without words is a boolean matrix of heterogeneous-mpi-barriers, section V, stored
-// sparsely.
+// In a stage, a member sends the values that it held when the stage began. Then it awaits all signals that
+// the stage has for it. A stage without words is a boolean matrix of heterogeneous-mpi-barriers, section V,
+// stored sparsely.
 #ifndef FERMATA_SCHEDULE_SCHEDULE_HPP
 #define FERMATA_SCHEDULE_SCHEDULE_HPP
 
@@ -22,8 +22,8 @@ namespace fermata {
 enum class Action : std::uint8_t { kSignal = 0, kCombine = 1, kCopy = 2 };
 enum class Side : std::uint8_t { kLeft = 0, kRight = 1 };  // kLeft: incoming op own; kRight: own op incoming
 
-// The transfers of a stage from one member to another are one message if they stand next to each other in the
-// list. Algorithms list them so, with ascending chunks.
+// The transfers of a stage from one member to another are one message if they are next to each other in the
+// list. Algorithms list them in this way, with ascending chunks.
 //
 // from == to is allowed for data only: a member copies a value that it held when the stage began. Some folds
 // take a member's own contribution at its place in the list (allreduce by `complete`). Such a copy uses a
@@ -41,7 +41,7 @@ struct Transfer {
 
 // The exact rules of a word: per episode it takes `threshold` in-edges, all in stages before its first
 // out-edge. Then it is complete and knows what all its in-edges knew. Who acts on an edge:
-//   member -> word    The member adds one. If its add completes the word, it acts for the word from then on.
+//   member -> word    The member adds one. If its add completes the word, it then acts for the word.
 //   word -> word      The completer of the actor acts. The actor is the target's agent, else the source's
 //                     agent, else the source itself. It is complete before this stage. Its completer waits
 //                     until the source is complete, then adds one to the target.

@@ -61,8 +61,8 @@ class TwiceCheck {
  public:
   explicit TwiceCheck(const Schedule& s) : count_(s.vertices() + 1), seen_(s.vertices(), 0) {}
 
-  // Index of a transfer that repeats an earlier one of the stage, or -1. A counting sort groups the transfers
-  // by receiver.
+  // Returns the index of a transfer that repeats an earlier one of the stage, or -1. A counting sort groups
+  // the transfers by receiver.
   std::int64_t find(const Stage& stage) {
     const std::size_t n = stage.transfers.size();
     if (n < 2) return -1;

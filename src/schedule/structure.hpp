@@ -1,4 +1,4 @@
-// Checks what must hold before the meaning of a schedule can be examined.
+// Checks the form of a schedule. Only a schedule that passes has a meaning that can be checked.
 #ifndef FERMATA_SCHEDULE_STRUCTURE_HPP
 #define FERMATA_SCHEDULE_STRUCTURE_HPP
 
@@ -11,7 +11,8 @@
 
 namespace fermata {
 
-// The actor of a word -> word edge: the word whose completer sends it (schedule.hpp, "Who acts on an edge").
+// Returns the actor of a word -> word edge, whose completer does the edge (schedule.hpp, "Who acts on an
+// edge").
 inline std::int32_t actor_of(const Schedule& s, const Transfer& t) {
   const std::int32_t to = s.word_of(t.to), from = s.word_of(t.from);
   if (s.words[to].agent >= 0) return s.words[to].agent;

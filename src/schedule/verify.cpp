@@ -109,7 +109,7 @@ class ResultCheck {
     return repeated(result, times);
   }
 
-  // Says where the contribution first occurs twice: at the lowest node both of whose operands have it.
+  // Names the place where the contribution first occurs twice: the lowest node with it in both operands.
   std::string repeated(NodeId result, const std::vector<std::uint8_t>& times) const {
     const auto twice = std::find(times.begin(), times.end(), 2) - times.begin();
     std::vector<bool> has(static_cast<std::size_t>(result) + 1, false);

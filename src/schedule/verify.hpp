@@ -16,7 +16,7 @@ namespace fermata {
 inline constexpr std::int32_t kMaxAlltoallMembers = 256;
 static_assert(kMaxAlltoallMembers * kMaxAlltoallMembers == kMaxScheduleChunks);
 
-struct Verified {};  // carries nothing: its existence is the proof
+struct Verified {};  // has no fields: its existence is the proof
 
 // First checks the structure: vertices, registers and chunks are in range, a word's threshold equals its
 // in-edges per episode, and no vertex awaits itself. Then checks the meaning.
@@ -25,7 +25,7 @@ struct Verified {};  // carries nothing: its existence is the proof
 // entries must be non-zero (heterogeneous-mpi-barriers, equation 3). A complete word knows all that its
 // in-edges knew.
 //
-// Data: the result of each chunk must be what contents.hpp says. It is the value moved there, or an
+// Data: the result of each chunk must be as contents.hpp requires. It is the value moved there, or an
 // expression tree:
 // - with every contribution exactly once, or at least once if op.idempotent
 // - in rank order if not op.commutative
@@ -39,16 +39,16 @@ struct Verified {};  // carries nothing: its existence is the proof
 // Error: kVerify with a message that names stage, members, chunk and what is missing, repeated or misplaced.
 Result<Verified> verify(const Schedule& schedule, OpTraits op);
 
-// A hazard is a transfer that may come too early in a later episode: before the receiver has read the slot,
-// or while the word still counts the episode before.
+// A hazard is a transfer that may come too early in a later episode. It comes before the receiver has read
+// the slot, or while the word still counts the previous episode.
 struct Hazard {
   std::int32_t stage = 0;
   std::int32_t transfer = 0;  // index in the stage
   bool operator==(const Hazard&) const = default;
 };
-// All hazards when the schedule runs back to back with `slots` slots per edge and no credits. The transfers
-// of a stage from one member to another, listed next to each other, are one message. Its first transfer
-// stands for it.
+// Returns all hazards when the schedule runs back to back with `slots` slots per edge and no credits. The
+// transfers of a stage from one member to another, listed next to each other, are one message. The result has
+// its first transfer.
 //
 // With slots, the write of episode e + slots must come after the receiver has read the slot in episode e.
 // Without data the slots are not checked: headers are monotonic and compared with >=, so a sender may
@@ -57,8 +57,8 @@ std::vector<Hazard> reuse_hazards(const Schedule& schedule, int slots, bool carr
 // The same, with the number of slots that `layouts` has for each stage.
 std::vector<Hazard> reuse_hazards(const Schedule& schedule, const Layouts& layouts, bool carries_data);
 
-// The expression that register 0 of the chunk holds at `member` at the end, e.g. "((0+1)+(2+3))". The command
-// `fermata verify` prints it.
+// Returns the expression that register 0 of the chunk holds at `member` at the end, e.g. "((0+1)+(2+3))". The
+// command `fermata verify` prints it.
 std::string result_expression(const Schedule& schedule, std::int32_t member, std::int32_t chunk = 0);
 
 }  // namespace fermata

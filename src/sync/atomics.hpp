@@ -34,21 +34,21 @@ enum class Site : std::uint8_t {
   kReferenceDrop,   // a holder drops its reference; the last holder frees the object
   kReferencesRead,  // the owner checks that all references are dropped, before it uses the object again
   kJoin,            // a member has joined and published its CPUs
-  kJoinedRead,      // how many members have joined, read before their CPUs
-  kMove,            // a thread publishes the object that all move on to
+  kJoinedRead,      // a reader reads how many members have joined, before their CPUs
+  kMove,            // a thread publishes the object to which all threads move
   kMovedRead,       // a thread reads where that object is, before the object
   kHandIn,          // a thread pushes an item for others to use
   kTakeAll,         // a thread takes all pushed items
-  kFlipAwait,       // tree barrier: a thread that climbs or releases waits for the release before
+  kFlipAwait,       // tree barrier: a thread that climbs or releases waits for the previous release
   kRecycle,         // a new barrier's word is written where an old barrier was
   kPoolPush,        // a thread gives an entry back to a pool
   kPoolPop,         // a thread reads which entry of a pool it can take
   kGone,            // a thread leaves a barrier in shared memory
-  kGoneRead,        // the destroyer checks that all threads have left, before it gives the memory up
+  kGoneRead,        // the destroyer checks that all threads have left, before it frees the memory
   kReadFence,       // single copy: the reader's fence between its flag and the check for a broken team
   kReadEnd,         // single copy: the reader has finished
-  kReadEndAwait,    // single copy: the owner checks that nobody reads, before it gets its block back
-  kWithdrawFence,   // single copy: the owner's fence between the team's breach and that check
+  kReadEndAwait,    // single copy: the owner checks that nobody reads, before it reuses its block
+  kWithdrawFence,   // single copy: the owner's fence after it sees the team broken, before that check
   kTurnTake,        // biased lock: a thread takes it, or checks that it need not
   kTurnGive,        // biased lock: a thread releases it
   kCount

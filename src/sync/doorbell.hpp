@@ -3,14 +3,14 @@
 // This is Dekker's pattern with an asymmetric fence:
 // - Parker: arm, heavy fence, check the condition again, sleep.
 // - Sender: signal, light fence, check whether the doorbell is armed, ring.
-// Whichever comes second sees the other's write, so no wake-up is lost. Parks also have a time limit. It
-// bounds the damage of a mistake, but correctness does not rest on it. The heavy fence is membarrier: the
+// The side that comes second sees the other's write, so no wake-up is lost. Parks also have a time limit. It
+// bounds the damage of a mistake, but correctness does not depend on it. The heavy fence is membarrier: the
 // sender then pays only for one load of a line that stays shared. If members outnumber CPUs or the kernel
 // refuses membarrier, both sides run a full fence.
 //
 // The bell has 32 bits. A sleeper misses a ring only if exactly 2^32 rings come between its read of the bell
-// and the kernel's comparison. While a member is in park(), nobody gets further ahead of it than its slots or
-// a word's episode allow. So at most signals-per-episode x (slots + 1) rings can come, far fewer than 2^32.
+// and the kernel's comparison. While a member is in park(), its slots, or a word's episode, limit how far
+// other members get ahead. So at most signals-per-episode x (slots + 1) rings come, far fewer than 2^32.
 //
 // `armed` is at most the number of members. A member that dies while armed leaves `armed` above 0. That costs
 // needless rings, in a team that is broken anyway.
@@ -48,7 +48,7 @@ inline bool is_armed(const Door<A>& door, bool full) {
 // is written before the call, and ready() sees it. Os::wake_all(bell) wakes the sleepers.
 template <class A, class Os>
 inline void wake(Door<A>& door, Os& os) {
-  // order: release: whoever reads the new number sees the signal. Pairs with kBellRead.
+  // order: release: a parker that reads the new number sees the signal. Pairs with kBellRead.
   A::template add_release<Site::kBellRing>(door.bell, std::uint32_t{1});
   os.wake_all(door.bell);
 }
@@ -59,8 +59,8 @@ inline void ring(Door<A>& door, bool full, Os& os) {
     wake<A>(door, os);
 }
 
-// Parker's side. ready() is the condition that the signal makes true. park() returns at once if it is true,
-// else after a wake-up or a time-out. Os::heavy_fence(full) is membarrier, or a full fence if `full`.
+// Parker's side. The signal makes the condition ready() true. park() returns at once if ready() is true, else
+// after a wake-up or when `ns` have passed. Os::heavy_fence(full) is membarrier, or a full fence if `full`.
 // Os::sleep(bell, seen, ns) sleeps while *bell == seen.
 template <class A, class Os, class Ready>
 inline void park(Door<A>& door, bool full, Os& os, std::int64_t ns, Ready&& ready) {

@@ -1,8 +1,8 @@
 // Small protocols beside the signals:
 // - the breach of a team;
 // - reference counts, and the count of members that have joined;
-// - a pointer to the object that all move on to;
-// - a stack of items for others to use.
+// - a pointer to the object to which all threads move;
+// - a stack of items for other threads.
 // The comment at each release says what it publishes.
 #ifndef FERMATA_SYNC_HANDOVER_HPP
 #define FERMATA_SYNC_HANDOVER_HPP
@@ -13,8 +13,8 @@
 
 namespace fermata {
 
-// The cause of a team's breach and its culprit. Both are in one word, so nobody sees the cause of one breach
-// with the culprit of another.
+// Why a team is broken, and which member caused it. Both are in one word, so no reader sees the cause of one
+// breach with the culprit of another.
 struct Breach {
   std::uint32_t cause;    // 1..255
   std::uint32_t culprit;  // below 2^24; both 0: the team is whole
@@ -23,7 +23,7 @@ struct Breach {
 // Returns true if this breach is the first. Later ones change nothing.
 template <class A, class Header>
 inline bool break_once(Header& header, Breach breach) {
-  // order: relaxed: the word itself is all that readers use.
+  // order: relaxed: readers use only the word itself.
   return A::compare_exchange_relaxed(header.breach, std::uint32_t{0}, breach.culprit << 8 | breach.cause);
 }
 
@@ -45,8 +45,8 @@ inline bool drop_reference(Count& count) {
   return A::template sub_acq_rel<Site::kReferenceDrop>(count, std::uint32_t{1}) == 1;
 }
 
-// For a count that starts at 0 and is never set. Returns how many references have been dropped, this one
-// included.
+// For a count that starts at 0 and is never set. Returns how many references have been dropped, including
+// this one.
 template <class A, class Count>
 inline std::uint32_t drop_another(Count& count) {
   // order: as drop_reference()
@@ -68,7 +68,7 @@ inline bool references_are_gone(const Count& count) {
 
 template <class A, class Count>
 inline void count_joined(Count& joined) {
-  // order: release: whoever counts this member sees what it published before. Pairs with kJoinedRead.
+  // order: release: a reader that counts this member sees what it published. Pairs with kJoinedRead.
   A::template add_release<Site::kJoin>(joined, std::uint32_t{1});
 }
 
@@ -78,10 +78,10 @@ inline std::uint32_t joined_so_far(const Count& joined) {
   return A::template load_acquire<Site::kJoinedRead>(joined);
 }
 
-// Returns false if another thread has been faster.
+// Returns false if another thread came first.
 template <class A, class Pointer, class T>
 inline bool move_once(Pointer& moved, T* to) {
-  // order: release: whoever follows the pointer sees the object. Pairs with kMovedRead.
+  // order: release: a thread that follows the pointer sees the object. Pairs with kMovedRead.
   return A::template compare_exchange_release<Site::kMove>(moved, static_cast<T*>(nullptr), to);
 }
 
@@ -92,7 +92,7 @@ inline void hand_in(Top& top, Node* node) {
   for (;;) {
     Node* const seen = A::load_relaxed(top);  // order: relaxed: the exchange below detects a stale value
     A::store_relaxed(node->next, seen);       // order: relaxed: the release below publishes it
-    // order: release: publishes the node as its giver left it. Pairs with kTakeAll.
+    // order: release: publishes the node with what its giver wrote. Pairs with kTakeAll.
     if (A::template compare_exchange_release<Site::kHandIn>(top, seen, node)) return;
   }
 }
@@ -102,7 +102,7 @@ template <class A, class Node, class Top>
 inline Node* take_all(Top& top) {
   for (;;) {
     Node* const seen = A::load_relaxed(top);  // order: relaxed: the exchange below detects a stale value
-    // order: acquire: sees the nodes as their givers left them. Pairs with kHandIn.
+    // order: acquire: sees what the givers wrote to the nodes. Pairs with kHandIn.
     if (seen == nullptr ||
         A::template compare_exchange_acquire<Site::kTakeAll>(top, seen, static_cast<Node*>(nullptr)))
       return seen;

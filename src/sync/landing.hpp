@@ -8,10 +8,10 @@
 
 namespace fermata {
 
-// Max-write: the line's header and payload replace the slot's if the line's header is the greater one, by
-// signed difference, since headers wrap around. Returns false if the line is a repeat, or a later line of the
-// same slot has already landed. One thread at a time lands the lines for one process's slots.
-// payload(i) is word i of the slot. bring() writes the block that comes with the line to its place.
+// Max-write: the line's header and payload replace the slot's if the line's header is greater. Headers are
+// compared by signed difference, because they wrap around. Returns false if the line is a repeat, or a later
+// line of the same slot has already landed. One thread at a time lands the lines for one process's slots.
+// payload(i) is word i of the slot. bring() writes the line's block to its place.
 template <class A, class Counter, class Payload, class Bring>
 inline bool land(Counter& header, Payload&& payload, std::uint64_t newer, std::uint32_t words,
                  const std::uint64_t* from, Bring&& bring) {
@@ -19,8 +19,8 @@ inline bool land(Counter& header, Payload&& payload, std::uint64_t newer, std::u
   if (static_cast<std::int64_t>(newer - A::load_relaxed(header)) <= 0) return false;
   for (std::uint32_t i = 0; i < words; ++i) A::plain_store(payload(i), from[i]);
   bring();
-  // order: release: whoever reads this header sees the payload, the block, and all that the sender knew.
-  // Pairs with kSlotAwait.
+  // order: release: a reader of this header sees the payload, the block, and all that the sender knew. Pairs
+  // with kSlotAwait.
   A::template store_release<Site::kSlotPublish>(header, newer);
   return true;
 }

@@ -1,10 +1,10 @@
 // Single copy: a member reads a block directly in the memory of another member, its owner. If the team
-// breaks, the owner takes the block back and may free it. So by then nobody may be reading it.
+// breaks, the owner may free the block. Before that, the owner waits until no member reads the block.
 //
 // This is Dekker's pattern:
 // - Reader: set the flag `reading`, fence, check that the team is not broken, read, clear the flag.
-// - Owner: see or make the team broken, fence, check each reader's flag, wait until it is clear.
-// Whichever comes second sees the other's write.
+// - Owner: break the team or see it broken, fence, check each reader's flag, wait until it is clear.
+// The side that comes second sees the other's write.
 #ifndef FERMATA_SYNC_LENDING_HPP
 #define FERMATA_SYNC_LENDING_HPP
 
@@ -21,7 +21,7 @@ inline void end_reading(Flag& reading) {
   A::template store_release<Site::kReadEnd>(reading, std::uint32_t{0});
 }
 
-// Returns false if the team is broken: then the caller must not read. Otherwise the caller must call
+// Returns false if the team is broken: then the caller must not read. Else the caller must call
 // end_reading().
 template <class A, class Flag, class Header>
 inline bool begin_reading(Flag& reading, const Header& header) {
@@ -37,13 +37,13 @@ inline bool begin_reading(Flag& reading, const Header& header) {
 // The owner calls it after it has seen the team broken, and before it calls still_reads() for each reader.
 template <class A>
 inline void withdraw() {
-  // order: store-load, between the team's breach and the checks of the readers' flags. Pairs with kReadFence.
+  // order: store-load, from the team's breach to the checks of the readers' flags. Pairs with kReadFence.
   A::template full_fence<Site::kWithdrawFence>();
 }
 
 template <class A, class Flag>
 inline bool still_reads(const Flag& reading) {
-  // order: acquire: the reader's reads happened before what the owner does to the block now. Pairs with
+  // order: acquire: the reader's reads happened before the owner changes or frees the block. Pairs with
   // kReadEnd.
   return A::template load_acquire<Site::kReadEndAwait>(reading) != 0;
 }

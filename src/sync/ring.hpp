@@ -3,8 +3,8 @@
 // and the numbers never wrap.
 //
 // The writer may write piece n once piece n - slots has been read. The reader gives credit for at most half
-// of the slots at a time, or at once if the writer waits for that very piece. So the writer never waits for a
-// credit that the reader holds back.
+// of the slots at a time, or at once if the writer may wait for that piece. So the writer never waits for a
+// credit that the reader withholds.
 #ifndef FERMATA_SYNC_RING_HPP
 #define FERMATA_SYNC_RING_HPP
 
@@ -34,7 +34,7 @@ struct Ring {
   }
 
   static void publish(Counter& header, std::uint64_t number) {
-    // order: release: whoever reads this header sees the piece. Pairs with kSlotAwait.
+    // order: release: a reader of this header sees the piece. Pairs with kSlotAwait.
     A::template store_release<Site::kSlotPublish>(header, number);
   }
 

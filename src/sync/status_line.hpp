@@ -1,5 +1,5 @@
-// The protocol of status lines. A member describes its calls in its status line, for members that have waited
-// long. There is one writer, which never waits for readers, and any number of readers.
+// The protocol of status lines. A member describes its calls in its status line. Members that have waited
+// long read it. There is one writer, which never waits for readers, and any number of readers.
 //
 // A Line has these atomics:
 // - `sequence`: 2 x the number of the newest call, + 1 once that call is over;
@@ -20,27 +20,26 @@ inline constexpr std::uint64_t kCallsKept = sizeof(Line::calls) / sizeof(Line::c
 
 template <class A, class Line>
 [[gnu::always_inline]] inline void say_call(Line& line, std::uint64_t number, std::uint64_t call) {
-  // order: release: whoever sees this descriptor sees the number of the call before. Pairs with kCallRead.
+  // order: release: a reader of this descriptor sees the previous call's number. Pairs with kCallRead.
   A::template store_release<Site::kCallText>(line.calls[number % kCallsKept<Line>], call);
-  // order: release: whoever sees the number sees its descriptor. Pairs with kCallLook.
+  // order: release: a reader of the number sees its descriptor. Pairs with kCallLook.
   A::template store_release<Site::kCallNumber>(line.sequence, number * 2);
 }
 
 template <class A, class Line>
 [[gnu::always_inline]] inline void say_over(Line& line, std::uint64_t number) {
-  // order: relaxed: no reader relies on it; the next descriptor's release, or the one at leaving, publishes
-  // it.
+  // order: relaxed: no reader relies on it; the release of the next descriptor or of kLeft publishes it.
   A::store_relaxed(line.sequence, number * 2 + 1);
 }
 
 template <class A, class Line>
 inline void say_state(Line& line, std::uint32_t state) {
-  // order: release: whoever sees that this member has left sees its last finished call; whoever sees that it
-  // has joined sees its process. Pairs with kLeftRead.
+  // order: release: a reader that sees that this member has left sees its last finished call; a reader that
+  // sees that it has joined sees its process. Pairs with kLeftRead.
   A::template store_release<Site::kLeft>(line.state, state);
 }
 
-// To judge a member that has left by its calls, read this before newest_call().
+// Read this before newest_call(): then the call number of a member that has left is its last.
 template <class A, class Line>
 inline std::uint32_t state_of(const Line& line) {
   // order: acquire: the number that is read later is at least the last call's. Pairs with kLeft.
@@ -54,7 +53,7 @@ inline std::uint64_t newest_call(const Line& line) {
   return A::template load_acquire<Site::kCallLook>(line.sequence);
 }
 
-// What a reader finds out about a call: its descriptor, that it has not begun, or that its descriptor is
+// What a reader finds: the call's descriptor is known, the call has not begun, or its descriptor has been
 // overwritten.
 enum class Recalled : std::uint8_t { kKnown, kYetToCome, kForgotten };
 
@@ -63,10 +62,9 @@ template <class A, class Line>
 inline Recalled recall(const Line& line, std::uint64_t number, std::uint64_t& call) {
   if (number == 0) return Recalled::kForgotten;
   if (newest_call<A>(line) / 2 < number) return Recalled::kYetToCome;
-  // order: acquire: if it is a later call's descriptor, the number read next has moved on. Pairs with
-  // kCallText.
+  // order: acquire: if it is a later call's descriptor, the number read next is larger. Pairs with kCallText.
   call = A::template load_acquire<Site::kCallRead>(line.calls[number % kCallsKept<Line>]);
-  // The call that comes kCallsKept later overwrites the descriptor, before it writes its number.
+  // The call kCallsKept later overwrites the descriptor, before it writes its number.
   // order: relaxed: the acquire above keeps it after the descriptor.
   return A::load_relaxed(line.sequence) / 2 + 1 < number + kCallsKept<Line> ? Recalled::kKnown
                                                                             : Recalled::kForgotten;

@@ -1,6 +1,6 @@
-// Biased lock, for data that one thread at a time works on, almost always the same thread. While no other
-// thread may come, the lock is kAlone and that thread neither takes nor releases it. Otherwise each thread
-// takes the lock to work on the data, and releases it.
+// Biased lock: protects data that almost always the same thread uses. While no other thread may use the data,
+// the lock is kAlone and that thread neither takes nor releases it. Otherwise each thread takes the lock,
+// uses the data and releases the lock.
 #ifndef FERMATA_SYNC_TURN_HPP
 #define FERMATA_SYNC_TURN_HPP
 
@@ -27,8 +27,8 @@ class Turn {
     return A::template load_acquire<Site::kTurnTake>(word_) == kAlone;
   }
 
-  // `taken` is kTaken, or a number above kAlone that says what "taken" means now, such as the fork
-  // generation. If the lock holds another such number, it counts as free.
+  // `taken` is kTaken, or a number above kAlone, such as kAlone + the fork generation. A lock that holds
+  // another number above kAlone counts as free: its holder did not survive the fork.
   bool take(std::uint32_t taken = kTaken) {
     // order: relaxed: the exchange below detects a stale value
     const std::uint32_t now = A::load_relaxed(word_);

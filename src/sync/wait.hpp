@@ -20,13 +20,13 @@ enum class WaitKind : std::uint8_t { kAuto = 0, kSpin = 1, kYield = 2, kPark = 3
 
 enum class WaitAction : std::uint8_t { kSpin, kYield, kPark };
 
-// What a policy may know about a wait, its last action and its call.
+// What a policy knows about a wait, its last action and its call.
 struct WaitView {
   std::int64_t waited_ns = 0;
   std::int64_t last_action_ns = 0;
   std::int64_t expected_ns = 0;  // how long the others need to move the awaited data, once they have begun
   std::int64_t now_ns = 0;       // monotonic clock
-  std::uint64_t call = 0;        // number of the team's call that waits: the same at all members
+  std::uint64_t call = 0;        // number of the waiting call: the same at all members
   WaitAction last_action = WaitAction::kSpin;
   bool first = true;  // no action has been taken in this wait yet
 };
@@ -49,21 +49,22 @@ struct ParkWait {
   void done(const WaitView&) {}
 };
 
-// What the members of a team tell each other about yields. A yield is expensive if a stranger ran in it.
+// What the members of a team tell each other about yields. A yield is expensive if another program's thread
+// (a stranger) ran during it.
 // Members write a Pace only when a yield was expensive, or when yields are cheap again.
 struct Pace {
   std::atomic<std::uint64_t> park_until;  // number of the call up to which the members park
   // How many calls to park for at the next expensive yield; 0: parking gained nothing lately.
   std::atomic<std::uint32_t> length;
   std::atomic<std::uint64_t> busy_until;  // number of the call up to which members work more than they wait
-  // The last park_until whose beginner has found out whether parking gained.
+  // The last park_until for which the member that set it has found out whether parking gained.
   std::atomic<std::uint64_t> judged;
   std::atomic<std::int64_t> parking_ns;  // how long a call took while the members parked
   // No member begins to park before this time, because parking gained nothing.
   std::atomic<std::int64_t> rest_until_ns;
 };
 
-// Resets it, as if nobody had waited yet.
+// Resets it to the state before the first wait.
 inline void forget(Pace& pace) {
   // order: relaxed throughout: no other thread knows of it yet
   pace.park_until.store(0, std::memory_order_relaxed);
@@ -72,9 +73,9 @@ inline void forget(Pace& pace) {
   pace.rest_until_ns.store(0, std::memory_order_relaxed);  // order: see above
 }
 
-// Every member calls it before work that all do for the first time and that takes long, with the number of
-// its call. The other members on its CPU then wait for that work, not for a stranger. So expensive yields do
-// not count in the next few calls.
+// Excludes the yields of the next few calls from the check for expensive yields. Every member calls it, with
+// the number of its call, before slow work that all members do for the first time. The other members on its
+// CPU then wait for that work, not for a stranger.
 inline void excuse(Pace& pace, std::uint64_t call) {
   constexpr std::uint64_t kFirstCalls = 4;
   // order: relaxed: a hint, and all members write the same value
@@ -82,8 +83,8 @@ inline void excuse(Pace& pace, std::uint64_t call) {
 }
 
 // For teams over several hosts. The awaited line comes through a port that only waiting members drive. So a
-// wait soon yields its CPU to members of its own process. On an oversubscribed host it yields to processes
-// whose ports must move data, too. It parks only when it gets long.
+// wait soon yields its CPU to members of its own process. On an oversubscribed host it also yields to
+// processes whose ports must move data. It parks only when it gets long.
 struct HostsWait {
   static constexpr std::int64_t kSpinNs = 20'000;
   static constexpr std::int64_t kYieldNs = 5'000'000;
@@ -95,60 +96,59 @@ struct HostsWait {
   void done(const WaitView&) {}
 };
 
-// AutoWait measures what yields and parks cost, and chooses from that.
+// AutoWait measures the cost of yields and parks, and chooses the cheaper one.
 //
-// Enough CPUs: spin, then park. But schedulers put threads that wake each other on one CPU. They leave them
+// Enough CPUs: spin, then park. But schedulers put threads that wake each other on one CPU. The threads stay
 // there as long as only one of them is ready at a time. Then only giving up the CPU helps. Two unpinned
 // threads take 58 us an episode if they spin and park, and 0.7 us if they yield. So:
 // - A wait that gets long yields once.
 // - If that yield ends the wait, kBefore times in a row, the member shares its CPU with the awaited one. From
-//   then on it yields at once.
-// - From time to time it tries to part from the other: it burns its CPU (spins without a yield) in one wait.
+//   then on the member yields at once.
+// - From time to time the member tries to part from the awaited one: it spins without a yield in one wait.
 //   Then the scheduler's balancer moves the other thread to an idle CPU. The balancer does not move a thread
 //   that has just run.
 //
-// A co-tenant is a thread of another program that needs the same CPUs. A member that has a CPU for itself
-// spins beside a co-tenant: the awaited member comes back to its own CPU. If the co-tenant drives two members
-// onto one CPU, they burn each other's time. So if yields are expensive and one call after the other spins
-// without success, the member parks at once. It does so for a number of calls, then tries to spin again. That
-// number grows. Example: two unpinned threads beside one busy process. They take 58 us an episode if they
-// spin and park each time, and 6 us if they park at once. Pinned threads take 0.2 us if they spin and 16 us
-// if they park.
+// A co-tenant is a stranger that needs the same CPUs all the time. A member that has a CPU for itself spins
+// beside a co-tenant: the awaited member comes back to its own CPU. If the co-tenant drives two members onto
+// one CPU, they waste each other's time. So if yields are expensive and several calls in a row spin without
+// success, the member parks at once for a number of calls. Then it tries to spin again. The number grows.
+// Example: two unpinned threads beside one busy process. They take 58 us an episode if they spin and park
+// each time, and 6 us if they park at once. Pinned threads take 0.2 us if they spin and 16 us if they park.
 //
-// More members than CPUs: yield while a yield costs no more than the members' own turns on the CPU. If a
+// More members than CPUs: yield while a yield costs no more than the members' own time on the CPU. If a
 // co-tenant makes a yield kDear times as expensive, the whole team parks for a number of calls, then yields
-// again. With enough CPUs, it only stops yielding for these calls. Each trial yield may cost a time slice of
-// the co-tenant (3 ms, hundreds of parked episodes). So members must not try one by one.
+// again. With enough CPUs, the team only stops yielding for these calls. Each trial yield may cost a time
+// slice of the co-tenant (3 ms, hundreds of parked episodes). So members must not try one by one.
 //
 // Some expensive yields say nothing about co-tenants and do not count:
-// - Single ones: a hypervisor took the CPU, or a kernel thread ran. At least two yields must together take a
-//   quarter of a time of kEvidenceNs or longer.
-// - Those of a team's first calls, and of the first call of each collective and size (excuse()). Members then
-//   choose schedules and touch memory for the first time, which takes milliseconds. If these yields counted,
-//   16 processes in alltoall would park for thousands of calls, at 370 us each instead of 55.
+// - A single expensive yield: a hypervisor took the CPU, or a kernel thread ran. At least two expensive
+//   yields must take a quarter of the observed time, and that time must be kEvidenceNs or longer.
+// - Yields in a team's first calls, and in the first call of each collective and size (excuse()). Members
+//   then choose schedules and touch memory for the first time, which takes milliseconds. If these yields
+//   counted, 16 processes in alltoall would park for thousands of calls, at 370 us each instead of 55.
 //
-// The team measures whether parking gains, by how long a call takes: while parked, and while yielding, from
-// the first expensive yield on. A park costs 2 to 100 times as much as a yield, so parking loses beside a
+// The team measures whether parking gains. It compares how long a call takes while members park with how long
+// it takes while they yield. A park costs 2 to 100 times as much as a yield, so parking loses beside a
 // stranger that runs a third of the time.
 // - If parking gained nothing, nobody parks for kRest times as long.
-// - If it gained, the next expensive yield starts four times as many parked calls, if calls then take longer
-//   than parked ones. Without this condition, 16 processes beside short compiler runs are slow for up to
-//   16384 calls. For example, an allreduce takes 150 us instead of 40, an exscan 50 to 130 instead of 1.3.
-// - Once kFirstPark yielding calls were faster than parked ones, the gain is forgotten.
+// - If parking gained, the next expensive yield starts four times as many parked calls, if calls then take
+//   longer than parked ones. Without this condition, 16 processes beside short compiler runs are slow for up
+//   to 16384 calls. For example, an allreduce takes 150 us instead of 40, an exscan 50 to 130 instead of 1.3.
+// - Once kFirstPark yielding calls were faster than parked ones, the team forgets the gain.
 //
 // A yield is expensive from 400 us on (kFloorNs), not from the cost of a futex switch (3 to 50 us by `fermata
-// profile`). A yield between the two has run members of the team, and a park would only delay these.
+// profile`). A yield between the two has run members of the team, and a park would only delay these members.
 //
-// Tried and left: a state per member (16 members, one busy process: 2.5 times as long as pthread_barrier
-// instead of 1.3).
+// Tried: a state per member (16 members, one busy process: 2.5 times as long as pthread_barrier instead of
+// 1.3).
 class AutoWait {
  public:
   AutoWait() = default;
   AutoWait(bool crowded, std::uint32_t turns, Pace* pace)
       : pace_(pace), turns_(turns < 1 ? 1 : turns), crowded_(crowded) {}
 
-  // After a yield the slot is checked only once: otherwise a signal that the yield brought would count as one
-  // that came while spinning.
+  // After a yield the slot is checked only once. Otherwise a signal that came during the yield would count as
+  // one that came during the spin.
   std::uint32_t spins() const {
     return crowded_ || yielding_ || brief_ || (shared_ && !parting_) ? 0 : kSpins;
   }
@@ -197,11 +197,11 @@ class AutoWait {
   static constexpr std::int64_t kYieldNs = 5'000'000;  // longer waits park: the awaited member is late
   // Yields in one wait: if no other thread can run, they burn 50 us of CPU time for nothing.
   static constexpr std::uint32_t kMostYields = 256;
-  static constexpr std::uint16_t kBefore = 3;         // this many waits in a row that one yield ended
-  static constexpr std::int64_t kPartNs = 8'000'000;  // how long a wait burns: 2 ticks of a slow kernel
+  static constexpr std::uint16_t kBefore = 3;         // waits in a row that one yield ended
+  static constexpr std::int64_t kPartNs = 8'000'000;  // longest spin to part: 2 slow kernel ticks
   // Waits for a member on the same CPU before the first attempt to part.
   static constexpr std::uint32_t kFirstPart = 16;
-  // The same before later attempts; the balancer needs 5 to 100 ms of burning, and a burn lasts about 3 ms.
+  // The same before later attempts. The balancer needs 5 to 100 ms of spinning; one attempt takes about 3 ms.
   static constexpr std::uint32_t kNextPart = 1024;
   static constexpr std::uint32_t kParts = 16;  // after this many attempts the interval grows
   static constexpr std::uint64_t kNear = 2;    // fruitless spins this many calls apart are no accident
@@ -210,15 +210,15 @@ class AutoWait {
   static constexpr std::uint16_t kMostBrief = 1024;
   // A yield that takes this many times the cheapest one has run a stranger.
   static constexpr std::int64_t kDear = 8;
-  // A stranger's time slice is longer; the turns of 12 members on one CPU are shorter.
+  // A stranger's time slice is longer; 12 members that run one after the other on one CPU take less.
   static constexpr std::int64_t kFloorNs = 400'000;
-  static constexpr std::int64_t kTurnNs = 32'000;  // one member's turn on the CPU may take this long
+  static constexpr std::int64_t kTurnNs = 32'000;  // one member may run so long before it yields
   static constexpr std::int64_t kSliceNs = 1'000'000;
   // Expensive yields are added up over at most this time.
   static constexpr std::int64_t kWindowNs = 50'000'000;
-  // Expensive yields must take this long together: two of 1 ms each, one after the other, are common.
+  // Expensive yields must add up to this: two of 1 ms each, one after the other, are common.
   static constexpr std::int64_t kLostNs = 5'000'000;
-  // This much time must pass until it is known how long a yielding call takes.
+  // Calls must be observed for this long before the time of a yielding call is known.
   static constexpr std::int64_t kEvidenceNs = 20'000'000;
   static constexpr std::uint32_t kSoon = 64;  // this many cheap yields in a row: no co-tenant is there
   static constexpr std::uint32_t kFirstPark = 32;
@@ -226,7 +226,7 @@ class AutoWait {
   // The longest time to park, since the co-tenant may be gone; also the longest rest.
   static constexpr std::int64_t kMostParkNs = 500'000'000;
   static constexpr std::int64_t kRest = 8;
-  static constexpr std::uint64_t kSpread = 1024;  // about how many calls members are apart at most
+  static constexpr std::uint64_t kSpread = 1024;  // members are at most about so many calls apart
 
   WaitAction with_enough_cpus(const WaitView& view, bool may_yield) {
     if (shared_ && view.first && ++shared_waits_ >= part_after_) {
@@ -301,14 +301,14 @@ class AutoWait {
   }
 
   // Each member counts only its own expensive yields. If several members have one each, a single time slice
-  // of a stranger may have caused them all. If a co-tenant is known, one expensive yield is enough, provided
-  // it comes as soon as the team yields again.
+  // of a stranger may have caused them all. If a co-tenant is known, one expensive yield is enough, if it
+  // comes as soon as the team yields again.
   void dear(std::int64_t now_ns, std::int64_t ns, std::uint64_t call) {
     if (call <= pace_->busy_until.load(std::memory_order_relaxed)) return;  // order: a hint
     const bool at_once = cheap_ < kSoon;
     cheap_ = 0;
     const std::uint64_t until = pace_->park_until.load(std::memory_order_relaxed);  // order: a hint
-    // order: a hint. The member that judges the last parks may have left: after kSpread calls nobody waits
+    // order: a hint. The member that judges the last parks may have left, so after kSpread calls nobody waits
     // for its judgement.
     if (pace_->judged.load(std::memory_order_relaxed) != until && call < until + kSpread) return;
     if (at_once && pace_->length.load(std::memory_order_relaxed) > 0) {  // order: a hint
@@ -349,20 +349,24 @@ class AutoWait {
     yielding_ns_ = yielding;
   }
 
-  // Ordered by size: each thread has one of these in its static memory, which comes out of its stack.
+  // Ordered by size: each thread has an AutoWait in its static memory, which reduces its stack.
   Pace* pace_ = nullptr;
   std::int64_t switch_ns_ = 0;     // the cheapest yield seen
   std::uint64_t call_ = 0;         // the call of the last wait
-  std::int64_t window_ns_ = 0;     // since when expensive yields are added up
-  std::int64_t lost_ns_ = 0;       // how long they took since then
+  std::int64_t window_ns_ = 0;     // expensive yields are added up from this time on
+  std::int64_t lost_ns_ = 0;       // time of the expensive yields since then
   std::uint64_t window_call_ = 0;  // the call at that time
-  std::uint64_t began_until_ = 0;  // the last parks that this member began: until which call,
-  std::int64_t began_ns_ = 0;      // when,
-  std::uint64_t began_call_ = 0;   // with which call,
-  std::int64_t yielding_ns_ = 0;   // and how long a call took before
-  std::uint64_t seen_until_ = 0;   // the last parks that this member knows to be over: until which call,
-  std::int64_t since_ns_ = 0;      // when it knew,
-  std::uint64_t since_call_ = 0;   // and in which call
+  // The last parks that this member began: the call up to which members park, the time and the call at which
+  // the parks began, and the time of a call before.
+  std::uint64_t began_until_ = 0;
+  std::int64_t began_ns_ = 0;
+  std::uint64_t began_call_ = 0;
+  std::int64_t yielding_ns_ = 0;
+  // The last parks that this member has seen end: the call up to which members parked, and the time and the
+  // call at which this member saw it.
+  std::uint64_t seen_until_ = 0;
+  std::int64_t since_ns_ = 0;
+  std::uint64_t since_call_ = 0;
   std::uint64_t vain_call_ = 0;    // the last call with a fruitless spin
   std::uint64_t brief_until_ = 0;  // up to this call waits don't spin
   std::uint32_t turns_ = 1;        // members per CPU: how many switches a fair yield may take
@@ -376,7 +380,7 @@ class AutoWait {
   std::uint16_t in_row_ = 0;  // waits in a row that a yield ended
   bool crowded_ = false;
   bool shared_ = false;    // the awaited member is on this member's CPU
-  bool parting_ = false;   // this wait burns its CPU
+  bool parting_ = false;   // this wait spins to part from the awaited member
   bool brief_ = false;     // this wait, and the checks before the next one, don't spin
   bool yielding_ = false;  // the last action of this wait was to yield
 };

@@ -1,4 +1,4 @@
-// The wait policy that the environment asks for.
+// The wait policy that the environment selects.
 #ifndef FERMATA_SYNC_WAIT_WANTED_HPP
 #define FERMATA_SYNC_WAIT_WANTED_HPP
 
@@ -7,7 +7,7 @@
 
 namespace fermata {
 
-// Returns what FERMATA_WAIT asks for, else `otherwise`. The variable's words are in the order of WaitKind.
+// Returns the policy that FERMATA_WAIT names, else `otherwise`. Its values are in the order of WaitKind.
 inline WaitKind wait_kind_or(WaitKind otherwise) {
   const int wanted = os::choice_of(os::Variable::kWait);
   return wanted >= 0 ? static_cast<WaitKind>(wanted) : otherwise;

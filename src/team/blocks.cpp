@@ -57,7 +57,7 @@ bool same_sizes(const size_t* counts, const size_t* displacements, const size_t*
          std::equal(displacements, displacements + members, own + members);
 }
 
-// Is `o` the operation that the request was made for, in every field?
+// Does `o` equal, in every field, the operation for which the request was made?
 bool is_same(const fermata_request& r, const fermata_operation& o) {
   const fermata_operation& g = r.given;
   const std::uint32_t members = r.member->member->team().members();
@@ -96,7 +96,7 @@ void copy_input(fermata_request& r, const Checked& c, BlockCall& call, bool copi
   std::size_t elements = (several ? members : 1) * call.input.count;
   if (call.input.counts != nullptr) {
     elements = 0;
-    for (std::uint32_t m = 0; m < members; ++m)  // an empty block's displacement says nothing
+    for (std::uint32_t m = 0; m < members; ++m)  // an empty block's displacement has no meaning
       if (call.input.counts[m] != 0)
         elements = std::max(elements, call.input.displacements[m] + call.input.counts[m]);
   }
@@ -168,8 +168,8 @@ void over(exec::BlockRequest* core, void* context) {
   if (chain != nullptr) go_on(*chain, status);
 }
 
-// Prepares single copy between processes: the sizes for which this member sends addresses, and the buffer to
-// receive by them.
+// Prepares single copy between processes. For some sizes this member sends the address of its data instead of
+// the data. To fold data that it gets by address, it needs a buffer.
 void lend_blocks(Blocks& blocks, const exec::Team& team) {
   blocks.bounce.reset(new std::byte[exec::kBounce]);
   BlockKnowledge known;
@@ -185,7 +185,7 @@ exec::Call call_of(const Checked& c, const fermata_operation& o) {
   call.type = o.element != 0 ? exec::Call::kOwnType : static_cast<std::uint8_t>(o.type);
   if (folds(c.kind)) {
     call.op = o.fold != nullptr ? exec::Call::kOwnOp : static_cast<std::uint8_t>(o.op);
-    // An order that the team alone asks for is no part of the call: line calls publish none.
+    // An order that only the team asks for is no part of the call, since calls on lines publish none.
     const bool asked = o.fold != nullptr || o.ordered == FERMATA_LEFT_TO_RIGHT;
     const exec::Call::Order given =
         c.traits.left_to_right ? exec::Call::kLeftToRight : exec::Call::kRankOrder;
@@ -258,9 +258,9 @@ Blocks& blocks_of(fermata_member* member) {
     member->blocks = std::make_shared<Blocks>(member->member->team());
     if (member->member->team().shared() && os::may_lend())
       lend_blocks(*member->blocks, member->member->team());
-    // Requests refer to this team's memory, so its members must not move to another team. A refresh checks by
-    // itself whether there are requests. So does a review where lengths may differ: there only some members
-    // may have blocks.
+    // Requests refer to this team's memory, so its members must not move to another team by a review. A
+    // refresh checks by itself whether there are requests. Where lengths may differ, only some members may
+    // have blocks, and a review checks for them.
     if (!refreshes(member) && !member->may_differ) member->member->set_review(exec::kNoReview);
   }
   return *member->blocks;
@@ -303,7 +303,7 @@ int execute(fermata_member* member, const fermata_operation& operation) {
   if (blocks.call == nullptr) blocks.call = std::make_unique<fermata_request>();
   fermata_request& request = *blocks.call;
   if (request.core.active)
-    return fail(Status::kBusy, "a call of this member is still outstanding: fermata_resume");
+    return fail(Status::kBusy, "a call of this member is still outstanding: end it by fermata_resume");
   if (!request.filled || !is_same(request, operation)) {
     blocks.last = {};
     const int made = make(member, operation, request);
@@ -327,7 +327,7 @@ fermata_operation operation_of(const Plain& plain) {
 
 int execute(fermata_member* member, const Plain& plain) {
   const int status = execute(member, operation_of(plain));
-  // An input that is copied must be copied again: the same address may have other contents now.
+  // In place, the next call must copy its input again: the contents may have changed.
   if (status == FERMATA_OK && plain.in != FERMATA_IN_PLACE && plain.in != plain.out)
     member->blocks->last = plain;
   return status;

@@ -17,7 +17,7 @@ namespace fermata::team {
 struct Chain;
 struct Theirs;
 
-// What check() finds out from the arguments of a collective.
+// check() fills it from the arguments of a collective.
 struct Checked {
   Kind kind = Kind::kBroadcast;
   std::size_t element = 1;
@@ -36,11 +36,11 @@ struct Checked {
 struct fermata_request : fermata::checked::CheckedHandle<fermata_request> {
   fermata::exec::BlockRequest core;
   fermata_member* member = nullptr;
-  std::uint64_t member_serial = 0;  // no longer equals the member's serial once that has left
+  std::uint64_t member_serial = 0;  // differs from the member's serial once the member has left
   fermata_operation given{};
   fermata::team::Checked checked;
   bool prepared = false;  // the request is persistent
-  bool filled = false;    // it may start again without fill(): no input is copied
+  bool filled = false;    // it may start again without fill(), since no input is copied
   std::shared_ptr<const fermata::CompiledBlocks> program;
   fermata::exec::Channel own;                     // ring buffers of a persistent request
   std::vector<fermata::exec::Channel::End> ends;  // ends of `own`
@@ -80,14 +80,14 @@ struct Chain {
   Status status = Status::kOk;
 };
 
-// A split-phase call that began on lines and goes on as a collective on blocks.
+// A split-phase call that began on lines and continues as a collective on blocks.
 struct Moved {
   alignas(16) std::byte in[FERMATA_MAX_PAYLOAD] = {};
   std::unique_ptr<fermata_request> request = std::make_unique<fermata_request>();
 };
 
-// Zeroed memory for a length that only another member has given. A page takes memory only once it is written.
-// zeroed_bytes() throws std::bad_alloc.
+// Zeroed memory for a length that only another member has given. A page takes memory only after the first
+// write to it. zeroed_bytes() throws std::bad_alloc.
 struct FreeBytes {
   void operator()(std::byte* bytes) const { std::free(bytes); }
 };
@@ -101,19 +101,19 @@ struct Theirs {
   ZeroedBytes in, out;
 };
 
-// What a member stores for its collectives on blocks.
+// A member's data for its collectives on blocks.
 struct Blocks {
   explicit Blocks(const exec::Team& team) : heap(team.base(), team.layout().heap, team.layout().heap_bytes) {}
   // Kind, root, log2 of the block's bytes, irregular, then the operator: associative, commutative,
   // idempotent, left to right.
   using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool, bool, bool>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
-  // The request of blocking calls. Its memory is used again. A call that was interrupted stays in it.
+  // The request of blocking calls: all calls use the same memory. It also holds a call that was interrupted.
   std::unique_ptr<fermata_request> call;
   Plain last;                           // the arguments that `call` is prepared for
-  std::unique_ptr<std::byte[]> bounce;  // between processes: folds read another process's memory through it
+  std::unique_ptr<std::byte[]> bounce;  // between processes: folds copy another process's data into it
   Direct lent;                          // the sizes of blocks that use single copy
-  SlotHeap heap;                        // rank 0's account of the team's heap, for all members
+  SlotHeap heap;                        // rank 0's list of the parts of the team's heap, for all members
   PartsOverHosts parts;                 // the same over several hosts
 };
 
@@ -123,7 +123,7 @@ Blocks::Key key_of(const Checked& checked, std::int32_t root);
 // The member's Blocks. They are made at its first collective on blocks.
 Blocks& blocks_of(fermata_member* member);
 
-// A link of a chain is over. Starts the next link, or ends the chain.
+// Call it when a link of a chain is over. It starts the next link, or ends the chain.
 void go_on(Chain& chain, Status status);
 // Starts the chain's first link.
 int start_chain(fermata_request& request);
@@ -131,19 +131,20 @@ int start_chain(fermata_request& request);
 std::unique_ptr<fermata_request> make_chain(fermata_request* const* links, std::size_t count);
 int reset_chain(fermata_request& request, const void* in, void* out);
 int check(const fermata_member* member, const fermata_operation& operation, Checked* out);
-// Elements of this member's own block. Where all members know all counts, these give it; else `count` does.
+// Returns the number of elements of this member's own block: from the counts where all members know all
+// counts, else from `count`.
 std::size_t own_count(const fermata_operation& operation, const Checked& checked, std::size_t rank);
 // Checks the operation and finds its program.
 int make(fermata_member* member, const fermata_operation& operation, fermata_request& request);
-// What the members compare of a call. Precondition: check() has passed.
+// Returns the fields of a call that the members compare. Precondition: check() has passed.
 exec::Call call_of(const Checked& checked, const fermata_operation& operation);
-// Prepares a request from make() to start. A start may need it again, since it may copy the input. `copies`
-// false: it reserves the copy's memory, and copies nothing yet.
+// Prepares a request from make() to start. If it copies the input, each start needs it again. `copies` false:
+// it reserves the copy's memory, and copies nothing yet.
 void fill(fermata_request& request, bool copies = true);
 inline void fill_again(fermata_request& request) {
   if (!request.filled) fill(request);
 }
-// An error if the request is null or was freed, if its member has left, or in a forked child process.
+// Returns an error if the request is null or was freed, if its member has left, or in a forked child.
 int check_request(const fermata_request* request);
 // Makes a blocking call.
 int execute(fermata_member* member, const fermata_operation& operation);
@@ -153,8 +154,8 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
                                                          const Checked& checked, int root);
 // Returns at least `bytes` bytes of memory.
 std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std::size_t bytes);
-// BlockRequest::adapt: makes the request anew with the length that other members gave. When the request is
-// over, end_with_theirs() copies the result to the caller's buffer.
+// The callback BlockRequest::adapt: makes the request again, with the length that other members gave. When
+// the request is over, end_with_theirs() copies the result to the caller's buffer.
 bool adapt(exec::BlockRequest* core, std::uint64_t bytes);
 void end_with_theirs(fermata_request& request);
 // For a split-phase call on lines that was retracted. move_split() makes it again on blocks. Then
@@ -162,8 +163,8 @@ void end_with_theirs(fermata_request& request);
 int move_split(fermata_member* member);
 int test_moved(fermata_member* member);
 int depart_moved(fermata_member* member);
-// A call with the arguments of the last one needs no preparation. `plain` is compared before any part of it
-// is stored: a wide load would wait for narrow stores to the same bytes.
+// A call with the arguments of the last one needs no preparation. The comparison comes before any store of
+// `plain`: a wide load would wait for narrow stores to the same bytes.
 inline int call(fermata_member* member, const Plain& plain) {
   return guarded([&] {
     if (member->blocks != nullptr && member->blocks->last == plain)

@@ -7,7 +7,7 @@ namespace fermata::team {
 namespace {
 
 Status begin(fermata_request& link) {
-  // Its member may have left, for example a sub-team's.
+  // The link's member may have left, for example a sub-team's member.
   if (check_request(&link) != FERMATA_OK) return Status::kBroken;
   try {
     fill_again(link);

@@ -25,7 +25,7 @@ int check_counts(const size_t* counts, const size_t* displacements, std::uint32_
   return FERMATA_OK;
 }
 
-// No element may be in two blocks of an output. Mostly the blocks lie in the order of the ranks; then no sort
+// No element may be in two blocks of an output. Mostly the blocks are in the order of the ranks, and no sort
 // is needed.
 int check_apart(const size_t* counts, const size_t* displacements, std::uint32_t members) {
   std::size_t end = 0;
@@ -51,7 +51,7 @@ int check_apart(const size_t* counts, const size_t* displacements, std::uint32_t
 struct Side {
   std::uintptr_t at = 0;
   std::size_t bytes = 0;
-  std::uintptr_t own = 0;  // where this member's own block lies
+  std::uintptr_t own = 0;  // the address of this member's own block
 };
 
 Side side_of(const fermata_member* member, const void* at, std::size_t element, bool several,
@@ -81,7 +81,7 @@ bool are_all_empty(const size_t* counts, std::uint32_t members) {
   return std::all_of(counts, counts + members, [](std::size_t count) { return count == 0; });
 }
 
-// Do input and output overlap other than in place? Precondition: all other checks have passed.
+// Do input and output overlap, other than in place? Precondition: all other checks have passed.
 bool overlaps(const fermata_member* member, const fermata_operation& o, const Checked& c, bool root) {
   if (c.kind == Kind::kBroadcast || o.in == FERMATA_IN_PLACE || o.out == FERMATA_IN_PLACE) return false;
   const bool several_in =
@@ -148,7 +148,7 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   if (c.irregular && !may_differ) return fail(Status::kUnsupported, "%s takes no counts", name_of(c.kind));
   const bool given = o.in_counts != nullptr || o.out_counts != nullptr || o.in_displacements != nullptr ||
                      o.out_displacements != nullptr;
-  if (!c.irregular && given) return fail(Status::kArgument, "counts or displacements without irregular");
+  if (!c.irregular && given) return fail(Status::kArgument, "counts and displacements need irregular set");
   c.counts_in = c.irregular && (c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter ||
                                 (c.kind == Kind::kScatter && root));
   c.counts_out = c.irregular && (c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather ||
@@ -188,7 +188,7 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
     if (holds_in || !is_empty(c.counts_out, o.out_counts, c.counts_in, o.in_counts)) return null_handle();
   }
   // FERMATA_IN_PLACE stands for a place in the other buffer. Some members have no other buffer, or need not
-  // give it.
+  // pass it.
   const bool scatters = c.kind == Kind::kScatter;
   const bool bare = scatters || (c.kind == Kind::kGather && !root) ||
                     (!writes && (o.out == nullptr || o.out == FERMATA_IN_PLACE));
@@ -197,7 +197,7 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   if (c.largest != 0 && nowhere) return fail(Status::kArgument, "%s", kNowhere);
   if (reads && writes && overlaps(member, o, c, root))
     return fail(Status::kArgument, "in and out overlap: they may be the same place, or FERMATA_IN_PLACE");
-  // Last, since it may run out of memory. All other errors are found by then.
+  // This check comes last, since it may run out of memory. All other errors are found before.
   return c.counts_out && o.out_displacements != nullptr
              ? check_apart(o.out_counts, o.out_displacements, members)
              : FERMATA_OK;

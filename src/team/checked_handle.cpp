@@ -20,7 +20,7 @@ void HandlePool::collect() {
   HandleCell* newest = nullptr;
   HandleCell* first = nullptr;
   for (HandleCell* cell = take_all<RealAtomics, HandleCell>(handed_in_); cell != nullptr;) {
-    // order: relaxed: only this thread has the cell now
+    // order: relaxed: only this thread has the cell
     HandleCell* const before = cell->next.load(std::memory_order_relaxed);
     if (newest == nullptr) newest = cell;
     cell->next.store(first, std::memory_order_relaxed);  // order: as above

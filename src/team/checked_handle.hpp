@@ -10,14 +10,14 @@
 #include <mutex>
 #include <new>
 
-// A namespace of its own: a lookup by argument type also searches the namespace of a base class.
+// It has a namespace of its own, since a lookup by argument type also searches the namespace of a base class.
 namespace fermata::checked {
 
-// Lies before each object.
+// It is in memory before each object.
 struct HandleCell {
   std::atomic<std::uint64_t> serial;  // of the object, from 1; 0: it was freed
-  // In the list of handed-in cells: the cell that was freed before. In the list of resting cells: the one
-  // freed after.
+  // In the list of handed-in cells, the cell that was freed before this one. In the list of resting cells,
+  // the cell that was freed after it.
   std::atomic<HandleCell*> next;
 };
 
@@ -31,8 +31,8 @@ class HandlePool {
   void collect();
 
   std::atomic<HandleCell*> handed_in_{nullptr};  // freed, and not yet in the list of resting cells
-  // take() only tries to lock it, and allocates new memory if another thread holds it. In a child that was
-  // forked meanwhile it stays locked for ever.
+  // take() only tries to lock it, and allocates new memory if another thread holds it. In a child that is
+  // forked meanwhile, it stays locked for ever.
   std::mutex mutex_;
   HandleCell* oldest_ = nullptr;
   HandleCell* newest_ = nullptr;
@@ -51,8 +51,8 @@ class CheckedHandle {
 
  private:
   static HandlePool& pool() {
-    // Neither constructed nor destroyed at run time: a fork may come meanwhile, and handles may be freed at
-    // exit.
+    // It is neither constructed nor destroyed at run time: a fork could come during the construction, and
+    // programs may free handles at exit.
     static constinit HandlePool pool;
     return pool;
   }
@@ -64,7 +64,7 @@ std::uint64_t serial_of(const T* handle) {
   if (handle == nullptr) return 0;
   const auto* cell =
       reinterpret_cast<const HandleCell*>(reinterpret_cast<const std::byte*>(handle) - sizeof(HandleCell));
-  // order: relaxed: a correct user has synchronized with the maker; for a wrong use the check is best effort
+  // order: relaxed: a correct caller has synchronized with the maker; a wrong use is detected at best effort
   return cell->serial.load(std::memory_order_relaxed);
 }
 

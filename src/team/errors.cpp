@@ -9,7 +9,7 @@
 namespace fermata::team {
 namespace {
 
-// The text is allocated: as thread-local memory it would be taken from the stack of every thread.
+// The text is allocated, since thread-local memory comes from the stack of each thread.
 struct Detail {
   static constexpr std::size_t kCapacity = 512;
   char* text = nullptr;
@@ -40,15 +40,15 @@ int member_status(const fermata_member* member, Status status) {
     case Status::kBusy:
       return fail(
           status,
-          "rank %u has an operation outstanding: fermata_resume, fermata_depart or fermata_team_abort",
+          "rank %u has an operation outstanding: end it by fermata_resume, fermata_depart or an abort",
           member->member->rank());
     case Status::kForked: return fail(status, "this member belongs to the parent of this forked process");
     case Status::kUnsupported:
-      return fail(status, "this team has no plan for the call; for tags create it with config.tagged");
+      return fail(status, "this team has no plan for the call; for tags, create it with config.tagged");
     case Status::kArgument:
       return fail(status, "no operation of rank %u is outstanding", member->member->rank());
     case Status::kTruncated:
-      return fail(status, "rank %u was sent more than it has room for", member->member->rank());
+      return fail(status, "rank %u received more than fits; the rest was dropped", member->member->rank());
     case Status::kInterrupted:
       return fail(status, "the idle hook of rank %u asked to stop", member->member->rank());
     default: return fail(status, "%s", member->member->detail());
@@ -75,7 +75,7 @@ const char* text_of(Status status) {
     case Status::kInterrupted: return "the idle hook asked to stop; the operation is still outstanding";
     case Status::kVerify: return "a schedule or plan failed its proof";
     case Status::kNotFound: return "not found";
-    case Status::kTruncated: return "more came than there is room for";
+    case Status::kTruncated: return "more data came than fits";
     default: return "unknown status";
   }
 }

@@ -20,7 +20,7 @@ int member_status(const fermata_member* member, Status status);
 [[gnu::cold]] int null_handle();  // a required pointer is NULL
 const char* error_detail();       // this thread's; empty before its first error
 const char* text_of(Status status);
-inline constexpr const char* kNowhere = "FERMATA_IN_PLACE: there is no buffer here whose place it could have";
+inline constexpr const char* kNowhere = "this member must pass a buffer here, not FERMATA_IN_PLACE";
 
 inline int answer(const fermata_member* member, Status status) {
   return status == Status::kOk ? 0 : member_status(member, status);

@@ -24,7 +24,7 @@ struct fermata_team : fermata::checked::CheckedHandle<fermata_team> {
   // The team that the members have moved to after a review of their placement, or by a refresh. Reports
   // follow them. Aborts follow them after a review, but not after a refresh.
   std::atomic<fermata::exec::Team*> moved{nullptr};
-  // Null before the first refresh. os::ProcessLock guards it, and then `moved`, too.
+  // Null before the first refresh. os::ProcessLock guards it; from then on it also guards `moved`.
   std::shared_ptr<fermata::team::RefreshLog> refreshed;
 
   fermata::exec::Team& current() const {
@@ -35,7 +35,7 @@ struct fermata_team : fermata::checked::CheckedHandle<fermata_team> {
 // A type of its own, so that the idle hook gets the public handle.
 struct fermata_member : fermata::checked::CheckedHandle<fermata_member> {
   fermata::exec::Member* member;
-  fermata::exec::Openings openings;  // the first signals of the member's next calls (exec/openings.hpp)
+  fermata::exec::Openings openings;  // first signals of the member's next calls (exec/openings.hpp)
   fermata_team* team;                // of a sub-team: the handle to free with the member; else null
   fermata_team* origin;              // the handle that the member was joined from
   fermata_idle_hook hook;
@@ -45,7 +45,7 @@ struct fermata_member : fermata::checked::CheckedHandle<fermata_member> {
   bool may_differ = false;     // lengths may, or might: the team was bounded
   std::uint64_t told[4] = {};  // what rank 0 tells about a part of the heap (team/slots.cpp)
   std::shared_ptr<fermata::team::Blocks> blocks;  // null before its first collective on blocks
-  // Set while a split-phase call goes on as a collective on blocks, since others gave another length.
+  // Set while a split-phase call continues as a collective on blocks, since others gave another length.
   std::shared_ptr<fermata::team::Moved> moved;
   std::uint64_t refreshes = 0;                          // of its team's profile, in which it took part
   std::shared_ptr<fermata::team::Refresher> refresher;  // rank 0's; null before the first refresh

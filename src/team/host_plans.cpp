@@ -33,8 +33,8 @@ HostPlans::HostPlans(const TeamRequest& request)
   topology_ = topology_of(team);
   Profile profile = profile_of(team, topology_);
   if (request.refresh_seconds > 0) {
-    // A refresh reads the profile as JSON from the segment (team/refresh.hpp). Both profiles must be the same,
-    // to give the same plans.
+    // A refresh reads the profile as JSON from the segment (team/refresh.hpp). This profile must equal the
+    // one that is read there, so that both give the same plans.
     profile.hosts = request.names;
     profile.pinned.assign(request.names.empty() ? 0 : request.hosts.size(), -1);
     if (auto again = profile_from_json(to_json(profile))) profile = std::move(*again);
@@ -72,11 +72,11 @@ std::vector<std::byte> HostPlans::block_knowledge(const TeamRequest& request) co
 
 namespace {
 
-// What the host that plans sends to the others: this header, then the programs, the costs for blocks, and the
-// start of refreshes.
+// The host that plans sends this header to the others. The programs follow, then the costs for blocks, then
+// the data with which refreshes start.
 struct PlansHeader {
   std::array<std::uint64_t, exec::kPlanSlots + 2> lengths;  // of each part
-  // 1: members fold in fixed orders, whatever their environment says.
+  // 1: members fold in fixed orders, whatever their environment is.
   std::uint64_t reproducible;
   std::uint64_t rest;  // hash of the other parts; programs have their own
 };
@@ -91,7 +91,7 @@ std::uint64_t hash_of_rest(const std::vector<std::byte>& blocks, const std::vect
 }  // namespace
 
 Result<TeamPlans> plans_from(const TeamRequest& request) {
-  const Error bad{Status::kArgument, "these are no plans for such a team"};
+  const Error bad{Status::kArgument, "the plans are damaged, or were made for another team"};
   PlansHeader header;
   const auto* bytes = static_cast<const std::byte*>(request.programs);
   if (request.programs_bytes < sizeof header) return bad;

@@ -15,7 +15,7 @@ ZeroedBytes zeroed_bytes(std::size_t bytes) {
   return made;
 }
 
-// Also called while the member waits for others, so it must not wait.
+// Must not wait, since a member also calls it while it waits for others.
 bool adapt(exec::BlockRequest* core, std::uint64_t bytes) {
   auto& r = *static_cast<fermata_request*>(core->context);
   const auto make = [&] {
@@ -71,7 +71,7 @@ int move_split(fermata_member* member) {
     o.collective = static_cast<int>(split.call.kind);
     o.root = static_cast<int>(split.call.root);
     o.in = moved->in;
-    o.out = split.out != nullptr ? split.out : &moved->in;  // no output: nothing is written there
+    o.out = split.out != nullptr ? split.out : &moved->in;  // without an output, nothing is written there
     const bool folds = fermata::folds(split.call.kind);
     o.type = folds ? split.call.type : static_cast<int>(FERMATA_INT8);
     o.op = split.call.op;

@@ -10,8 +10,8 @@ namespace fermata::team {
 namespace {
 
 // Makes a value once and stores it for the life of the process. If several threads ask at once, each makes
-// the value, and the first one is stored. No thread waits for another. So no child that is forked meanwhile
-// waits for a thread that it does not have.
+// the value, and the first one is stored. No thread waits for another. So a child that is forked meanwhile
+// never waits for a thread that exists only in the parent.
 template <class T, class Make>
 const T& stored_or_made(const T*& stored, Make&& make) {
   {

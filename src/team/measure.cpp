@@ -28,11 +28,11 @@ PlanSlot slot_of(const ProgramHeader& program) {
   return PlanSlot::kBarrier;
 }
 
-// Programs synchronize because they exchange data. A loop that only calls finds a lasting rhythm, often the
-// best one for its lines, and so measures too little. So once in kInStep episodes each member writes a line
-// before an episode, and reads its neighbour's line after it. Example: an allreduce between two cores, with
-// both slots in one line. It takes 66 ns in the rhythm, and 100 ns if data disturb it. With a pause between
-// two checks of the slot, it takes 69 ns in spite of the data.
+// Programs synchronize because they exchange data. In a loop of calls alone, the members fall into a lasting
+// rhythm, often the best one for their lines. The measured time is then too low. So once in kInStep episodes
+// each member writes a line before an episode, and reads its neighbour's line after it. Example: an allreduce
+// between two cores, with both slots in one line. It takes 66 ns in the rhythm, and 100 ns if data disturb
+// it. With a pause between two checks of the slot, it takes 69 ns with the same data.
 constexpr std::int64_t kInStep = 256;
 struct alignas(kMaxLine) Cell {
   std::atomic<std::int64_t> value[2];  // by parity: a member may be one exchange ahead
@@ -44,7 +44,7 @@ struct Timing {
   std::atomic<std::uint32_t> ready{0};  // members
   std::atomic<std::int64_t> episodes{0};
   std::atomic<std::int64_t> ns{0};
-  std::atomic<std::int64_t> seen{0};  // sum of what the cells held, so that they are read
+  std::atomic<std::int64_t> seen{0};  // sum of the cells' values, so that the compiler keeps the reads
 
   Cell* cells() {
     return reinterpret_cast<Cell*>(reinterpret_cast<std::byte*>(this) + round_up(sizeof(Timing), kMaxLine));
@@ -54,7 +54,7 @@ struct Timing {
   }
 };
 
-// Calls as programs do: the cost of a schedule depends on what its callers do between two signals.
+// Calls the functions that programs call: a schedule's cost depends on its callers' work between two signals.
 Status one_episode(fermata_member& handle, const ProgramHeader& program) {
   Member& m = *handle.member;
   double values[7] = {1, 2, 3, 4, 5, 6, 7};
@@ -74,8 +74,8 @@ Status one_episode(fermata_member& handle, const ProgramHeader& program) {
 
 constexpr std::int64_t kMeetNs = 5'000'000'000;
 
-// Waits until all members have started. Where calls stream, a batch that counts would otherwise include the
-// wait for a late one.
+// Waits until all members have started. Otherwise, where a member's calls do not wait for the others, a batch
+// that counts would include the wait for a late member.
 void meet(Timing& timing, std::uint32_t members) {
   timing.ready.fetch_add(1, std::memory_order_relaxed);  // order: relaxed throughout: only the time matters
   const std::int64_t end = os::now_ns() + kMeetNs;
@@ -85,8 +85,9 @@ void meet(Timing& timing, std::uint32_t members) {
     os::yield();
 }
 
-// Each member runs batches, each four times as long as the one before, until rank 0's batch was long enough.
-// After each batch rank 0 stores its length, negative if it was the last one, and the others wait for that.
+// Each member runs batches, each four times as long as the one before, until rank 0's batch took long enough.
+// After each batch, rank 0 stores the batch's length, negative if it was the last one. The others wait for
+// that.
 void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int32_t cpu, Timing& timing) {
   const char* detail = "";
   Member* member = nullptr;
@@ -98,14 +99,14 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
     handle.hold(member);
     std::int64_t seen = 0;
     meet(timing, program.members);
-    constexpr std::int64_t kFirst = 64;  // never counts: threads are still starting
+    constexpr std::int64_t kFirst = 64;  // this batch never counts, since threads are still starting
     constexpr std::int64_t kMost = 1 << 20;
     for (std::int64_t batch = kFirst; batch <= kMost && status == Status::kOk; batch *= 4) {
       const std::int64_t start = os::now_ns();
       for (std::int64_t e = 0; e < batch && status == Status::kOk; ++e) {
         const bool exchange = e % kInStep == 0;
         const std::int64_t parity = e / kInStep % 2;
-        // order: relaxed at both: it only matters that the line moves
+        // order: relaxed at both: only the line's movement matters
         if (exchange) timing.cells()[rank].value[parity].store(e, std::memory_order_relaxed);
         status = one_episode(handle, program);
         // order: relaxed: see above
@@ -123,17 +124,17 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
         std::int64_t said;
         // order: relaxed: see rank 0's store
         while ((said = timing.episodes.load(std::memory_order_relaxed)) != batch && said != -batch) {
-          // order: relaxed: it only says whether to give up
+          // order: relaxed: it is only a flag to give up
           if (timing.failed.load(std::memory_order_relaxed) != 0) break;
           os::yield();
         }
       }
-      // Rank 0 must not store another length before all have read this one. One more episode would ensure
-      // that for a barrier, but not for a broadcast. Here no two batches have the same length, and rank 0 is
-      // never two batches ahead. So no member misses a length.
+      // Rank 0 must not store another length before all have read this one: a member that missed one would
+      // wait above for ever. A barrier's next batch needs all members. A broadcast's next batch needs them if
+      // it has more episodes than the plan has slots.
       if (timing.episodes.load(std::memory_order_relaxed) < 0) break;  // order: relaxed: see rank 0's store
     }
-    timing.seen.fetch_add(seen, std::memory_order_relaxed);  // order: relaxed: nobody reads it
+    timing.seen.fetch_add(seen, std::memory_order_relaxed);  // order: relaxed: no thread reads it
   }
   if (status != Status::kOk) {
     std::int32_t none = 0;
@@ -168,7 +169,7 @@ Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, i
       key.engine, program.members,
       [&](std::uint32_t rank) { work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank], timing); },
       [&] { team->break_with(Status::kBroken, 0); });
-  // All members have ended and were waited for.
+  // run_members() has waited until all members have ended.
   const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);         // order: see above
   const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);    // order: see above
   const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));  // order: see above

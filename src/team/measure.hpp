@@ -12,8 +12,8 @@ namespace fermata {
 // Errors: kSystem (a member could not be started), and those of the run itself.
 Measure measure_on_this_machine();
 
-// Likewise for a collective on blocks by this schedule. Returns ns from the last arrival to the last
-// departure: the time of a call after a barrier, less the barrier's own.
+// The same for a collective on blocks by this schedule. Returns ns from the last arrival to the last
+// departure: the time of a barrier and a call after it, less the time of a barrier alone.
 BlockMeasure measure_blocks_on_this_machine();
 
 }  // namespace fermata

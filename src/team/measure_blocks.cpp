@@ -18,7 +18,7 @@ namespace {
 
 using namespace team;
 
-// Rounds of the first batch. It never counts: pages and ring buffers are still cold.
+// Rounds of the first batch. This batch never counts, since pages and ring buffers are still cold.
 constexpr std::int64_t kFirst = 4;
 constexpr std::int64_t kMost = 1 << 18;
 constexpr std::int64_t kLongEnough = 3'000'000;  // ns
@@ -27,7 +27,7 @@ constexpr std::int64_t kTimeout = 10'000'000'000;
 // The members of one repeat share it. Between processes it is in an anonymous shared page.
 struct Timing {
   std::atomic<std::int32_t> failed{0};  // -Status of a member
-  std::atomic<std::int64_t> batch{0};   // rank 0: rounds of the batch; negative: another one follows
+  std::atomic<std::int64_t> batch{0};   // rank 0's: rounds of the batch; negative: another batch follows
   std::atomic<std::int64_t> with_ns{0}, without_ns{0};
 };
 
@@ -132,7 +132,7 @@ Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t
       key.engine, static_cast<std::uint32_t>(key.members),
       [&](std::uint32_t rank) { work(rank, subject, timing); },
       [&] { team->team->break_with(Status::kBroken, 0); });
-  // All members have ended and were waited for.
+  // run_members() has waited until all members have ended.
   const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);              // order: see above
   const auto batch = static_cast<double>(timing.batch.load(std::memory_order_relaxed));   // order: see above
   const auto with = static_cast<double>(timing.with_ns.load(std::memory_order_relaxed));  // order: see above
@@ -144,7 +144,7 @@ Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t
   if (failed != 0 || batch <= 0)
     return Error{failed != 0 ? static_cast<Status>(-failed) : Status::kSystem,
                  "measuring " + schedule.algorithm + ": a member failed"};
-  constexpr double kLeast = 1;  // ns; a barrier's own noise is more
+  constexpr double kLeast = 1;  // ns; the noise of the barrier's time is larger
   return std::max(kLeast, (with - without) / batch);
 }
 

@@ -32,7 +32,7 @@ Result<std::vector<std::byte>> program_of_slot(const TeamRequest& request, const
   return program_for(key, **machine, nullptr, request.reproducible ? fixed_algorithm(key) : "");
 }
 
-// Packs the costs by this machine's profile for these CPUs, and what was measured for such a team.
+// Packs the costs by this machine's profile for these CPUs, and the measured choices for such a team.
 std::vector<std::byte> block_knowledge(const TeamRequest& request) {
   const auto machine = this_machine();
   if (!machine) return {};

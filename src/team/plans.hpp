@@ -21,7 +21,7 @@ struct TeamRequest {
   std::int32_t members = 1;
   Engine engine = Engine::kThreads;
   bool tagged = false;
-  bool reproducible = false;  // as FERMATA_REPRODUCIBLE says; a sub-team is as its parent
+  bool reproducible = false;  // by FERMATA_REPRODUCIBLE; for a sub-team, by its parent
   WaitKind wait = WaitKind::kAuto;
   std::int64_t stall_ns = 0;
   // The CPU of each rank on its host; over hosts -1 where a rank has none. Empty: no rank is pinned.
@@ -32,7 +32,7 @@ struct TeamRequest {
   const void* programs = nullptr;   // what fermata_hosts_plan gave on one of the hosts; null: plan here
   std::size_t programs_bytes = 0;
   std::int32_t host = 0;         // this host
-  exec::Team* within = nullptr;  // the team in whose file the new one is to lie; null: a file of its own
+  exec::Team* within = nullptr;  // the new team is in this team's file; null: in a file of its own
   double refresh_seconds = 0;    // over several hosts: least time between two refreshes; 0: none
   bool refresh_keeps = false;    // refreshes update the cache, too
 };
@@ -45,7 +45,7 @@ std::string fixed_algorithm(const PlanKey& key);
 // The key of a slot's plan: kind, members, payload and engine.
 PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request);
 
-// Plans for ranks on these hosts: the cached ones, else by what was measured there, else by estimates.
+// Plans for ranks on these hosts: the cached ones, else from measured costs, else from estimates.
 class HostPlans {
  public:
   explicit HostPlans(const TeamRequest& request);
@@ -63,7 +63,7 @@ class HostPlans {
   std::shared_ptr<const Profile> profile_;
 };
 
-// What the members of a team must have in common: programs, and the costs by which they choose schedules.
+// Data that all members of a team share: programs, and the costs by which they choose schedules.
 struct TeamPlans {
   std::vector<std::vector<std::byte>> programs;  // compiled, in the order of exec::PlanSlot
   std::vector<std::byte> blocks;                 // costs for schedules of blocks (plan/block_model.hpp)

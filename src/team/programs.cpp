@@ -12,7 +12,7 @@ namespace {
 
 struct Made {
   PlanKey key;
-  std::string algorithm;                   // that was asked for; empty: any
+  std::string algorithm;                   // the requested one; empty: any
   std::shared_ptr<const Profile> profile;  // null: this machine's, which does not change
   std::vector<std::byte> program;
 
@@ -32,9 +32,9 @@ struct Made {
   }
 };
 
-// The latest results of this process's searches. A program that makes teams by the hundred searches once. The
-// list is never changed, only replaced: under the lock nothing is allocated, freed or compared. It is never
-// destroyed, since threads may outlive main().
+// The latest results of this process's searches. A program that makes hundreds of equal teams searches once.
+// The list is never changed, only replaced, so no thread allocates, frees or compares under the lock. It is
+// never destroyed, since threads may outlive main().
 using MadeOnes = std::vector<std::shared_ptr<const Made>>;
 union Unfreed {
   std::shared_ptr<const MadeOnes> now;
@@ -56,8 +56,8 @@ const Made* find(const MadeOnes* ones, const PlanKey& key, const std::string& al
   return found != ones->end() ? found->get() : nullptr;
 }
 
-// Stores a result. Throws std::bad_alloc. If another thread stores one at the same time, this one may be
-// lost, and be searched for again.
+// Stores a result. Throws std::bad_alloc. If another thread stores one at the same time, this result may be
+// lost. The next request then searches again.
 void keep(Made made) {
   constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   if (made.bytes(nullptr) > kMostBytes) return;
@@ -100,7 +100,7 @@ Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& t
   try {
     keep({key, algorithm, profile, *program});
   } catch (const std::bad_alloc&) {
-    // The program is searched for again the next time.
+    // The next request searches again.
   }
   return program;
 }

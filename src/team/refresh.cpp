@@ -20,8 +20,8 @@ constexpr std::size_t kMostText = 16384;
 constexpr std::uint64_t kMostPrograms = std::uint64_t{1} << 28;  // bytes; far more than programs need
 constexpr int kOnLine = 7;                                       // int64 values on a line
 
-// The first members of the hosts send each other empty lines, and wait for them. All members are in the
-// refresh, so each takes in its lines at once. A line that comes after the wait counts in the next refresh.
+// The first members of the hosts send each other empty lines, and wait for the others' lines. All members are
+// in the refresh, so each receives its lines at once. A line that comes later counts in the next refresh.
 void probe(const fermata_member* member, std::uint32_t hosts) {
   exec::Team& team = member->member->team();
   std::vector<std::uint32_t> first(hosts, team.members());
@@ -62,7 +62,7 @@ int gather(fermata_member* member, Words& words) {
   return FERMATA_OK;
 }
 
-// Reports follow the members to the new team. Aborts don't (graft() in exec/team.hpp).
+// Reports follow the members to the new team. Aborts do not (graft() in exec/team.hpp).
 void follow(const fermata_member* member) {
   exec::Team* const now = &member->member->team();
   exec::Team* before = nullptr;
@@ -77,12 +77,12 @@ void follow(const fermata_member* member) {
   if (before != nullptr) before->release();
 }
 
-// All members change if all have their part of the new team, with the same plans. Else none does.
+// All members change if all have their part of the new team, with the same plans. Otherwise no member does.
 int change(fermata_member* member, const Decision& decision, bool* done) {
   const std::int64_t began = os::now_ns();
   exec::Team& team = member->member->team();
   if (decision.bytes > kMostPrograms)
-    return fail(Status::kMismatch, "rank 0 tells of plans of %llu bytes",
+    return fail(Status::kMismatch, "rank 0 announced plans of %llu bytes: its data were overwritten",
                 static_cast<unsigned long long>(decision.bytes));
   std::vector<std::byte> programs(decision.bytes);
   if (member->refresher != nullptr) programs = member->refresher->programs();

@@ -14,16 +14,16 @@
 
 namespace fermata::team {
 
-// Lies in the segment of a team that is refreshed. The team's profile follows it, as JSON.
+// It is in the segment of a team that is refreshed. The team's profile follows it, as JSON.
 struct RefreshStart {
   double seconds = 0;       // least time between two refreshes
-  std::uint64_t keeps = 0;  // not 0: refreshes update the cache, too
+  std::uint64_t keeps = 0;  // not 0: refreshes also update the cache
 };
 std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& profile);
 // Takes the time from the configuration, or from FERMATA_REFRESH.
 void ask_for_refreshes(double configured, TeamRequest& request);
 
-// Is the team refreshed? `made` is the team as it was created. A member may have moved on from it.
+// Is the team refreshed? `made` is the team as it was created. Its members may have moved to another team.
 inline bool refreshes(const exec::Team& made) {
   return made.layout().refresh_bytes != 0 && made.layout().rings != 0 && made.arrivals() != nullptr;
 }
@@ -31,13 +31,13 @@ inline bool refreshes(const fermata_member* member) { return refreshes(*member->
 
 inline constexpr std::uint64_t kFirstRefresh = 16;  // calls before the first refresh
 // Collective: all members call it after the same call on lines. An error in it breaks the team, so that no
-// member waits for one that has given up.
+// member waits for a member that has returned.
 int refresh(fermata_member* member);
 
-// What the refreshes have done, in one process.
+// A record of the refreshes, in one process.
 struct RefreshLog {
   std::uint64_t refreshes = 0, changes = 0;
-  std::int64_t took_ns = 0;  // all refreshes together, each from when all members were there
+  std::int64_t took_ns = 0;  // all refreshes together, each from the time at which all members were in it
   std::string text;
 };
 RefreshLog log_of(const fermata_team& team);

@@ -11,7 +11,7 @@ constexpr double kMostOfTheTime = 0.01;          // largest share of the time th
 constexpr std::uint64_t kMostGrowth = 64;        // of the number of calls from one refresh to the next
 constexpr double kUnknownChangeNs = 20'000'000;  // cost of a first change to other plans
 
-// Copies it, since other processes may write to the segment.
+// Returns a copy, since other processes may write to the segment.
 RefreshStart start_of(const exec::Team& made) {
   RefreshStart start{};
   if (made.layout().refresh_bytes >= sizeof start)
@@ -20,7 +20,7 @@ RefreshStart start_of(const exec::Team& made) {
   return start;
 }
 
-// Are the profile's CPUs on these hosts? Another process may have overwritten it.
+// Are the profile's CPUs on these hosts? Another process may have overwritten the profile.
 bool is_of(const Profile& profile, std::uint32_t hosts) {
   const auto fits = [hosts](const Cpu& cpu) {
     return cpu.host >= 0 && static_cast<std::uint32_t>(cpu.host) < hosts;
@@ -34,8 +34,8 @@ bool is_of(const Profile& profile, std::uint32_t hosts) {
 Refresher::Refresher(const fermata_member* member)
     : start_(start_of(*member->origin->team)), began_ns_(os::now_ns()), change_ns_(kUnknownChangeNs) {}
 
-// Makes the plans again that the team runs, in order to predict their costs. If a compiled plan differs from
-// what runs, the caller gave that plan, and it stays.
+// Makes the team's plans again, in order to predict their costs. If a compiled plan differs from the program
+// that runs, the caller gave that program's plan, and it stays.
 Status Refresher::prepare(const fermata_member* member, std::uint32_t hosts) {
   if (refresh_) return Status::kOk;
   const exec::Team& made = *member->origin->team;
@@ -63,7 +63,7 @@ Status Refresher::prepare(const fermata_member* member, std::uint32_t hosts) {
   return Status::kOk;
 }
 
-// Half of a round trip. In a round trip the difference of the two clocks cancels out.
+// Takes half of each round trip, since the difference of the two clocks cancels in a round trip.
 void Refresher::observe(Words& words) {
   Matrix one_way(static_cast<std::int32_t>(words.hosts()));
   for (std::uint32_t a = 0; a < words.hosts(); ++a)
@@ -82,7 +82,7 @@ void Refresher::observe(Words& words) {
   }
   if (changes.empty() || start_.keeps == 0) return;
   const auto kept = keep_links(*refresh_, changes);
-  say(kept ? "kept in " + *kept : "not kept: " + kept.error().message);
+  say(kept ? "saved in " + *kept : "not saved: " + kept.error().message);
 }
 
 std::vector<double> Refresher::count_uses(const fermata_member* member) const {
@@ -92,7 +92,7 @@ std::vector<double> Refresher::count_uses(const fermata_member* member) const {
   return uses;
 }
 
-// The programs of these plans. Where there is no plan, the program that runs now stays.
+// Compiles these plans. Where there is no plan, the present program stays.
 Result<std::vector<std::byte>> Refresher::compiled(const fermata_member* member,
                                                    const std::vector<std::optional<Plan>>& plans) const {
   TeamPlans out;
@@ -126,7 +126,7 @@ Decision Refresher::decide(const fermata_member* member, Words& words, std::int6
     if (!judged.why.empty()) say(judged.why);
     again = judged.again;
     if (!judged.plans.empty() && words.requests() < 0) {
-      say("kept: operations are outstanding");
+      say("kept the plans: operations are outstanding");
       refresh_->reopen();
     } else if (!judged.plans.empty()) {
       auto programs = compiled(member, judged.plans);
@@ -136,7 +136,7 @@ Decision Refresher::decide(const fermata_member* member, Words& words, std::int6
         out.branch = 0 - static_cast<std::uint64_t>(words.branch());
         out.bytes = programs_.size();
       } else {
-        say("kept: " + programs.error().message);
+        say("kept the plans: " + programs.error().message);
       }
     }
   }

@@ -15,10 +15,10 @@
 
 namespace fermata::team {
 
-// What all members tell rank 0. Of each word rank 0 gets the least:
-// - branch(): minus a number for a new team on the port that this process has not seen
+// The values that all members send to rank 0. A reduce gives rank 0 the least of each:
+// - branch(): minus a number for a new team on the port. This process has not seen the number yet.
 // - requests(): -1 if a request is outstanding
-// - late(): how late lines come from one host to another
+// - late(): the least delay of lines from one host to another, with the difference of their clocks
 class Words {
  public:
   explicit Words(const exec::Team& team) {
@@ -38,9 +38,9 @@ class Words {
   std::uint32_t hosts_ = 0;
 };
 
-// What rank 0 tells all members.
+// Rank 0 sends it to all members.
 struct Decision {
-  std::uint64_t calls = 0;   // from here to the next refresh
+  std::uint64_t calls = 0;   // from this refresh to the next one
   std::uint64_t branch = 0;  // number of the new team on the port
   std::uint64_t bytes = 0;   // of its programs; 0: no change
 };
@@ -74,7 +74,7 @@ class Refresher {
   std::vector<double> uses_ = std::vector<double>(exec::kPlanSlots, 0.0);  // episodes before the present team
   double planning_ns_ = 0, change_ns_;
   std::uint64_t calls_ = 0;    // at the end of the last refresh
-  std::int64_t ended_ns_ = 0;  // when that was; 0: no refresh yet
+  std::int64_t ended_ns_ = 0;  // when the last refresh ended; 0: no refresh yet
   std::string text_;
 };
 

@@ -19,7 +19,7 @@ void announce(const fermata_member* member, std::uint64_t scratch) {
 }
 
 int overwritten() {
-  return fail(Status::kBroken, "what this member said of the split was overwritten by another one");
+  return fail(Status::kBroken, "another process has overwritten this member's arguments of the split");
 }
 
 std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
@@ -27,7 +27,7 @@ std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
   return static_cast<std::uint32_t>(at - parts.begin());
 }
 
-constexpr std::uint32_t kBranchRankBits = 12;  // bits of the leader's rank in the trunk, for kMaxMembers
+constexpr std::uint32_t kBranchRankBits = 12;  // bits of the leader's rank in the port's team (kMaxMembers)
 
 bool is_branch_number(std::uint32_t number) { return number >> (32 - kBranchRankBits) == 0; }
 
@@ -37,7 +37,7 @@ std::uint32_t branch_of(const exec::Team& parent, std::uint32_t number, std::uin
 
 namespace {
 
-// The address space of a member.
+// Returns the address space of a member.
 std::pair<std::uint64_t, std::uint32_t> home_of(const exec::Team& team, std::uint32_t rank) {
   const exec::StatusLine& line = team.status(rank);
   // order: relaxed: set at join
@@ -73,8 +73,8 @@ int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_
   return served;
 }
 
-// Gives the new team the parent's port, even if it is on one host: a member that waits in it must still move
-// what its process has signalled to other hosts.
+// Lets the new team use the parent's port, even if the new team is on one host. A member that waits in it
+// must still send the lines of its process to other hosts.
 int graft(exec::Team& parent, const Gathering& g, fermata_team* team) {
   if (parent.port() == nullptr) return FERMATA_OK;
   std::vector<std::uint32_t> trunk_ranks;
@@ -86,9 +86,9 @@ int graft(exec::Team& parent, const Gathering& g, fermata_team* team) {
 
 }  // namespace
 
-// The first member of each process hands its team to the others of that process, and each takes a reference.
-// The lock in hand_off() and take_handoff() is for race detectors: they cannot see an order that the barrier
-// makes through other processes.
+// The first member of each process passes its team to the others of that process, and each takes a reference.
+// The lock in hand_off() and take_handoff() is for race detectors. They do not see that the barrier orders
+// the two, since it does so through other processes.
 int share(fermata_member* member, const Gathering& g, fermata_team** team) {
   exec::Member& m = *member->member;
   std::uint32_t first = 0;

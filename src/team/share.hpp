@@ -11,40 +11,41 @@
 
 namespace fermata::team {
 
-// One member's arguments of a split, as it wrote them to its status line.
+// One member's arguments of a split.
 struct Part {
   std::int32_t colour;
   std::int32_t key;
   std::uint32_t rank;
 };
 
-// A team that is to be made. `parts` has all of its members, `here` those on this host, both in the order of
-// the new ranks.
+// A team that is to be made. `parts` has all of its members. `here` has the members on this host. Both are in
+// the order of the new ranks.
 struct Gathering {
   TeamRequest request;
   std::vector<Part> parts, here;
   std::uint32_t mine = 0;    // this member's index in `parts`
-  std::uint32_t branch = 0;  // number of the new team on the parent's port, if there is one
+  std::uint32_t branch = 0;  // number of the new team on the parent's port, if the parent has a port
   bool replaces = false;     // the new team replaces the port's team: all members move on
 };
 
-// Publishes what the others need of this member. Call it before the barrier that begins a split, a review or
-// a refresh.
+// Publishes this member's arguments for the others. Call it before the barrier that begins a split, a review
+// or a refresh.
 void announce(const fermata_member* member, std::uint64_t scratch);
-// All members of the member's team, with a request for a team like it, on the same hosts.
+// Returns all members of the member's team, with a request for an equal team on the same hosts.
 Gathering everybody(const fermata_member* member);
 // An error: a status line does not say what its member wrote there.
 int overwritten();
 // The index of this rank; parts.size() if it is none of them.
 std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank);
-// The number by which a new team is told from all others on a port. The port belongs to the trunk, the team
-// from which all others on it were split. `number`: one that no other team with this leader has.
+// Returns the number that identifies a new team among all teams that use a port. The leader's rank in it is
+// the rank in the port's owner, the team from which all others were split. `number`: no other team with this
+// leader has it.
 std::uint32_t branch_of(const exec::Team& parent, std::uint32_t number, std::uint32_t leader);
 bool is_branch_number(std::uint32_t number);  // false: larger than branch_of() can take
 // Collective: makes the team on each host, and gives each member a handle of it.
 int share(fermata_member* member, const Gathering& g, fermata_team** team);
-// Moves `member` to the team of `made`: it leaves its old team, and `made` is freed. The handle stays the
-// same.
+// Moves `member` to the team of `made`: the member leaves its old team, and `made` is freed. The handle stays
+// the same.
 void take_over(fermata_member* member, fermata_member* made);
 
 }  // namespace fermata::team

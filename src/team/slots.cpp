@@ -15,18 +15,17 @@ using exec::Channel;
 
 constexpr std::size_t kFew = 16;
 constexpr std::int64_t kMostLateNs = 500'000'000;
-constexpr std::uint32_t kPiecesOfUse = 40;  // log2 of the piece numbers of one use: more than any request has
-// Pieces are kept so short that one collective takes at most 1/kShare of the heap, unless its elements are
-// longer.
+constexpr std::uint32_t kPiecesOfUse = 40;  // log2 of the piece numbers of one use; no request has so many
+// Pieces are so short that one collective takes at most 1/kShare of the heap, unless its elements are longer.
 constexpr std::size_t kShare = 4;
 
 std::atomic<std::uint32_t>& holders_of(std::byte* base, std::uint64_t at) {
   return *reinterpret_cast<std::atomic<std::uint32_t>*>(base + at);
 }
 
-// Bytes of a quarter of each ring buffer. They are the same at all members, whatever each has to move. Where
-// all know the largest block, its pieces decide; otherwise it is the longest piece. Where many pairs exchange
-// blocks, it is less.
+// Returns the bytes of a quarter of each ring buffer. The result is the same at all members, whatever each
+// has to move. Where all know the largest block, its pieces decide; otherwise the longest piece does. Where
+// many pairs exchange blocks, a quarter is smaller.
 std::size_t own_quarter(const Checked& c, const CompiledBlocks& compiled, std::size_t heap_bytes) {
   const std::size_t quarters = exec::kRingQuarters * std::max<std::size_t>(1, compiled.edges.size());
   const std::size_t share = heap_bytes / kShare / quarters / exec::kRingLine * exec::kRingLine;
@@ -45,14 +44,14 @@ struct Shape {
   std::size_t bytes(std::size_t rings) const { return rings * Channel::ring_bytes(lines, in_quarter); }
 };
 
-// For a regular collective, the buffer grows with the lines: it has room for one piece per line.
+// A regular collective's buffer grows with the number of lines: it holds one piece per line.
 Shape with_lines(std::uint64_t lines, std::size_t in_quarter, bool irregular) {
   if (irregular) return {lines, in_quarter};
   return {lines, in_quarter * lines / exec::kRingQuarters};
 }
 
-// With more lines than the least, a member runs further ahead in calls that wait for no answer. There are at
-// most as many lines as in the ring buffers that all other collectives share.
+// With more lines than the least number, a member runs further ahead in calls that wait for no answer. There
+// are at most as many lines as in the ring buffers that all other collectives share.
 std::uint64_t most_lines(const exec::Team& team, std::size_t in_quarter, bool irregular, std::size_t rings,
                          std::uint64_t spare) {
   std::uint64_t lines = exec::kLeastRingLines;
@@ -73,7 +72,7 @@ SlotHeap::SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes)
 SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare) {
   const std::uint64_t whole = kMaxLine + round_up(bytes, kMaxLine);
   if (taken_.size() >= collect_at_) collect();
-  // First, so that no room is lost if there is no memory.
+  // This comes first: if it throws, no memory of the heap is lost.
   if (taken_.size() == taken_.capacity()) taken_.reserve(2 * taken_.size() + kFew);
   std::uint64_t at = find(whole);
   if (at == 0) {
@@ -83,7 +82,7 @@ SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders, std::u
   if (at == 0) return {};
   taken_.push_back({at, whole, spare});
   spare_ -= spare;
-  // order: relaxed: a broadcast tells the others of the part, and orders it
+  // order: relaxed: the broadcast that announces the part orders this store
   holders_of(base_, at).store(holders, std::memory_order_relaxed);
   const bool used = at < used_;
   used_ = std::max(used_, at + whole);
@@ -143,14 +142,14 @@ std::uint64_t word_of(std::uint64_t at, std::uint32_t host) {
   return at + kMaxLine + host * sizeof(std::uint64_t);
 }
 
-// The number of drops once all members of this host have freed all uses up to `use`.
+// Returns the number of drops after all members of this host have freed all uses up to `use`.
 std::uint32_t holders_until(const exec::Team& team, std::uint64_t use) {
   std::uint32_t here = 0;
   for (std::uint32_t r = 0; r < team.members(); ++r) here += team.is_away(r) ? 0 : 1;
   return here * static_cast<std::uint32_t>(use);
 }
 
-// Called by rank 0: have all members on all hosts freed the part?
+// Rank 0 asks: have all members on all hosts freed the part?
 bool is_back(const exec::Team& team, const PartsOverHosts::Part& part) {
   if (!have_dropped<RealAtomics>(holders_of(team.base(), part.at), holders_until(team, part.use)))
     return false;
@@ -158,7 +157,7 @@ bool is_back(const exec::Team& team, const PartsOverHosts::Part& part) {
     if (!team.is_away(r)) continue;
     const auto& word =
         *reinterpret_cast<const std::atomic<std::uint64_t>*>(team.base() + word_of(part.at, team.host_of(r)));
-    // order: acquire: all uses of the part by that host's members are over. Pairs with land()'s kSlotPublish.
+    // order: acquire: that host's members have ended all uses of the part. Pairs with land()'s kSlotPublish.
     if (RealAtomics::load_acquire<Site::kSlotAwait>(word) != part.use) return false;
   }
   return true;
@@ -207,12 +206,12 @@ std::byte* HeldSlots::rings() const { return team_->base() + at_ + head_of(*team
 
 namespace {
 
-// Tries again for up to kMostLateNs: the lines that say that a part is free may still be on their way.
+// Tries again for up to kMostLateNs, since the lines that report a free part may still be in transit.
 PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std::uint64_t bytes,
                                      std::uint64_t rings) {
   const std::int64_t until = os::now_ns() + kMostLateNs;
   for (;;) {
-    const bool last = os::now_ns() >= until;  // before the look: this thread may be stopped for longer
+    const bool last = os::now_ns() >= until;  // read first: this thread may be stopped before it looks
     m.team().attend_port();
     const PartsOverHosts::Part part = parts.take(m.team(), bytes, rings);
     if (part.at != 0 || last) return part;
@@ -229,7 +228,7 @@ namespace {
 enum Told : std::uint8_t { kAt, kQuarter, kUse, kLines };
 constexpr std::uint32_t kWords = 4;
 
-// Checks what rank 0 has told: another process may have overwritten it.
+// Checks rank 0's message, which another process may have overwritten.
 bool lies_in_heap(const exec::Team& team, std::uint64_t at, std::uint64_t bytes) {
   const exec::TeamLayout& layout = team.layout();
   const std::uint64_t end = layout.heap + layout.heap_bytes;
@@ -245,7 +244,7 @@ bool rings_lie_in_heap(const exec::Team& team, const std::uint64_t (&told)[kWord
                       head_of(team) + with_lines(lines, told[kQuarter], irregular).bytes(rings));
 }
 
-// Called by rank 0: finds a part for the request. told[kAt] is 0 if there is none.
+// Rank 0 finds a part for the request. told[kAt] is 0 if there is none.
 void find_part(fermata_request& r, std::size_t in_quarter, std::uint64_t (&told)[kWords]) {
   Blocks& blocks = *r.member->blocks;
   exec::Member& m = *r.member->member;
@@ -273,7 +272,7 @@ void find_part(fermata_request& r, std::size_t in_quarter, std::uint64_t (&told)
   told[kLines] = shape.lines;
 }
 
-// The call as the other members compare it. They have memory for their requests.
+// Returns the call as the other members compare it, which have memory for their requests.
 exec::Call call_without_memory(const fermata_member* member, const fermata_operation& operation) {
   Checked checked;
   guarded([&] { return check(member, operation, &checked); });
@@ -289,7 +288,7 @@ int reserve_all(fermata_request& r) {
   r.own = {team.base(), exec::kLeastRingLines, own_quarter(r.checked, *r.program, team.layout().heap_bytes),
            0, r.ends.data()};
   fill(r, false);
-  r.filled = false;  // its ring buffers will lie elsewhere
+  r.filled = false;  // its ring buffers will be at another place
   return FERMATA_OK;
 }
 
@@ -297,8 +296,8 @@ int take_slots(fermata_member* member, const fermata_operation& operation, ferma
   exec::Member& m = *member->member;
   const Status ready = m.prepares(r != nullptr ? r->core.call : call_without_memory(member, operation));
   if (ready != Status::kOk) return answer(member, ready);
-  // Not on the stack: a broadcast that times out stays outstanding. fermata_resume completes it after this
-  // function has returned, and makes no request.
+  // It is not on the stack, since a broadcast that times out stays outstanding. Then fermata_resume completes
+  // the broadcast after this function has returned, and makes no request.
   std::uint64_t(&told)[kWords] = member->told;
   std::fill(std::begin(told), std::end(told), 0);
   const std::size_t in_quarter = r != nullptr ? r->own.in_quarter : 0;
@@ -310,16 +309,16 @@ int take_slots(fermata_member* member, const fermata_operation& operation, ferma
   if (status != Status::kOk) return answer(member, status);
   if (told[kAt] == 0)
     return fail(Status::kMemory,
-                "the team's slots for persistent operations are used up, or rank 0 has no memory");
+                "all slots for persistent operations are in use, or rank 0 has no memory: free requests");
   if (r == nullptr) {
-    HeldSlots nobodys;  // each member must drop its hold
+    HeldSlots nobodys;  // this member has no request, but it must drop its hold, too
     if (lies_in_heap(m.team(), told[kAt], head_of(m.team()))) nobodys.hold(m.team(), told[kAt], told[kUse]);
     return fail(Status::kMemory, "rank %u has no memory for its part of a persistent operation", m.rank());
   }
   const std::size_t rings = r->program->edges.size();
   const bool irregular = r->checked.irregular;
   if (told[kQuarter] != in_quarter || !rings_lie_in_heap(m.team(), told, irregular, rings))
-    return fail(Status::kMismatch, "the members prepare different operations");
+    return fail(Status::kMismatch, "the members prepare different operations, or rank 0's data are damaged");
   r->slots.hold(m.team(), told[kAt], told[kUse]);
   const std::uint64_t before = told[kUse] << kPiecesOfUse;
   Channel::End fresh;

@@ -1,9 +1,9 @@
 // Memory for the ring buffers of persistent collectives. Each request gets a part of the team's heap. Rank 0
-// keeps the account of the parts, all members use them, and each member frees its hold by itself.
+// records the parts, all members use them, and each member frees its hold by itself.
 //
-// A part begins with a count of the members that still hold it. A member counts itself out when it frees its
-// request, at any time and without a message. Rank 0 reclaims the parts that no member holds when it looks
-// for room. So no member waits until another one frees its request, and the account needs no lock.
+// A part begins with a count of the members that still hold it. A member that frees its request decrements
+// the count, at any time and without a message. When rank 0 needs memory, it takes back the parts that no
+// member holds. So no member waits until another one frees its request, and rank 0's record needs no lock.
 #ifndef FERMATA_TEAM_SLOTS_HPP
 #define FERMATA_TEAM_SLOTS_HPP
 
@@ -20,21 +20,21 @@ struct fermata_request;
 
 namespace fermata::team {
 
-// Rank 0's account.
+// Rank 0's record.
 class SlotHeap {
  public:
   // The heap begins at `base` + begin.
   SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes);
   struct Part {
-    // Offset from base: first the line with the count, then `bytes` bytes. 0: no room.
+    // Offset from base: first the line with the count, then `bytes` bytes. 0: no part is free.
     std::uint64_t at = 0;
-    bool used = false;  // an earlier part lay here, and its contents are still there
+    bool used = false;  // an earlier part was here, and its contents are still there
   };
-  // `spare`: how many of the bytes go beyond its need.
+  // `spare`: how many of the bytes the part does not need.
   Part take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare = 0);
-  std::size_t taken() const { return taken_.size(); }  // parts, including those that no member holds any more
-  // Bytes that a part may take now beyond its need, to be faster. They come from one eighth of the heap. A
-  // part gets a fixed share of what is left of it, so parts that come later find room, too.
+  std::size_t taken() const { return taken_.size(); }  // parts, also those that no member holds
+  // Bytes that a part may take beyond its need, to be faster. They come from one eighth of the heap. A part
+  // gets a fixed share of the rest of that eighth, so that later parts also find spare bytes.
   std::uint64_t spare() const { return spare_ / kSpares; }
 
  private:
@@ -50,22 +50,21 @@ class SlotHeap {
   std::byte* base_;
   std::map<std::uint64_t, std::uint64_t> room_;  // bytes of each free range, by offset; neighbours are merged
   std::vector<Taken> taken_;
-  // collect() runs at this many parts: twice as many as it left the last time. So it checks a part twice on
-  // average.
+  // collect() runs at this many parts: about twice as many as its last run left. So it checks a part about
+  // twice.
   std::size_t collect_at_ = 0;
-  std::uint64_t used_;   // no part has used the memory from here on
+  std::uint64_t used_;   // offset from which on no part has used the memory
   std::uint64_t spare_;  // bytes that parts may still take beyond their need
 };
 
 // The same over several hosts. After the count, a part has a word for each host. There the host tells rank 0
-// the last use that all of its members have freed. The ports may still deliver a line after that, for example
-// a last credit. Therefore a part is used again only by collectives with the same ring buffers. Their pieces
-// get higher numbers than all earlier pieces (take_slots). So a line that comes late is older than what it
-// meets.
+// the last use that all of its members have freed. The ports may still deliver a line later, for example a
+// last credit. Therefore only collectives with the same ring buffers use a part again. Their pieces get
+// higher numbers than all earlier pieces (take_slots). So a late line never replaces a newer one.
 class PartsOverHosts {
  public:
   struct Part {
-    std::uint64_t at = 0;   // from the team's base; 0: no room
+    std::uint64_t at = 0;   // from the team's base; 0: no part is free
     std::uint64_t use = 0;  // from 1
   };
   // rings: a hash of the edges and of the size of their ring buffers.
@@ -101,7 +100,7 @@ class HeldSlots {
 // throws.
 int reserve_all(fermata_request& request);
 // Gets ring buffers for a persistent request. All members call it. Rank 0 finds a part and tells the others
-// where it is. `request` null: this member has no memory for its request. It calls all the same, and drops
+// its place. `request` null: this member has no memory for its request. It must call all the same, and drops
 // its hold at once. The other members get their ring buffers.
 int take_slots(fermata_member* member, const fermata_operation& operation, fermata_request* request);
 

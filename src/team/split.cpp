@@ -17,7 +17,8 @@ std::uint64_t pack(std::int32_t colour, std::int32_t key) {
   return std::uint64_t{static_cast<std::uint32_t>(colour)} << 32 | static_cast<std::uint32_t>(key);
 }
 
-// The members of this colour in the order of the new ranks. It reads all status lines, between two barriers.
+// Returns the members of this colour in the order of the new ranks. It reads all status lines, so call it
+// between two barriers.
 std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
   std::vector<Part> parts;
   for (std::uint32_t r = 0; r < team.members(); ++r) {
@@ -30,8 +31,9 @@ std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
   return parts;
 }
 
-// Over hosts, a process cannot read all status lines. So an allgather tells who goes where, and a number for
-// each new team. The leader's process counts the numbers, so no other team that still exists has the new one.
+// Over hosts, a process cannot read all status lines. So an allgather passes the members' colours and keys,
+// and the numbers from which the new team's number is chosen: the largest one. No member's process has seen
+// that number before.
 int gather(fermata_member* member, int colour, int key, Gathering& g) {
   exec::Team& parent = member->member->team();
   std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
@@ -47,7 +49,8 @@ int gather(fermata_member* member, int colour, int key, Gathering& g) {
   }
   std::sort(g.parts.begin(), g.parts.end(), before);
   if (find(g.parts, member->member->rank()) == g.parts.size()) return overwritten();
-  if (!is_branch_number(number)) return fail(Status::kUnsupported, "the team was split too many times");
+  if (!is_branch_number(number))
+    return fail(Status::kUnsupported, "the team was split too many times: make a new team");
   parent.trunk().see_branch(number);
   g.branch = branch_of(parent, number, g.parts[0].rank);
   for (const Part& p : g.parts)
@@ -68,7 +71,7 @@ void name_hosts(const exec::Team& parent, Gathering& g) {
   g.request.host = number(parent.host());
 }
 
-// No member goes on before all have read the status lines and taken the team. Over several hosts, each also
+// No member returns before all have read the status lines and taken the team. Over several hosts, each also
 // learns that every other member has its part, with the same plans.
 int conclude(fermata_member* member, const Gathering& g, int own, const fermata_team* team) {
   const exec::Team& parent = member->member->team();
@@ -83,7 +86,7 @@ int conclude(fermata_member* member, const Gathering& g, int own, const fermata_
     if (own == FERMATA_OK && theirs != Status::kOk)
       return fail(theirs, "rank %u could not make its part of the sub-team", p.rank);
     if (own == FERMATA_OK && all[2 * p.rank + 1] != mine[1])
-      return fail(Status::kMismatch, "rank %u would run other plans", p.rank);
+      return fail(Status::kMismatch, "rank %u has other plans for the sub-team than this member", p.rank);
   }
   return FERMATA_OK;
 }

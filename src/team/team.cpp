@@ -103,7 +103,7 @@ std::uint64_t hash_of_team(const exec::Team& team) {
 
 namespace {
 
-// Joins as the lowest rank that no member has or has had.
+// Joins as the lowest rank that no member has joined yet.
 Status join_any(exec::Team* team, exec::Member** out, const char** detail) {
   *detail = "all ranks of the team are taken";
   Status status = Status::kBusy;

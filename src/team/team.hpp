@@ -10,7 +10,7 @@
 
 namespace fermata::team {
 
-// An error if the handle is null, or the team was destroyed.
+// Returns an error if the handle is null, or the team was destroyed.
 int check_team(const fermata_team* team);
 
 int make_team(const TeamRequest& request, fermata_team** out);

@@ -11,7 +11,7 @@
 namespace fermata {
 
 // Runs work(rank) for each member, in a thread or forked process of its own, and waits until all have ended.
-// False: a process could not be made. Then lost() is called before the wait for the others.
+// Returns false if a process could not be made. In that case it calls lost() before it waits for the others.
 bool run_members(Engine engine, std::uint32_t members, const std::function<void(std::uint32_t)>& work,
                  const std::function<void()>& lost);
 

@@ -1,4 +1,4 @@
-// Topologies from hwloc: of this machine, from hwloc's XML files, from hwloc's synthetic strings.
+// Reads topologies with hwloc: this machine's, hwloc's XML files, hwloc's synthetic strings.
 #include <hwloc.h>
 #include <pthread.h>
 #include <sys/auxv.h>
@@ -21,11 +21,11 @@ namespace fermata {
 namespace {
 
 constexpr std::size_t kMaxCpus = 65536;
-constexpr std::size_t kMaxSynthetic = 4096;  // hwloc takes 2 s for this many, and 14 s for twice as many
+constexpr std::size_t kMaxSynthetic = 4096;  // hwloc takes seconds for this many, and far longer for more
 
 // hwloc's first and last call for a tree take a lock inside hwloc. If another thread holds that lock during
-// fork(), it stays locked for ever in the child. So fork() waits until no thread is in one of these calls,
-// but only for a while. The calls may load libraries, and a library that is being loaded may fork.
+// fork(), it stays locked for ever in the child. So fork() waits until no thread is in one of these calls.
+// The wait has a limit: the calls may load libraries, and a library may fork while it is loaded.
 pthread_mutex_t in_hwloc = PTHREAD_MUTEX_INITIALIZER;
 thread_local bool forks_alone = false;
 
@@ -71,8 +71,8 @@ Tree new_tree() {
   return Tree(raw);
 }
 
-// Dense ids in order of first appearance. Where a core or cache is missing, the key is the object of the next
-// inner domain. Where a NUMA node or package is missing, the key is the root.
+// Dense ids in order of first appearance. If the machine lacks a core or cache, the key is the object of the
+// next inner domain. If it lacks a NUMA node or package, the key is the root.
 class Ids {
  public:
   std::int32_t of(hwloc_obj_t key) {
@@ -89,8 +89,8 @@ hwloc_obj_t ancestor(hwloc_topology_t tree, hwloc_obj_t pu, hwloc_obj_type_t typ
   return found != nullptr ? found : otherwise;
 }
 
-// In hwloc a NUMA node is not an ancestor of a CPU. Where a CPU has ordinary and fast memory, its first local
-// node is the ordinary one.
+// In hwloc a NUMA node is not an ancestor of a CPU. If a CPU has ordinary and fast memory, its first local
+// node is the ordinary memory.
 hwloc_obj_t numa_node(hwloc_topology_t tree, hwloc_obj_t pu, hwloc_obj_t otherwise) {
   const int first = pu->nodeset != nullptr ? hwloc_bitmap_first(pu->nodeset) : -1;
   if (first < 0) return otherwise;
@@ -189,9 +189,9 @@ void keep(Topology& t, hwloc_const_bitmap_t allowed) {
       t.cpus, [&](const Cpu& c) { return !hwloc_bitmap_isset(allowed, static_cast<unsigned>(c.os_index)); });
 }
 
-// hwloc builds a tree of any size for a synthetic string. So this check bounds the size first: the product of
-// all counts outside of brackets. A count is a plain decimal number that follows a colon or stands alone.
-// Digits in a name, as in l3, are not a count.
+// hwloc builds a tree of any size for a synthetic string. So this function first bounds the size, which is
+// the product of all counts outside of brackets. A count is a plain decimal number that follows a colon or
+// stands alone. Digits in a name, as in l3, are not a count.
 bool synthetic_size_is_sane(std::string_view spec) {
   std::size_t product = 1, count = 0;
   int depth = 0;
@@ -223,8 +223,8 @@ bool synthetic_size_is_sane(std::string_view spec) {
   return depth == 0;
 }
 
-// kCpusToo: hwloc also asks each CPU itself. For that, this thread moves to each CPU. There it is scheduled
-// behind spinning ranks, and waits a time slice for each of them.
+// kCpusToo: hwloc also asks each CPU itself. For that, this thread moves to each CPU. On a CPU with spinning
+// ranks, it waits a time slice for each of them.
 enum class Ask { kKernel, kCpusToo };
 
 Tree load_this_machine(Ask ask) {
@@ -257,11 +257,11 @@ Result<Topology> discover_topology() {
   if (hwloc_is_steered_by_a_caller())
     return Error{
         Status::kSystem,
-        "this program runs with its file's rights, so hwloc's variables (HWLOC_...) are refused: unset them"};
-  // hwloc repeats this call for ever if it fails.
+        "this program is setuid or has file capabilities, so it refuses hwloc's variables: unset HWLOC_..."};
+  // If this call fails, hwloc would repeat it for ever.
   std::int32_t cpu = 0;
   if (os::affinity_list(&cpu, 1) == 0)
-    return Error{Status::kSystem, "this process may not ask for its CPUs (sched_getaffinity)"};
+    return Error{Status::kSystem, "the kernel does not tell this process its CPUs (sched_getaffinity)"};
   Tree tree = load_this_machine(Ask::kKernel);
   if (!tree || hwloc_get_nbobjs_by_type(tree.get(), HWLOC_OBJ_L1CACHE) == 0)
     tree = load_this_machine(Ask::kCpusToo);
@@ -284,10 +284,10 @@ Result<Topology> topology_from_xml(const std::string& path) {
   if (access(path.c_str(), R_OK) != 0) return Error{Status::kNotFound, path + ": " + std::strerror(errno)};
   Tree tree = new_tree();
   if (!tree || hwloc_topology_set_xml(tree.get(), path.c_str()) != 0 || hwloc_topology_load(tree.get()) != 0)
-    return Error{Status::kParse, path + ": hwloc doesn't take it for one of its XML files"};
+    return Error{Status::kParse, path + ": hwloc can't read it as one of its XML files"};
   auto result = from_tree(tree.get(), "xml:" + path);
   if (result) keep(*result, hwloc_topology_get_allowed_cpuset(tree.get()));
-  if (result && result->cpus.empty()) return Error{Status::kParse, path + ": no CPU in it is allowed"};
+  if (result && result->cpus.empty()) return Error{Status::kParse, path + ": it allows no CPU"};
   return result;
 }
 

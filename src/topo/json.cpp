@@ -61,7 +61,7 @@ std::string topology_flaw(const Topology& t) {
   for (const Cpu& c : t.cpus) {
     const std::string where = "CPU " + std::to_string(c.os_index) + ": ";
     const Cpu& same = os.try_emplace(c.os_index, c).first->second;
-    if (!(same == c)) return where + "named twice with different places";
+    if (!(same == c)) return where + "listed twice, in different places";
     const Cpu& core = cores.try_emplace(c.core, c).first->second;
     if (core.l2 != c.l2 || core.l3 != c.l3 || core.package != c.package)
       return where + "its core " + std::to_string(c.core) + " lies in two domains";
@@ -73,7 +73,7 @@ std::string topology_flaw(const Topology& t) {
   if (t.cpus.empty()) return "there are no CPUs";
   for (const std::string* text : {&t.source, &t.model, &t.kernel, &t.shape})
     for (const char c : *text)
-      if (static_cast<unsigned char>(c) < 32) return "a control character";  // the text form cannot hold one
+      if (static_cast<unsigned char>(c) < 32) return "a control character";  // impossible in the text form
   return {};
 }
 
@@ -89,7 +89,7 @@ Result<Topology> topology_from_node(const JsonNode& node) {
     if (reader.array("cpus") != nullptr) reader.complain(node, "'regular' and 'cpus' exclude each other");
   } else if (const JsonNode* rows = reader.array("cpus")) {
     for (const JsonNode& row : rows->items) t.cpus.push_back(cpu_of_row(row, reader));
-    // The default if the file does not say.
+    // The default if the file has no "cpus_total".
     t.cpus_total = static_cast<std::int32_t>(std::max<std::size_t>(t.cpus.size(), 1));
   } else {
     reader.complain(node, "'cpus' or 'regular' is missing");

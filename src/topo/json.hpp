@@ -11,8 +11,7 @@ namespace fermata {
 // instead of "cpus".
 Result<Topology> topology_from_node(const JsonNode& node);
 
-// Checks what must hold for every topology: ids nest, and an os_index has one meaning. Returns what is wrong,
-// or an empty string.
+// Checks that ids nest and that each os_index stands for one CPU. Returns the error, or an empty string.
 std::string topology_flaw(const Topology& topology);
 
 }  // namespace fermata

@@ -41,8 +41,8 @@ std::vector<std::int32_t> place(const Topology& topology, std::int32_t members, 
   std::vector<Cpu> order = topology.cpus;
   if (placement == Placement::kCore) order = core_order(topology.cpus);
   if (placement == Placement::kRoundRobin) order = round_robin_order(topology.cpus);
-  // If the cgroup quota is below the affinity, members on more CPUs than the quota would be throttled in the
-  // middle of a wait.
+  // If the cgroup quota is below the affinity, the kernel would throttle members on more CPUs than the quota,
+  // in the middle of a wait.
   const std::int32_t limit = topology.usable_cpus();
   for (std::int32_t i = 0; i < members; ++i)
     out.push_back(order[static_cast<std::size_t>(i % limit)].os_index);

@@ -1,5 +1,5 @@
-// The text form of a topology: one fact per line, with a version. Reading it back gives the same topology. A
-// text with an error is refused whole, with the line and the reason.
+// The text form of a topology: one fact per line, with a version. The reader gets back the same topology. It
+// refuses all of a text that has an error, with the line and the reason.
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -49,21 +49,21 @@ std::string_view take_word(std::string_view& rest) {
   return word;
 }
 
-// Returns what is wrong, or an empty string.
+// Returns the error, or an empty string.
 std::string read_cpu(std::string_view line, Cpu& cpu) {
   for (const IdField& field : kIds) {
     if (take_word(line) != field.name) return "'" + std::string(field.name) + "' is expected";
     if (!whole(take_word(line), cpu.*field.member) || cpu.*field.member < 0 || cpu.*field.member > kMaxId)
       return "'" + std::string(field.name) + "' must be a whole number from 0 to 65536";
   }
-  return line.empty() ? std::string() : "more follows after the host";
+  return line.empty() ? std::string() : "there is more text after the host";
 }
 
 class TextReader {
  public:
-  // Returns what is wrong, or an empty string.
+  // Returns the error, or an empty string.
   std::string read_line(std::string_view line) {
-    if (ended_) return "more follows after 'end'";
+    if (ended_) return "there is more text after 'end'";
     if (line.compare(0, 4, "cpu ") == 0) return read_cpu(line, t.cpus.emplace_back());
     std::string_view value = line;
     const std::string_view key = take_word(value);

@@ -28,7 +28,7 @@ struct Cpu {
 struct Topology {
   std::string source;  // "this machine", "xml:FILE", "synthetic:SPEC", "regular", "processes of an MPI job"
   std::string model;   // CPU model name
-  std::string kernel;  // uname release; empty if not this machine
+  std::string kernel;  // uname release; empty for other machines
   bool virtual_machine = false;
   std::int32_t line_bytes = 64;
   std::int32_t cpus_total = 0;  // CPUs in the machine
@@ -43,9 +43,9 @@ struct Topology {
   bool operator==(const Topology&) const = default;
 };
 
-// The innermost domain that contains both. Never returns a cache level that the machine lacks: a missing
-// cache has the id of the next inner domain. CPUs of two packages have kMachine in common, even if one NUMA
-// node spans both packages.
+// Returns the innermost domain that contains both CPUs. Never returns a cache level that the machine lacks: a
+// missing cache has the id of the next inner domain. CPUs of two packages have kMachine in common, even if
+// one NUMA node spans both packages.
 Level common_level(const Cpu& a, const Cpu& b);
 
 // Discovers this machine: the CPUs that this process may use, and its cgroup quota.
@@ -75,14 +75,14 @@ struct RegularShape {
 };
 Result<Topology> topology_from_regular(const RegularShape& shape);  // os_index counts up in locality order
 
-// Parses a CPU list as the kernel writes it, for example "0-3,8". Keeps order and repeats as given.
+// Parses a CPU list as the kernel writes it, for example "0-3,8". Keeps the order and repeated CPUs.
 Result<std::vector<std::int32_t>> parse_cpu_list(std::string_view text);
 std::string cpu_list(std::vector<std::int32_t> cpus);  // sorted, with ranges
 
 enum class Placement { kCore, kCpu, kRoundRobin };
 // Returns a CPU (os_index) for each member. kCore: one CPU of each core first. kCpu: all SMT siblings of a
-// core before the next core. kRoundRobin: packages in turn. Starts again at the first CPU if there are more
-// members than usable CPUs.
+// core before the next core. kRoundRobin: alternating packages. If there are more members than usable CPUs,
+// starts again at the first CPU.
 std::vector<std::int32_t> place(const Topology& topology, std::int32_t members, Placement placement);
 
 }  // namespace fermata

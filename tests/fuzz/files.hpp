@@ -1,4 +1,4 @@
-// For readers that are given a path, or find several files below a root.
+// Helpers for readers that take a path, or that read several files under a root folder.
 #ifndef FERMATA_TESTS_FUZZ_FILES_HPP
 #define FERMATA_TESTS_FUZZ_FILES_HPP
 
@@ -16,8 +16,8 @@
 
 namespace fermata::fuzz {
 
-// The files of an input: what lies between lines "--". Exactly `count`; missing ones are empty, and the last
-// has the rest.
+// The files of an input, separated by lines "--". Returns exactly `count`: missing files are empty, and the
+// last one has the rest.
 inline std::vector<std::string_view> files_of(std::string_view text, std::size_t count) {
   constexpr std::string_view kBetween = "--\n";
   std::vector<std::string_view> out;
@@ -31,13 +31,12 @@ inline std::vector<std::string_view> files_of(std::string_view text, std::size_t
   return out;
 }
 
-// One file in memory, for one input after another: rewriting a file on a disk takes milliseconds.
+// A file in memory, reused for every input: rewriting a file on a disk takes milliseconds.
 class Unnamed {
  public:
   Unnamed() = default;
   Unnamed(const Unnamed&) = delete;
   ~Unnamed() { close(fd_); }
-  // The path of a file with this content.
   std::string with(std::string_view content) const {
     if (fd_ < 0 || ftruncate(fd_, 0) != 0 ||
         pwrite(fd_, content.data(), content.size(), 0) != static_cast<ssize_t>(content.size()))
@@ -49,7 +48,6 @@ class Unnamed {
   int fd_ = memfd_create("input", MFD_CLOEXEC);
 };
 
-// A folder with files in it.
 class Root {
  public:
   std::string path() const { return folder_.path(); }

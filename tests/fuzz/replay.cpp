@@ -1,12 +1,11 @@
-// A stand-in for libFuzzer: replays a folder of seeds, then deterministic mutations of them until the time is
-// over.
+// A stand-in for libFuzzer. It replays a folder of seeds, then mutates them until the time is over.
 //
 //   fuzz_<format> CORPUS SECONDS      seeds good* must be accepted, bad* refused; then mutations
-//   fuzz_<format> FILE                one input, e.g. one that a failure left behind
+//   fuzz_<format> FILE                one input, e.g. one that a failure left in a file
 //
-// Steps: 1 read the seeds, 2 replay them, 3 mutate: same sequence on every run, as far as the time reaches.
-// On a crash, an abort or an input that takes 10 s the input is left in the file crash-<pid> of the current
-// folder.
+// Steps: 1 read the seeds, 2 replay them, 3 mutate them. Every run makes the same sequence of mutations; a
+// longer run gets further. After a crash, an abort or 10 s in one input, that input is in the file
+// crash-<pid> of the current folder.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -32,8 +31,8 @@ struct Seed {
   std::string name, bytes;
 };
 
-// What the signal handler writes out. Plain: written by this thread before the call that may raise the
-// signal.
+// The signal handler writes this input out. Plain variables: this thread writes them before the call that may
+// raise the signal.
 const char* current_data = nullptr;
 std::size_t current_size = 0;
 char crash_name[32];
@@ -111,7 +110,7 @@ class Mutator {
     }
   }
 
-  // Numbers are where sizes and indices are: put an extreme one in the place of the next.
+  // Sizes and indices are numbers: put an extreme one in the place of the next number.
   void replace_number(std::string& s, std::size_t from) {
     static const char* const kNumbers[] = {"0",
                                            "-1",
@@ -138,8 +137,8 @@ class Mutator {
   std::uint64_t state_ = 0x9e3779b97f4a7c15ull;
 };
 
-// An input may not ask for unbounded memory. Sanitizers reserve terabytes of address space, so there only
-// libFuzzer checks.
+// Catches an input that asks for unbounded memory. Sanitizers reserve terabytes of address space, so under
+// them only libFuzzer's own limit applies.
 void limit_memory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   const rlimit limit{1ull << 31, 1ull << 31};
@@ -156,7 +155,7 @@ std::vector<Seed> read_seeds(const std::filesystem::path& folder) {
   return seeds;
 }
 
-// Returns how many seeds were treated otherwise than their name says.
+// Returns how many seeds were not accepted or refused as their names say.
 int replay(const std::vector<Seed>& seeds) {
   int wrong = 0;
   for (const Seed& seed : seeds) {

@@ -1,5 +1,5 @@
-// What every fuzz target provides, and the two things that it checks of a reader: what is accepted survives a
-// round trip, and what is refused is refused with a reason.
+// Every fuzz target provides the entry below. It checks two things of a reader: an accepted input survives a
+// round trip, and a refused one has a reason.
 #ifndef FERMATA_TESTS_FUZZ_TARGET_HPP
 #define FERMATA_TESTS_FUZZ_TARGET_HPP
 
@@ -12,7 +12,8 @@
 
 #include "base/result.hpp"
 
-// libFuzzer's entry. 0: the input was accepted; -1: refused (libFuzzer then keeps it out of its corpus).
+// libFuzzer's entry. Returns 0 for an accepted input and -1 for a refused one, which libFuzzer then keeps out
+// of its corpus.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace fermata::fuzz {
@@ -26,8 +27,8 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// read: text -> Result<T>; write: T -> text. A second reading must give the same value, and a second writing
-// the same text.
+// read: text -> Result<T>; write: T -> text. Reading again must give the same value, and writing again the
+// same text.
 template <class Read, class Write>
 int round_trip(std::string_view text, Read read, Write write) {
   const auto first = read(text);

@@ -1,5 +1,5 @@
-// The barriers without ranks in the checker: src/anonymous' headers, with members that are threads of the
-// checker. What is checked is what scenario.hpp checks of plans; and strangers, drops, memory used again.
+// The barriers without ranks in the checker: src/anonymous' headers, with threads of the checker as members.
+// The checks are those of scenario.hpp, and further ones for strangers, dropped members and reused memory.
 #ifndef FERMATA_TESTS_MODEL_ANONYMOUS_HPP
 #define FERMATA_TESTS_MODEL_ANONYMOUS_HPP
 
@@ -17,7 +17,6 @@ struct AnonymousOs : ModelOs<N> {
   void relax() { ModelAtomics::pause(); }
 };
 
-// Waits, spinning or parking.
 template <bool Parks, class Os>
 inline void await(anonymous::Phase<ModelAtomics>& phase, std::uint64_t token, Os& os) {
   while (!anonymous::is_over(phase, token)) {
@@ -46,7 +45,7 @@ struct ModelCounter {
     os.add_bell(&phase.bell);
     reopen(Count);
   }
-  // Powers of two by their own way, others by the general one.
+  // Powers of two use the arrival by mask, other counts the general one.
   Arrival arrive(unsigned) {
     if (measure.mask == 0) return barrier().arrive(1, os);
     const auto ticket = barrier().take_of_mask();
@@ -59,7 +58,7 @@ struct ModelCounter {
   anonymous::Phase<ModelAtomics>& of(unsigned) { return phase; }
 };
 
-// Member m enters at leaf m modulo Leaves, or, Crowd, at the first one.
+// Member m enters at leaf m modulo Leaves; with Crowd, every member enters at leaf 0.
 template <std::uint32_t N, std::uint32_t Count, std::uint32_t Leaves, bool Crowd = false>
 struct ModelTree {
   using Barrier = anonymous::Tree<ModelAtomics, ModelTree, AnonymousOs<N>>;
@@ -84,7 +83,7 @@ struct ModelTree {
     barrier().open(Count, 1);
   }
   std::uint32_t entry(unsigned member) const { return Crowd ? 0 : member % Leaves; }
-  // `step` is what a completer does before the others go on.
+  // The completer of an episode calls `step` before it releases the others.
   template <class Step>
   Arrival arrive(unsigned member, Step&& step, std::uint32_t arrivals = 1) {
     return barrier().arrive(
@@ -107,8 +106,8 @@ struct ModelTree {
   anonymous::Phase<ModelAtomics>& of(unsigned member) { return domains[entry(member)].phase; }
 };
 
-// N members meet Episodes times; plain data that each wrote before are seen by all after, and overwritten an
-// episode later.
+// N members meet Episodes times. Each writes plain data before a meeting; all see them afterwards, and the
+// writer overwrites them after one further episode.
 template <class Memory, std::uint32_t N, std::uint64_t Episodes, bool Parks>
 struct MeetSuite : Suite<N> {
   Memory memory;
@@ -130,8 +129,8 @@ struct MeetSuite : Suite<N> {
   }
 };
 
-// Two arrivals a phase, four in all, of three threads: two wait for theirs, the third arrives twice and does
-// not.
+// Three threads make four arrivals, two per phase: two threads wait for their phase, the third arrives twice
+// and does not wait.
 template <class Memory, bool Parks>
 struct StrangerSuite : Suite<3> {
   Memory memory;
@@ -149,7 +148,7 @@ struct StrangerSuite : Suite<3> {
   void after() override { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 2); }
 };
 
-// One arrival a phase: each thread fills its own alone, and knows of the other's by the barrier only.
+// One arrival per phase: each thread completes its phases alone, and only the barrier orders the two threads.
 template <class Memory>
 struct AloneSuite : Suite<2> {
   Memory memory;
@@ -167,7 +166,7 @@ struct AloneSuite : Suite<2> {
   void after() override { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 4); }
 };
 
-// Whoever completes an episode does something with plain data before the others go on.
+// The completer of an episode accesses plain data before it releases the others.
 template <class Memory>
 struct StepSuite : Suite<2> {
   Memory memory;
@@ -187,7 +186,7 @@ struct StepSuite : Suite<2> {
   }
 };
 
-// Two members, each with half of the arrivals of a tree whose leaves need more than one group, meet twice.
+// Two members meet twice. Each makes half of the arrivals of a tree whose leaves need more than one group.
 template <class Memory, std::uint32_t Each>
 struct HalvesSuite : Suite<2> {
   Memory memory;
@@ -212,7 +211,7 @@ struct HalvesSuite : Suite<2> {
   void after() override { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 2); }
 };
 
-// The last member drops in the second episode (the first, if it is alone with another); the others go on.
+// The last member drops in the second episode (of two members: in the first); the others continue.
 template <class Memory, std::uint32_t N>
 struct DropSuite : Suite<N> {
   static constexpr std::uint64_t kEpisodes = 3;
@@ -242,8 +241,8 @@ struct DropSuite : Suite<N> {
   }
 };
 
-// A waiter destroys the barrier as soon as its wait is over, and makes another one in the same memory, of
-// Next members, which it uses alone; others still leave the first.
+// A waiter destroys the barrier as soon as its wait is over, and makes a barrier of Next members in the same
+// memory, which it uses alone. Other members are still leaving the first barrier.
 template <class Memory, bool Parks = false, std::uint32_t Next = 3>
 struct RecycleSuite : Suite<3> {
   Memory memory;
@@ -262,7 +261,7 @@ struct RecycleSuite : Suite<3> {
     if (member != 0 || arrival.last) return;
     memory.finished();
     memory.reopen(Next);
-    RL_ASSERT(anonymous::is_over(memory.of(0), arrival.token));  // for those who still look
+    RL_ASSERT(anonymous::is_over(memory.of(0), arrival.token));  // for members still leaving
     const Arrival first = memory.arrive(0);
     for (std::uint32_t n = 2; n < Next; ++n) RL_ASSERT(!memory.arrive(0).last);
     RL_ASSERT(!first.last && !anonymous::is_over(memory.of(0), first.token));
@@ -271,8 +270,8 @@ struct RecycleSuite : Suite<3> {
   }
 };
 
-// N members meet Episodes times in memory that one of them, the last of the last episode, destroys at once
-// and makes another barrier of. Whoever is still there reads what it overwrites then.
+// N members meet Episodes times. The last member of the last episode destroys the memory at once and makes
+// another barrier there. A member that were still leaving would read the overwritten memory.
 template <std::uint32_t N, std::uint64_t Episodes, bool Parks>
 struct SharedSuite : Suite<N> {
   anonymous::Shared<ModelAtomics> barrier;
@@ -309,7 +308,7 @@ struct SharedSuite : Suite<N> {
   }
 };
 
-// Two threads take and give back entries of two; whoever has one has it alone.
+// Two threads take and return entries of a list of two; each entry has one owner at a time.
 struct FreeListSuite : Suite<2> {
   ModelAtomics::Atomic<std::uint64_t> head;
   std::array<ModelAtomics::Atomic<std::uint32_t>, 3> links;

@@ -1,10 +1,10 @@
-// Relacy without its macros: it renames new, assert, errno and std's memory orders for code that is written
-// for it. Ours is not, so the standard headers come first and the macros go.
-//
-// What its findings are worth. A read sees any value that the orders allow, but lags at most one write of the
-// object behind in a full or bounded search, two in a random one. It orders seq_cst fences among each other
-// more strongly than C++ does (each acquires what all earlier ones released), so a fence could hide a race on
-// plain data: that data is in order is shown by the scenarios that never park, which have no fences; those
+// Relacy without its macros, which rename new, assert, errno and std's memory orders in the code under test.
+// Fermata needs no such renaming, so the standard headers come first and the macros are undefined.
+// What the results prove. A read sees every value that the orders allow, but lags behind by at most one write
+// of the object in a full or bounded search, and by at most two in a random search. The checker orders
+// seq_cst fences more strongly than C++ does: each acquires everything that earlier ones released. So a fence
+// could hide a race on plain data. Scenarios that never park have no fences and show that plain data are
+// ordered; scenarios that park show that no wake-up is lost.
 // that park show that wake-ups are not lost.
 #ifndef FERMATA_TESTS_MODEL_CHECKER_HPP
 #define FERMATA_TESTS_MODEL_CHECKER_HPP
@@ -37,8 +37,7 @@
 
 namespace fermata::model {
 
-// What the N threads of a scenario do: thread() each, before() one of them in front of all, after() one of
-// them behind all.
+// The N threads of a scenario: each runs thread(); one runs before() first, and one runs after() last.
 template <rl::thread_id_t N>
 struct Suite {
   static constexpr rl::thread_id_t kThreads = N;
@@ -55,8 +54,8 @@ struct Suite {
 template <rl::thread_id_t N>
 inline Suite<N>* (*make_suite)() = nullptr;
 
-// The checker is compiled once more for each type that it simulates. So these are one for each number of
-// threads.
+// The checker is compiled again for each type that it simulates. One type for each number of threads keeps
+// that short.
 template <rl::thread_id_t N>
 struct Simulated : rl::test_suite<Simulated<N>, N> {
   Suite<N>* suite = make_suite<N>();
@@ -70,7 +69,7 @@ struct Simulated : rl::test_suite<Simulated<N>, N> {
 template <class S>
 bool run(rl::test_params& params) {
   make_suite<S::kThreads> = []() -> Suite<S::kThreads>* {
-    alignas(S) static std::byte room[sizeof(S)];  // every execution's
+    alignas(S) static std::byte room[sizeof(S)];  // reused by every execution
     return new (room) S();
   };
   return rl::simulate<Simulated<S::kThreads>>(params);

@@ -1,9 +1,9 @@
 // model_check SCENARIO [SITE[:acquire|:release]] [--expect KIND] [--history]
 // model_check --list
 //
-// Checks one scenario, as it is or with one site weakened. Exit 0: the checker found what was expected (by
-// default nothing; race, deadlock, assertion or livelock). 1: it did not; --history prints the execution that
-// it found. 2: the arguments are wrong, or the program could not be made.
+// Checks one scenario, unchanged or with one site weakened. Exit status 0: the checker found what was
+// expected (by default nothing; else race, deadlock, assertion or livelock). 1: it did not; --history prints
+// the execution that it found. 2: the arguments are wrong, or there is no program for the scenario.
 #include <cstdio>
 #include <cstring>
 #include <ostream>
@@ -59,8 +59,8 @@ bool parse(int argc, char** argv, Arguments& out) {
   return !out.scenario.empty();
 }
 
-// What the checker has to say, to standard output or to nobody. It writes while its own memory manager is in
-// force, so the stream may own no buffer.
+// The checker's report, which goes to standard output or is dropped. The checker writes while its own memory
+// manager is active, so the stream must not own a buffer.
 class Text : public std::streambuf {
  public:
   explicit Text(bool wanted) : wanted_(wanted) {}

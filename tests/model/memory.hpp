@@ -1,5 +1,4 @@
-// What exec/ has in a team's segment, in the checker: the cells that the programs name, the doors, and the
-// futex.
+// A team's segment (exec/) in the checker: the cells that the programs name, the doors, and the futex.
 #ifndef FERMATA_TESTS_MODEL_MEMORY_HPP
 #define FERMATA_TESTS_MODEL_MEMORY_HPP
 
@@ -16,10 +15,10 @@ namespace fermata::model {
 inline constexpr std::size_t kMaxCells = 8;
 inline constexpr std::size_t kMaxDoors = 10;
 
-// How doorbells are fenced: in full on both sides, or by membarrier on the parker's only.
+// The fences of a doorbell: full on both sides, or membarrier on the parker's side only.
 enum class Fencing : std::uint8_t { kFull, kMembarrier };
 
-// Offsets of a program's region, gathered before the simulation: dense indices of what the model has to make.
+// The offsets in a program's region, gathered before the simulation: the model makes one object for each.
 class Places {
  public:
   void gather(const Programs& programs, std::uint32_t payload_words) {
@@ -65,9 +64,10 @@ class Places {
 
 inline Places places;  // of the scenario that runs
 
-// The operating system, as far as doorbells need it. sleep() has no time-out: a lost wake-up is a deadlock,
-// which the checker reports. The kernel compares and enqueues under one lock and after its own fence, so it
-// compares with the latest value and nothing comes between; sleeping and waking order nothing else here.
+// The part of the operating system that doorbells need. sleep() has no time-out: a lost wake-up is a
+// deadlock, which the checker reports. The kernel compares and enqueues under one lock and after its own
+// fence. So it compares with the latest value, and nothing comes between. Sleeping and waking order nothing
+// else.
 template <std::uint32_t N>
 class ModelOs {
  public:
@@ -75,8 +75,8 @@ class ModelOs {
 
   void add_bell(const Bell* bell) { bells_[bell_count_++] = bell; }
   void enter(std::uint32_t member) {
-    // A thread that starts to run passes a fence, as any switch does; without it nobody could fence in its
-    // place.
+    // A thread that starts to run passes a fence, as any context switch does. Without it, no other thread
+    // could run a fence on its behalf.
     threads_[member] = rl::ctx().threadx_;
     if (fenced_) rl::atomic_thread_fence(rl::mo_seq_cst, RL_INFO);
   }
@@ -88,7 +88,7 @@ class ModelOs {
   void sleep(Bell& bell, std::uint32_t seen, std::int64_t) {
     rl::ctx().sched();
     if (bell.debug_value() != seen) {
-      ModelAtomics::pause();  // a call takes time: the bell that moved on is seen at last
+      ModelAtomics::pause();  // a call takes time: the new value of the bell becomes visible
       return;
     }
     waiting(bell).park_current(rl::ctx(), false, false, false, RL_INFO);
@@ -105,8 +105,8 @@ class ModelOs {
   }
 
  private:
-  // A fence here, one in each other thread at wherever that is in its program, each at a time of its own, and
-  // one here.
+  // membarrier: a fence here, one in each other thread at its present place and at a time of its own, and a
+  // second one here.
   void membarrier() {
     rl::context& c = rl::ctx();
     rl::thread_info_base* const self = c.threadx_;
@@ -136,7 +136,7 @@ class ModelOs {
   bool fenced_ = false;
 };
 
-// The memory that a program's offsets refer to, as exec::TeamMemory has it.
+// The memory that a program's offsets refer to, as in exec::TeamMemory.
 template <std::uint32_t N>
 class ModelMemory {
  public:
@@ -170,7 +170,7 @@ class ModelMemory {
     if (must_wake(step)) wake(step);
   }
 
-  // The transport is not what is checked here: a line lands at once.
+  // The transport is not under test: a line arrives at once.
   void carry(const Step& step, std::uint32_t offset, std::uint64_t header_bits, std::uint32_t words,
              const std::uint64_t* from) {
     const auto word = [&](std::uint32_t i) -> Payload& { return payload(offset, i); };
@@ -178,7 +178,7 @@ class ModelMemory {
   }
 
   ModelOs<N> os;
-  // else the members spin, and the doors, which nobody would look at, are left out of the search
+  // false: members spin, and the search leaves out the unused doors
   bool parks = false;
 
  private:

@@ -1,5 +1,5 @@
-// The atomics policy of the model: RealAtomics' shape (sync/atomics.hpp) over the checker's atomics. One site
-// may be weakened: its accesses become relaxed (or lose one half of acq_rel), its fence is left out.
+// The atomics policy of the model: RealAtomics' interface (sync/atomics.hpp) with the checker's atomics. One
+// site can be weakened: its accesses become relaxed (or lose one half of acq_rel), its fence is left out.
 #ifndef FERMATA_TESTS_MODEL_POLICY_HPP
 #define FERMATA_TESTS_MODEL_POLICY_HPP
 
@@ -8,11 +8,11 @@
 
 namespace fermata::model {
 
-enum class Half : std::uint8_t { kBoth, kAcquire, kRelease };  // of an acq_rel operation: what is taken away
+enum class Half : std::uint8_t { kBoth, kAcquire, kRelease };  // the half of an acq_rel that is taken away
 
-// Chosen before the simulation, constant in it: one compilation of a scenario serves all sites.
+// Chosen before the simulation and constant during it: one compilation of a scenario serves all sites.
 struct Weakened {
-  Site site = Site::kCount;  // kCount: nothing
+  Site site = Site::kCount;  // kCount: none
   Half half = Half::kBoth;
 };
 inline Weakened weakened;
@@ -20,7 +20,7 @@ inline Weakened weakened;
 struct ModelAtomics {
   template <class T>
   using Atomic = rl::atomic<T>;
-  using Plain = rl::var<std::uint64_t>;  // unordered accesses of two members are reported as a race
+  using Plain = rl::var<std::uint64_t>;  // the checker reports unordered accesses by two members as a race
 
   template <Site S, class T>
   static T load_acquire(const Atomic<T>& a) {
@@ -88,7 +88,8 @@ struct ModelAtomics {
   static void full_fence() {
     if (!is_weak(S)) rl::atomic_thread_fence(rl::mo_seq_cst, RL_INFO);
   }
-  // The compiler's order is the checker's program order anyway: it only reorders what the orders allow.
+  // A compiler fence does nothing here: the checker keeps program order, and reorders only what the memory
+  // orders allow.
   template <Site>
   static void light_fence() {}
   static std::uint64_t plain_load(const Plain& p) { return p(RL_INFO); }

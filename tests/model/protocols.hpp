@@ -1,5 +1,5 @@
-// The protocols beside the signals, in the checker: status lines (sync/status_line.hpp), hand-overs
-// (sync/handover.hpp), turns (sync/turn.hpp) and rings (sync/ring.hpp).
+// The protocols other than signals, in the checker: status lines (sync/status_line.hpp), hand-overs
+// (sync/handover.hpp), biased locks (sync/turn.hpp) and ring buffers (sync/ring.hpp).
 #ifndef FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 #define FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 
@@ -20,8 +20,8 @@ struct ModelLine {
   Shared<std::uint32_t> state{0};
 };
 
-// One member begins three calls, two of which are kept; another looks for the first one twice. What it finds
-// is that one's descriptor.
+// One member begins three calls, and its line keeps the latest two. Another member looks up the first call
+// twice: it finds that call's descriptor or nothing.
 struct StatusLineSuite : Suite<2> {
   ModelLine line;
 
@@ -38,8 +38,8 @@ struct StatusLineSuite : Suite<2> {
   }
 };
 
-// Who sees a member joined knows its process; who sees that it has left sees its calls finished: nobody
-// reports it missing in one.
+// A member that sees another as joined knows its process. A member that sees another as left sees its calls
+// finished, so nobody reports it missing in a call.
 struct StateSuite : Suite<2> {
   ModelLine line;
   Shared<std::uint32_t> process{0};
@@ -60,7 +60,7 @@ struct StateSuite : Suite<2> {
   }
 };
 
-// Two break the team at once: the cause and the culprit of one stay.
+// Two members break the team at once: the cause and the culprit both come from the same one.
 struct BreakSuite : Suite<3> {
   struct {
     Shared<std::uint32_t> breach{0};
@@ -79,7 +79,7 @@ struct BreakSuite : Suite<3> {
   }
 };
 
-// The last of three frees what all have used.
+// Three members use an object; the last one to drop its reference frees it.
 struct ReferenceSuite : Suite<3> {
   Shared<std::uint32_t> count{3};
   rl::var<std::uint64_t> object{0};
@@ -90,8 +90,8 @@ struct ReferenceSuite : Suite<3> {
   }
 };
 
-// Two use what a third keeps, and uses again when both have given it back. kCounted: it counts up how many
-// have.
+// Two members use an object of a third, which uses it again after both have dropped it. kCounted: the count
+// goes up, from 0 to 2.
 template <bool kCounted>
 struct CollectSuite : Suite<3> {
   Shared<std::uint32_t> count{kCounted ? 0 : 2};
@@ -111,7 +111,7 @@ struct CollectSuite : Suite<3> {
   }
 };
 
-// Who counts two has the CPUs of both.
+// A member that counts two joined members sees the CPUs of both.
 struct JoinSuite : Suite<3> {
   Shared<std::uint32_t> joined{0};
   Shared<std::uint64_t> cpus{0};
@@ -126,7 +126,8 @@ struct JoinSuite : Suite<3> {
   }
 };
 
-// Two make the team to move on to, one of them leads there; who follows sees it made.
+// Two members each make a next team, and one of the two is chosen; a member that moves there sees it
+// complete.
 struct MoveSuite : Suite<3> {
   using Team = rl::var<std::uint64_t>;
   Team teams[2];
@@ -142,7 +143,7 @@ struct MoveSuite : Suite<3> {
   }
 };
 
-// Two hand nodes in; a third takes all that are there, each as it was left.
+// Two threads hand in one node each. A third takes all nodes that are there, with the contents that they had.
 struct HandInSuite : Suite<3> {
   struct Node {
     Shared<Node*> next{nullptr};
@@ -163,8 +164,8 @@ struct HandInSuite : Suite<3> {
   }
 };
 
-// Pieces through a ring of two slots, each used twice; the last one is its writer's again once it was read,
-// as what goes by address is.
+// Pieces pass through a ring buffer of two slots, each used twice. After the last piece was read, its slot
+// belongs to the writer again, as single copy requires.
 struct RingSuite : Suite<2> {
   static constexpr std::uint64_t kSlots = 2;
   static constexpr std::uint64_t kPieces = 4;
@@ -200,7 +201,8 @@ struct RingSuite : Suite<2> {
   }
 };
 
-// A block is lent; its owner writes it once the team is broken and nobody reads it any more.
+// Single copy: a member reads another one's block. After the team is broken and nobody reads the block any
+// more, its owner writes it.
 struct LendingSuite : Suite<2> {
   struct {
     Shared<std::uint32_t> breach{0};
@@ -224,7 +226,7 @@ struct LendingSuite : Suite<2> {
   }
 };
 
-// Two work on an object twice each; a turn missed is no turn.
+// Two threads lock an object twice each; a failed attempt to lock protects nothing.
 struct TurnSuite : Suite<2> {
   using ModelTurn = Turn<ModelAtomics>;
   ModelTurn turn;
@@ -241,7 +243,8 @@ struct TurnSuite : Suite<2> {
   void after() override { RL_ASSERT(object(RL_INFO) == 4); }
 };
 
-// One takes a last turn and leaves the object alone; its owner works on it without one.
+// One thread takes the lock a last time and then leaves the object alone; the owner works on it without
+// locking.
 struct TurnAloneSuite : Suite<2> {
   using ModelTurn = Turn<ModelAtomics>;
   ModelTurn turn;
@@ -260,7 +263,8 @@ struct TurnAloneSuite : Suite<2> {
   }
 };
 
-// A member is parked for a signal that never comes; another breaks the team, and rings without asking.
+// A member is parked for a signal that never comes. Another one breaks the team and rings the doorbell
+// without checking who is parked.
 struct BreakParkedSuite : Suite<2> {
   struct {
     Shared<std::uint32_t> breach{0};

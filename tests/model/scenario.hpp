@@ -1,10 +1,10 @@
-// One scenario: the production cursor on compiled programs, every member a thread of the checker, and the
-// property that makes a collective one. Checked in every execution that the search reaches:
-//   - nobody leaves before all have entered: plain data that each member wrote before are seen by all after,
-//   without race;
-//   - reuse: an episode later everybody may overwrite what was read in this one;
-//   - the result is right for everybody, in every episode;
-//   - parked members are woken: a lost wake-up is a deadlock.
+// One scenario: the production cursor runs compiled programs, and every member is a thread of the checker. In
+// every execution that the search reaches, it checks the properties of a collective:
+// - No member leaves before all have entered: all see the plain data that each member wrote before, without a
+//   race.
+// - Reuse: one episode later, every member may overwrite data that others read in this one.
+// - Every member has the right result in every episode.
+// - Parked members are woken: a lost wake-up is a deadlock.
 #ifndef FERMATA_TESTS_MODEL_SCENARIO_HPP
 #define FERMATA_TESTS_MODEL_SCENARIO_HPP
 
@@ -12,8 +12,8 @@
 
 namespace fermata::model {
 
-// In full: every interleaving, and every value that the orders let a read see. Bounded: those with at most so
-// many preemptions (a switch from a member that could go on). Random: so many executions, with reads that lag
+// Full: every interleaving, and every value that the orders let a read see. Bounded: the same with at most
+// `preemptions` switches from a member that could go on. Random: so many executions, with reads that lag
 // further behind.
 struct Search {
   rl::scheduler_type_e kind = rl::sched_full;
@@ -32,10 +32,10 @@ struct Scenario {
   Search search;
   bool parks = false;
   Fencing fencing = Fencing::kFull;
-  bool (*protocol)(rl::test_params&) = nullptr;  // one of protocols.hpp instead of programs
+  bool (*protocol)(rl::test_params&) = nullptr;  // a suite of protocols.hpp instead of programs
 };
 
-inline const Scenario* scenario = nullptr;  // the one that runs
+inline const Scenario* scenario = nullptr;  // the running scenario
 inline Programs programs;
 
 inline std::uint64_t add_words(std::uint64_t left, std::uint64_t right) { return left + right; }
@@ -65,7 +65,7 @@ struct ProgramSuite : Suite<N> {
         written[member][episode % 2](RL_INFO) = episode;
         const Step* const steps = programs.steps[member].data();
         std::uint64_t nothing = 0;
-        // As in carry().
+        // Uses both ways to run a program, as carry() does.
         if (!goes_in_rounds<Load::kNothing>(steps) || (episode + member) % 2 == 1) {
           cursor.template start<Load::kNothing>(memory, steps, episode, tag(episode), 0,
                                                 [](std::uint32_t) { return 0; });
@@ -81,7 +81,7 @@ struct ProgramSuite : Suite<N> {
  private:
   using TheCursor = Cursor<ModelAtomics, Memory>;
 
-  // Those of different calls, of which the first one's is the largest.
+  // The tags of different calls; the first one is the largest.
   static std::uint64_t tag(std::uint64_t episode) { return 3 - episode % 3; }
   static std::uint64_t value(std::uint32_t member, std::uint64_t episode) { return episode * 16 + member; }
 
@@ -91,7 +91,7 @@ struct ProgramSuite : Suite<N> {
     for (std::uint32_t i = 0; i < words; ++i) regs[0][i] = value(member, episode) + 1000 * i;
     const Carried carried{.words = words, .fold = add_words};
     const auto word = [&](std::uint32_t i) { return regs[0][i]; };
-    // Both ways to walk such a program, side by side and in turn.
+    // There are two ways to run such a program: members and episodes alternate between them.
     if (words == 1 && goes_in_rounds<Load::kOneWord>(programs.steps[member].data()) &&
         (episode + member) % 2 == 0) {
       const Step* const steps = programs.steps[member].data();
@@ -115,7 +115,7 @@ struct ProgramSuite : Suite<N> {
     }
   }
 
-  // False: it has stopped at an await.
+  // Returns false if the program has stopped at an await.
   template <Load L>
   bool go_in_rounds(TheCursor& cursor, const Step* steps, std::uint64_t episode, std::uint64_t& value) {
     const auto opening = TheCursor::opening(memory, steps, episode, tag(episode));

@@ -1,5 +1,5 @@
-"""What is wrong with a file of trace events, by the description of the format that chrome://tracing and Perfetto read ("Trace Event
-Format", JSON object form)."""
+"""What is wrong with a file of trace events, by the description of the format that chrome://tracing and
+Perfetto read ("Trace Event Format", JSON object form)."""
 import json
 
 
@@ -13,7 +13,8 @@ def flaws(path):
         out.append(f"displayTimeUnit {trace.get('displayTimeUnit')}")
     waits, named, tracks = [], set(), {}
     for event in trace["traceEvents"]:
-        number = lambda key, kinds=(int, float): isinstance(event.get(key), kinds) and not isinstance(event.get(key), bool)
+        number = (lambda key, kinds=(int, float): isinstance(event.get(key), kinds)
+                  and not isinstance(event.get(key), bool))
         if not isinstance(event.get("name"), str) or not event["name"] or not number("pid", int):
             out.append(f"without name or process: {event}")
         elif event.get("ph") == "M":
@@ -28,7 +29,8 @@ def flaws(path):
             waits.append(event)
             tracks.setdefault((event["pid"], event["tid"]), []).append(event)
     out += [f"process {pid} has no name" for pid in {e["pid"] for e in waits} - named]
-    for track, events in tracks.items():  # a thread does one thing at a time; times are rounded to less than a nanosecond
+    # a thread does one thing at a time; times are rounded to less than a nanosecond
+    for track, events in tracks.items():
         events.sort(key=lambda e: e["ts"])
         for one, next_one in zip(events, events[1:]):
             if next_one["ts"] < one["ts"] + one["dur"] - 0.001:

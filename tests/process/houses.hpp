@@ -34,7 +34,7 @@ class Houses {
     return reinterpret_cast<const fermata_port*>(loop.port(static_cast<std::uint32_t>(host)));
   }
 
-  // Each rank in a thread of its own, with a time limit; what each returned, and its detail.
+  // Runs each rank in a thread of its own, with a time limit. Returns each rank's status and detail.
   struct End {
     int status = FERMATA_OK;
     std::string detail;

@@ -1,4 +1,4 @@
-// Runs the members of a case by its engine: threads, processes, or processes of several members each.
+// Runs the members of a case in threads, in processes, or in processes of several members each.
 #ifndef FERMATA_TESTS_PROPERTY_ENGINES_HPP
 #define FERMATA_TESTS_PROPERTY_ENGINES_HPP
 
@@ -14,24 +14,24 @@
 
 namespace fermata::test {
 
-// Beside the library's engines: processes with two or three members each, in a team of FERMATA_PROCESSES.
+// Besides Fermata's engines: processes with two or three members each, in a team of FERMATA_PROCESSES.
 inline constexpr int kMixed = 2;
 
 inline int team_engine(int engine) { return engine == kMixed ? FERMATA_PROCESSES : engine; }
 
-// ThreadSanitizer sees nothing between processes of one member each, and may take what threads of one process
-// have ordered by way of another for a race.
+// ThreadSanitizer sees nothing between processes of one member each. It may report a race between threads of
+// one process that another process has ordered.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kSeesOtherProcesses = false;
 #else
 inline constexpr bool kSeesOtherProcesses = true;
 #endif
-// Those that tests run by.
+// The engines that tests use.
 inline std::vector<int> engines() {
   return kSeesOtherProcesses ? std::vector<int>{FERMATA_THREADS, FERMATA_PROCESSES, kMixed}
                              : std::vector<int>{FERMATA_THREADS, kMixed};
 }
-// Those of them that have such an engine.
+// The elements of `all` whose engine is one of engines().
 template <class Param>
 std::vector<Param> of_engines(std::initializer_list<Param> all) {
   std::vector<Param> some;
@@ -40,7 +40,7 @@ std::vector<Param> of_engines(std::initializer_list<Param> all) {
   return some;
 }
 
-// Ranks first, first + step, ... in threads, the first in this one.
+// Runs ranks first, first + step, ... in threads, the first one in this thread.
 inline void run_threads(int first, int step, int members, const std::function<void(int rank)>& member) {
   std::vector<std::thread> crew;
   for (int r = first + step; r < members; r += step) crew.emplace_back([&, r] { member(r); });
@@ -48,7 +48,7 @@ inline void run_threads(int first, int step, int members, const std::function<vo
   for (std::thread& t : crew) t.join();
 }
 
-// died: for each process that did not end well, with what waitpid says.
+// Calls died with waitpid's status for each process that did not end well.
 inline void run_members(int engine, int members, const std::function<void(int rank)>& member,
                         const std::function<void(int how)>& died) {
   if (engine == FERMATA_THREADS) {
@@ -62,7 +62,7 @@ inline void run_members(int engine, int members, const std::function<void(int ra
   for (int p = 0; p < processes; ++p) {
     const pid_t pid = fork();
     if (pid == 0) {
-      // every `processes`-th rank, so that neighbours are in different ones
+      // every `processes`-th rank, so that neighbours are in different processes
       run_threads(p, processes, members, member);
       _exit(0);
     }

@@ -1,4 +1,4 @@
-// Pretended hosts of a team of threads, each with a segment of its own, joined by links within this process.
+// Simulated hosts of a team of threads, each with a segment of its own, joined by links within this process.
 #ifndef FERMATA_TESTS_PROPERTY_HOSTS_HPP
 #define FERMATA_TESTS_PROPERTY_HOSTS_HPP
 

@@ -22,8 +22,9 @@ std::vector<std::int32_t> range(int from, int to) {
 
 class EveryAlgorithm : public testing::TestWithParam<std::pair<const char*, int>> {};
 
-// Of each kind that the algorithm does at all: every size (butterfly: the powers of two), one verdict for a
-// barrier and for what is only moved, else one for each class of operators, several roots where there is one.
+// For each kind that the algorithm supports: every size (butterfly: powers of two). A barrier and a
+// collective that only moves data have one verdict, a reduction one per class of operators. Kinds with a root
+// are checked with several roots.
 TEST_P(EveryAlgorithm, OneToSeventy) {
   const auto [name, degree] = GetParam();
   const Algorithm& algorithm = *find_algorithm(name);
@@ -86,7 +87,7 @@ TEST(Broken, EveryScheduleBrokenOnPurposeIsSeen) {
   }
 }
 
-// Written out once more without the sweep's own idea of what must be.
+// Checks the result directly, without the sweep's own definition of what is right.
 TEST(Dissemination, SumsAndMax) {
   const Algorithm& a = *find_algorithm("dissemination");
   for (int p = 1; p <= 70; ++p) {

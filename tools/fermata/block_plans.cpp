@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "team/measure.hpp"
 #include "commands.hpp"
 #include "plan/agreement.hpp"
 #include "plan/block_plan.hpp"
+#include "team/measure.hpp"
 
 namespace fermata::tool {
 namespace {
@@ -39,14 +39,14 @@ void note_line(const PlanRequest& request) {
       bytes_together(request.key.kind, static_cast<std::size_t>(request.key.members), request.bytes);
   if (all == 0) return;
   fmt::print(stderr,
-             "note: blocks so small ride together on a line, as {} of {} bytes does; this is what requests "
-             "and wide types take\n",
+             "note: {} of {} bytes carries all these small blocks on one line; only requests and wide types "
+             "use this plan\n",
              request.key.kind == Kind::kScatter ? "a broadcast" : "an allreduce", all);
 }
 
 bool is_measured(const BlockPlan& plan) { return plan.origin == "measured"; }
 
-// Whether the cache has a plan for the same operation that was.
+// Whether the cache has a measured plan for the same operation.
 bool has_measured(const PlanKey& key, const BlockPlan& like) {
   const auto known = load_block_plans(key);
   for (const BlockPlan& plan : known ? known->plans : std::vector<BlockPlan>{})
@@ -115,7 +115,7 @@ void predict_blocks(const PlanRequest& request, const std::string& json) {
              found.rank_correlation, 100 * found.pairs_in_order);
   fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error,
              100 * found.worst_error);
-  // What choosing by prediction costs.
+  // This factor is the cost of choosing by prediction alone.
   const auto first = std::min_element(predicted.begin(), predicted.end()) - predicted.begin();
   fmt::print("the predicted best takes {:.2f} times the measured best\n",
              measured[static_cast<std::size_t>(first)] / measured.front());

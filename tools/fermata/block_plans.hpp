@@ -1,4 +1,4 @@
-// What `fermata plan`, `explain` and `predict` do for operations on blocks.
+// `fermata plan`, `explain` and `predict` for operations on blocks.
 #ifndef FERMATA_TOOLS_BLOCK_PLANS_HPP
 #define FERMATA_TOOLS_BLOCK_PLANS_HPP
 
@@ -8,11 +8,11 @@
 
 namespace fermata::tool {
 
-inline constexpr double kNoise = 0.05;  // measurements nearer than this to each other are ties
+inline constexpr double kNoise = 0.05;  // measurements within this relative distance are ties
 
 struct BlockPlanning {
   int best = 0;      // how many of the predicted best to time
-  std::string json;  // also to this file; empty: not
+  std::string json;  // the file that also gets the plan; empty: none
   bool save = true;
 };
 

@@ -1,4 +1,4 @@
-// fermata bench: Fermata, its rivals and hand-written floors, interleaved in one run.
+// fermata bench: times Fermata, its rivals and hand-written floors, interleaved in one run.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@
 namespace fermata::tool {
 namespace {
 
-// In a collective's place.
+// These names stand in place of a collective.
 constexpr const char* kOverlap = "overlap";    // bench/overlap.hpp
 constexpr const char* kPlanning = "planning";  // bench/planning.hpp
 constexpr const char* kTeams = "teams";        // bench/teams.hpp
@@ -81,7 +81,7 @@ void refuse(const std::string& wrong) {
   if (!wrong.empty()) throw CommandError(wrong);
 }
 
-// One line that is written over; on anything but a terminal one line per tenth.
+// A terminal shows one line, which each call overwrites; any other output gets one line per tenth.
 void show_progress(double done, const std::string& what) {
   static int tenth = -1;
   if (isatty(STDERR_FILENO) != 0) {
@@ -151,7 +151,7 @@ void overlap(bench::Options options, const BenchArguments& a) {
   if (bench::overlaps_of(outcome).empty()) throw CommandError("no subject could be measured");
 }
 
-// What has no rivals: rows of its own, under its own name in the file.
+// Runs a benchmark without rivals. It prints its own rows and writes them under its own name.
 template <class Run, class Table, class Json>
 void rows_of(const bench::Options& options, const BenchArguments& a, Run run, Table table, Json json_of) {
   check_output(a.json);
@@ -193,9 +193,9 @@ void add_bench(CLI::App& app) {
   const auto a = std::make_shared<BenchArguments>();
   command->add_option("collective", a->collective,
                       collectives() +
-                          "; barrier if not given, with --guidelines all. Or overlap: an allreduce while "
-                          "computing; planning: "
-                          "what planning itself takes; teams: what it takes to make and to split them");
+                          "; default: barrier, or all with --guidelines. Or overlap: an allreduce during "
+                          "computation; planning: the time that planning takes; teams: the time to create "
+                          "and split teams");
   command->add_option("-n,--members", a->members, "Numbers of members")->capture_default_str();
   command
       ->add_option("--engine", a->engine,
@@ -205,23 +205,24 @@ void add_bench(CLI::App& app) {
       ->add_option("--algorithm", a->algorithm, "Algorithms beside the planner's choice: a list, all or none")
       ->capture_default_str();
   command->add_option("--layout", a->layout,
-                      "Their layouts, e.g. private,packed+2slots; the planner's if not given");
+                      "Layouts for --algorithm, e.g. private,packed+2slots; default: the planner's choice");
   command->add_option("--rivals", a->rivals, "A list, all or none")->capture_default_str();
   command->add_option("--bytes", a->bytes,
-                      "Payloads: multiples of 8 up to 8388608, of one member's block; 8 if not given");
+                      "Bytes of one member's block: multiples of 8 up to 8388608; default: 8");
   command->add_option("--quantity", a->quantity, "period, latency, epcc: a list")->capture_default_str();
-  command->add_option("--roots", a->roots, "fixed: 0; rotating: another in each call")->capture_default_str();
+  command->add_option("--roots", a->roots, "fixed: root 0; rotating: another root in each call")
+      ->capture_default_str();
   command->add_option("--seconds", a->seconds, "Time for each group of subjects")->capture_default_str();
   command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")
       ->capture_default_str();
-  command->add_option("--burners", a->burners, "Processes that burn CPU time meanwhile")
+  command->add_option("--burners", a->burners, "Processes that use up CPU time during the run")
       ->capture_default_str();
-  command->add_option("--seed", a->seed, "Of the order of subjects within rounds")->capture_default_str();
+  command->add_option("--seed", a->seed, "Seed for the order of subjects in a round")->capture_default_str();
   command->add_flag(
       "--guidelines", a->guidelines,
-      "Is each collective as fast as what does the same by other calls? Exit status 1 if one is not");
+      "Check that each collective is as fast as other calls that do the same; exit status 1 if not");
   command->add_flag("--no-pin", a->no_pin, "Never pin members");
-  command->add_flag("--no-floors", a->no_floors, "Leave floors and probes out; there are no bounds then");
+  command->add_flag("--no-floors", a->no_floors, "Skip floors and probes; the table then has no bounds");
   command->add_option("--json", a->json, "Write raw samples, statistics and the machine to this file");
   command->callback([a] { bench_command(*a); });
 }

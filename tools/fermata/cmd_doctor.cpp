@@ -1,4 +1,4 @@
-// fermata doctor: what this system permits, and what follows from it.
+// fermata doctor: shows what this system permits, and what follows for Fermata.
 #include <fmt/core.h>
 
 #include <memory>
@@ -27,7 +27,7 @@ void print_wrapped(std::string head, const std::string& text) {
       fmt::print("{}\n", line);
       line.assign(kIndent, ' ');
     }
-    while (line.size() + word.size() > kColumns) {  // a path that no line holds
+    while (line.size() + word.size() > kColumns) {  // a path longer than a line
       const std::size_t room = kColumns - line.size();
       fmt::print("{}{}\n", line, word.substr(0, room));
       word.erase(0, room);

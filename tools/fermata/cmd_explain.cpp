@@ -1,4 +1,4 @@
-// fermata explain: prints the plan that the cache holds for a team, or what would be estimated.
+// fermata explain: prints the cached plan for a team, or an estimate.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -41,8 +41,8 @@ Plan find(const PlanRequest& request) {
   return std::move(plan.value());
 }
 
-// Why hosts were joined as they were: what one signal costs between the first ranks of each two,
-// microseconds.
+// Shows why the planner joined the hosts in this way: the cost of one signal, in microseconds, between the
+// first ranks of each pair of hosts.
 void print_links(const PlanRequest& r) {
   constexpr std::size_t kMost = 12;
   std::vector<std::int32_t> first(r.hosts.size(), -1);
@@ -70,10 +70,10 @@ void add_explain(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "explain", "show a plan: levels, stages, matrices, layout, costs, and why others lost");
   add_plan_selectors(*command, a->which);
-  command->add_option("--plan", a->file, "a plan's file instead of the cache");
+  command->add_option("--plan", a->file, "read this plan file instead of the cache");
   command->add_flag("--matrices", a->matrices,
                     "print the stages as boolean matrices up to 16 members, not only up to 8");
-  command->add_flag("--json", a->json, "print the plan's file");
+  command->add_flag("--json", a->json, "print the plan file");
   command->callback([a] {
     PlanRequest request;
     if (a->file.empty()) request = resolve(a->which);

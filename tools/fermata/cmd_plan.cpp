@@ -1,5 +1,5 @@
 // fermata plan: chooses a schedule and its layout for a team, times the best few if the team can run here,
-// and keeps the plan.
+// and saves the plan.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -61,9 +61,8 @@ void print_summary(const Plan& plan) {
 void run_blocks(const PlanningArguments& a, const PlanRequest& request) {
   if (!a.algorithm.empty() || !a.layout.empty() || !a.emit.empty() || a.declared || a.sparseness > 0)
     throw CommandError(
-        "operations on blocks have no layouts, and all their algorithms are compared: --best, --estimate, "
-        "--json and "
-        "--no-save are for them");
+        "block operations have no layouts and always compare all algorithms: use only --best, --estimate, "
+        "--json and --no-save with them");
   BlockPlanning how;
   how.best = a.estimate ? 0 : a.best;
   how.json = a.json;
@@ -116,22 +115,22 @@ void run(const PlanningArguments& a) {
 void add_plan(CLI::App& app) {
   auto a = std::make_shared<PlanningArguments>();
   CLI::App* command =
-      app.add_subcommand("plan", "choose, prove and time the best schedule for a team, and keep it");
+      app.add_subcommand("plan", "choose, prove and time the best schedule for a team, and save it");
   add_plan_selectors(*command, a->which);
-  command->add_option("--algorithm", a->algorithm, "this one instead of a search, e.g. 'kary(4)'");
-  command->add_option("--layout", a->layout, "this one instead of a search, e.g. packed+2slots");
+  command->add_option("--algorithm", a->algorithm, "use this algorithm instead of a search, e.g. 'kary(4)'");
+  command->add_option("--layout", a->layout, "use this layout instead of a search, e.g. packed+2slots");
   command->add_flag("--estimate", a->estimate, "predict only, time nothing");
   command->add_option("--best", a->best, "how many of the predicted best to time")
       ->check(CLI::Range(1, 200))
       ->capture_default_str();
-  command->add_flag("--declared-levels", a->declared, "levels from the topology instead of the profile");
+  command->add_flag("--declared-levels", a->declared, "take levels from the topology, not from the profile");
   command
       ->add_option("--sparseness", a->sparseness,
-                   "of the clustering, as a share of the diameter (default: from the distances)")
+                   "sparseness of the clusters, as a share of the diameter (default: from the distances)")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--json", a->json, "also write the plan to this file");
   command->add_option("--emit", a->emit, "also write the plan as a C++20 header, hard-coded, to this file");
-  command->add_flag("--no-save", a->no_save, "don't keep the plan in the cache");
+  command->add_flag("--no-save", a->no_save, "don't save the plan in the cache");
   command->callback([a] { run(*a); });
 }
 

@@ -1,4 +1,4 @@
-// fermata predict: predicted beside measured, for every algorithm x layout x slots that can run here.
+// fermata predict: compares prediction and measurement of each algorithm, layout and slot count.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "algo/algorithm.hpp"
-#include "team/measure.hpp"
 #include "block_plans.hpp"
 #include "commands.hpp"
 #include "plan/agreement.hpp"
 #include "plan_request.hpp"
 #include "profile/statistics.hpp"
+#include "team/measure.hpp"
 
 namespace fermata::tool {
 namespace {
@@ -43,8 +43,8 @@ std::vector<Subject> subjects_of(const PlanRequest& request, const std::string& 
       options.algorithm = algorithm.has_degree ? std::string(algorithm.name) + "(2)" : algorithm.name;
       options.layout = layout;
       auto plan = make_plan(request.topology, request.profile, options, nullptr);
-      if (!plan) continue;  // cannot, or not proved with so few slots
-      // Words have no slots: one layout says all.
+      if (!plan) continue;  // not applicable, or not proved with so few slots
+      // Words have no slots, so one layout is enough.
       const bool edges = plan->schedule.words.empty();
       if (!edges && std::string(layout) != "private") continue;
       auto program = compile(*plan);
@@ -61,11 +61,11 @@ void run(const PredictArguments& a) {
     throw CommandError("this team can't run on this machine: nothing to measure predictions against");
   print_notices(request, stdout);
   if (request.blocks && !a.algorithm.empty())
-    throw CommandError("of operations on blocks all algorithms are compared");
+    throw CommandError("block operations always compare all algorithms: remove --algorithm");
   if (request.blocks) return predict_blocks(request, a.json);
   std::vector<Subject> subjects = subjects_of(request, a.algorithm);
   const Measure measure = measure_on_this_machine();
-  for (int repeat = 0; repeat < kRepeats; ++repeat)  // interleaved: drift meets all alike
+  for (int repeat = 0; repeat < kRepeats; ++repeat)  // interleaved, so that drift affects all alike
     for (Subject& s : subjects) {
       const auto ns = measure(s.program, s.plan.key, repeat);
       if (!ns) throw CommandError(ns.error().message);
@@ -116,10 +116,10 @@ void run(const PredictArguments& a) {
 void add_predict(CLI::App& app) {
   auto a = std::make_shared<PredictArguments>();
   CLI::App* command = app.add_subcommand(
-      "predict", "set predictions beside measurements: every algorithm, layout and slot count");
+      "predict", "compare predictions with measurements: every algorithm, layout and slot count");
   add_plan_selectors(*command, a->which);
-  command->add_option("--algorithm", a->algorithm, "this one only, in all layouts; without its degree");
-  command->add_option("--json", a->json, "also write all to this file");
+  command->add_option("--algorithm", a->algorithm, "only this algorithm, without its degree, in all layouts");
+  command->add_option("--json", a->json, "also write the table to this file");
   command->callback([a] { run(*a); });
 }
 

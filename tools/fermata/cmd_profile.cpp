@@ -1,4 +1,4 @@
-// fermata profile: measure what a signal costs between each pair of CPUs, show it, keep it.
+// fermata profile: measures the cost of a signal between each pair of CPUs, shows it and saves it.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ struct ProfileArguments {
        mpi = false;
 };
 
-// A bar on a terminal; elsewhere a line at every tenth.
+// A terminal shows a bar; any other output gets one line per tenth.
 class Progress {
  public:
   Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
@@ -50,7 +50,7 @@ class Progress {
   int last_ = -1;
 };
 
-// A second each where there are few.
+// Seconds for each pair: 1 for few CPUs, 0.3 for many.
 double default_share(std::size_t cpus) {
   const auto n = static_cast<double>(cpus);
   return std::clamp(20 / std::max(1.0, n * (n - 1)), 0.3, 1.0);
@@ -121,14 +121,14 @@ void report(const ProfileArguments& o, const Profile& profile) {
     fmt::print("written to {}\n", o.json_path);
   }
   if (o.no_save || profile.origin != "measured" || !o.file.empty()) return;
-  // The planner wants the whole machine: fewer CPUs don't replace more.
+  // The planner needs the whole machine, so a profile of fewer CPUs does not replace one of more.
   const auto old = load_profile(profile.fingerprint, profile.engine);
   std::vector<std::int32_t> lost;
   if (old && profile.hosts.empty())
     for (const Cpu& cpu : old->topology.cpus)
       if (profile.topology.find(cpu.os_index) == nullptr) lost.push_back(cpu.os_index);
   if (!lost.empty()) {
-    fmt::print("not saved: the saved profile also has CPUs {} (--json FILE keeps this one)\n",
+    fmt::print("not saved: the saved profile also has CPUs {} (--json FILE writes this one)\n",
                cpu_list(lost));
     return;
   }
@@ -142,25 +142,24 @@ void report(const ProfileArguments& o, const Profile& profile) {
 void add_profile(CLI::App& app) {
   auto o = std::make_shared<ProfileArguments>();
   CLI::App* command =
-      app.add_subcommand("profile", "Measure what a signal and what a byte costs between CPUs");
-  command->add_option("--cpus", o->cpus, "only these CPUs, as 0-3,8");
-  command->add_flag("--processes", o->processes, "between processes that share memory, not threads");
+      app.add_subcommand("profile", "Measure the cost of a signal and of a byte between CPUs");
+  command->add_option("--cpus", o->cpus, "measure only these CPUs, e.g. 0-3,8");
+  command->add_flag("--processes", o->processes, "measure processes that share memory, not threads");
   command->add_flag("--sample", o->sample,
-                    "at most three pairs per level; their medians stand for the others");
+                    "measure at most three pairs per level; all other pairs get their medians");
   command
       ->add_option("--seconds", o->seconds,
-                   "aimed duration of the whole; with --mpi fewer pairs are measured where it is short")
+                   "intended total duration; with --mpi a short one means that fewer pairs are measured")
       ->check(CLI::Range(0.1, 3600.0));
   command
-      ->add_flag(
-          "--mpi", o->mpi,
-          "between the processes of the MPI job that this is started in: mpirun ... fermata profile --mpi")
+      ->add_flag("--mpi", o->mpi,
+                 "measure the processes of the MPI job that starts this: mpirun ... fermata profile --mpi")
       ->excludes("--processes")
       ->excludes("--cpus");
   command->add_option("--json", o->json_path, "also write the profile to this file");
   command->add_option("--file", o->file, "show this profile instead of measuring");
   command->add_flag("--estimate", o->estimate, "don't measure: default costs per level of the topology");
-  command->add_flag("--no-save", o->no_save, "don't keep it in the cache directory for the planner");
+  command->add_flag("--no-save", o->no_save, "don't save it in the planner's cache directory");
   command->add_flag("--table", o->table, "print the table only");
   command->add_flag("--heatmap", o->heat, "print the heat map only");
   command->callback([o] { run(*o); });

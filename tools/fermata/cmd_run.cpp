@@ -1,4 +1,4 @@
-// fermata run: an unmodified program with Fermata's barriers, or exactly as it is where none of them apply.
+// fermata run: runs an unmodified program with Fermata's barriers, or unchanged if none of them applies.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sched.h>
@@ -45,7 +45,7 @@ struct Preload {
 const Preload kPreloads[] = {
     {"pthread", {"pthread_barrier_wait"}},
     {"openmp", {"GOMP_parallel", "GOMP_barrier", "__kmpc_barrier", "__kmpc_fork_call"}},
-    {"mpi-openmpi", {}},  // by the library that is linked or the launcher: see run_mpi.hpp
+    {"mpi-openmpi", {}},  // the linked library or the launcher decides: see run_mpi.hpp
     {"mpi-mpich", {}},
     {"mpi-openmpi5", {}},
     {"mpi-mpich5", {}},
@@ -60,12 +60,10 @@ struct Choice {
   std::string why;  // one line for people
 };
 
-// Why no preload reaches this program; empty: one can.
+// Why no preload can reach this program; empty: preloads can.
 std::string out_of_reach(const std::string& program) {
   if (has_foreign_rights(program))
-    return program +
-           " runs with the rights of its file (setuid, setgid or capabilities): the loader ignores preloads "
-           "there";
+    return program + " is setuid, setgid or has file capabilities: the loader ignores preloads for it";
   const auto symbols = elf_symbols(program);
   if (!symbols || !symbols->dynamic) return program + " is not dynamically linked: preloads cannot reach it";
   return "";
@@ -78,7 +76,7 @@ Choice choose(const RunArguments& a) {
   if (std::string why = why_alone(mpi.program); !why.empty()) return {{}, why};
   if (a.preloads == "auto") {
     const auto objects = loaded_objects(mpi.program);
-    if (!objects) return {{}, objects.error().message};  // whoever executes it says what is wrong
+    if (!objects) return {{}, objects.error().message};  // execute() reports the error
     if (const std::string why = out_of_reach(objects->front()); !why.empty()) return {{}, why};
     if (!mpi.preload.empty()) {
       const bool there = mpi.preload.back() != '5' || !library_of(mpi.preload).empty();
@@ -100,9 +98,8 @@ Choice choose(const RunArguments& a) {
     }
     if (wanted.empty())
       return {{},
-              "no barrier of pthreads or OpenMP and no MPI is imported (--preload pthread,openmp helps if it "
-              "loads them later): "
-              "left as it is"};
+              "it imports no barrier of pthreads or OpenMP and no MPI: left unchanged (if it loads them "
+              "later, use --preload pthread,openmp)"};
   } else if (a.preloads != "none") {
     for (std::size_t at = 0; at <= a.preloads.size();) {
       const auto comma = std::min(a.preloads.find(',', at), a.preloads.size());
@@ -112,7 +109,7 @@ Choice choose(const RunArguments& a) {
     choice.why = "as asked";
     const auto objects = loaded_objects(a.command[0]);
     const std::string why = objects ? out_of_reach(objects->front()) : "";
-    if (!why.empty()) choice.why += "; " + why + ", only programs that it starts";
+    if (!why.empty()) choice.why += "; " + why + "; preloads reach only programs that it starts";
   }
   if (const auto openmp = std::find(wanted.begin(), wanted.end(), "openmp"); openmp != wanted.end()) {
     if (const std::string why = why_openmp_alone(mpi.program); !why.empty()) {
@@ -126,8 +123,7 @@ Choice choose(const RunArguments& a) {
     if (!known)
       throw CommandError(
           "--preload takes auto, none, or a list of pthread, openmp, mpi-openmpi, mpi-mpich, mpi-openmpi5 "
-          "and mpi-mpich5, "
-          "not '" +
+          "and mpi-mpich5, not '" +
           name + "'");
     const std::string library = library_of(name);
     if (library.empty())
@@ -160,7 +156,7 @@ void place(const RunArguments& a) {
   CPU_ZERO(&set);
   std::string places;
   for (const std::int32_t cpu : *cpus) {
-    if (cpu < 0 || cpu >= CPU_SETSIZE) throw CommandError(fmt::format("CPU {} is none of this machine", cpu));
+    if (cpu < 0 || cpu >= CPU_SETSIZE) throw CommandError(fmt::format("this machine has no CPU {}", cpu));
     CPU_SET(static_cast<std::size_t>(cpu), &set);
     places += fmt::format("{}{{{}}}", places.empty() ? "" : ",", cpu);
   }
@@ -181,14 +177,14 @@ void place(const RunArguments& a) {
 
 pid_t started = -1;
 
-// What a process sends to us alone is passed on. What the terminal sends reaches the whole foreground group
-// by itself: it comes from the kernel.
+// Forwards a signal that a process sent to this one alone. The kernel sends the terminal's signals to the
+// whole foreground group (si_code > 0), so the child has those already.
 void forward(int signal, siginfo_t* from, void*) {
   if (started > 0 && from->si_code <= 0) kill(started, signal);
 }
 
-// Around a child's life: our signals are its own, none comes between, and what was ignored stays ignored at
-// both.
+// Forwards signals to a child while it lives. They stay blocked until pass(), so none is lost in between. An
+// ignored signal stays ignored in parent and child.
 class SignalsPassed {
  public:
   SignalsPassed() {
@@ -202,7 +198,7 @@ class SignalsPassed {
   SignalsPassed(const SignalsPassed&) = delete;
   SignalsPassed& operator=(const SignalsPassed&) = delete;
 
-  // In the parent, once `started` is known.
+  // Called in the parent, after `started` is set.
   void pass() {
     struct sigaction passing = {};
     passing.sa_sigaction = forward;
@@ -227,7 +223,7 @@ struct Ended {
   double wall_s = 0, cpu_s = 0;
 };
 
-// Runs it as a child that gets our signals. `silent`: its standard output goes nowhere.
+// Runs the command as a child and forwards signals to it. `silent` discards its standard output.
 Ended run_child(const RunArguments& a, const std::vector<std::string>& libraries,
                 const std::string& stats_directory, bool silent) {
   const auto begin = std::chrono::steady_clock::now();
@@ -254,19 +250,19 @@ Ended run_child(const RunArguments& a, const std::vector<std::string>& libraries
   return ended;
 }
 
-// Ends as the program ended.
+// Ends with the program's exit status, or by the signal that ended the program.
 [[noreturn]] void end_like(int status) {
   std::fflush(nullptr);
   if (WIFSIGNALED(status)) {
     signal(WTERMSIG(status), SIG_DFL);
-    const rlimit no_core{0, 0};  // the program has left its own
+    const rlimit no_core{0, 0};  // the program has dumped its own
     setrlimit(RLIMIT_CORE, &no_core);
     kill(getpid(), WTERMSIG(status));
   }
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 125);
 }
 
-// By whoever wants no further run either.
+// Whether a signal ended the program that also asks for an end of all further runs.
 bool is_interrupted(int status) {
   if (!WIFSIGNALED(status)) return false;
   const int by = WTERMSIG(status);
@@ -281,7 +277,7 @@ void compare(const RunArguments& a, const Choice& choice) {
   std::vector<double> wall, cpu, with_wall, without_wall;
   int status = 0;
   for (int i = 0; i < a.compare; ++i) {
-    // Who goes first changes: what a first run warms up must not favour one side.
+    // The sides alternate in running first, so that caches warmed by the first run favour neither.
     Ended sides[2];
     for (const int side : {i % 2, 1 - i % 2}) {
       sides[side] =
@@ -298,7 +294,7 @@ void compare(const RunArguments& a, const Choice& choice) {
                  "pair {:>2}: without {:9.3f} s, with {:9.3f} s, {:5.2f}x; CPU {:9.3f} s, {:9.3f} s\n", i + 1,
                  sides[0].wall_s, sides[1].wall_s, wall.back(), sides[0].cpu_s, sides[1].cpu_s);
     if (sides[0].status != sides[1].status) {
-      fmt::print(stderr, "fermata run: wait status {} without, {} with: not the same program any more\n",
+      fmt::print(stderr, "fermata run: wait status {} without, {} with: the runs differ, comparison ended\n",
                  sides[0].status, sides[1].status);
       break;
     }
@@ -332,9 +328,9 @@ void report(const RunArguments& a, const Choice& choice, const fs::path& directo
       fmt::print(stderr, "fermata run: no statistics, since no preload was loaded ({})\n", choice.why);
     else if (!reached)
       fmt::print(stderr,
-                 "fermata run: no statistics, since no process loaded the preload or had a use for it\n");
+                 "fermata run: no statistics, since no process loaded the preload or called its functions\n");
     else if (all.empty())
-      fmt::print(stderr, "fermata run: no barrier was waited at, and no collective was called\n");
+      fmt::print(stderr, "fermata run: no thread waited at a barrier, and no collective was called\n");
     for (const ProcessStats& p : all) fmt::print(stderr, "{}", to_text(p));
   }
   if (!a.trace.empty()) write_json(a.trace, trace_of(all));
@@ -345,8 +341,8 @@ void report(const RunArguments& a, const Choice& choice, const fs::path& directo
   write_json(a.json, out);
 }
 
-// The folder that preloads write to, gone when this object is or, should we be killed, when a process that
-// waits for our end notices.
+// The folder that preloads write to. The destructor removes it; if this process is killed, a cleaner process
+// does.
 class StatsFolder {
  public:
   StatsFolder() {
@@ -365,8 +361,8 @@ class StatsFolder {
   const std::string& path() const { return path_; }
 
  private:
-  // It reads a pipe whose other end only we have: the end of the file is our end. In a session of its own, so
-  // that what ends a whole process group leaves it, with nothing open that somebody could wait for.
+  // The cleaner reads a pipe whose other end only this process holds: end of file means that this process has
+  // ended. A session of its own protects it from signals to the process group. It keeps nothing else open.
   void start_cleaner() {
     cleaner_ = fork();
     if (cleaner_ != 0) return void(close(alive_[0]));
@@ -378,7 +374,7 @@ class StatsFolder {
     char none;
     while (read(end, &none, 1) < 0 && errno == EINTR) {
     }
-    // Processes of the program may still make files.
+    // Processes of the program may still create files.
     std::error_code failed;
     for (int i = 0; i < 100 && (fs::remove_all(path_, failed), fs::exists(path_, failed)); ++i)
       usleep(10'000);
@@ -392,8 +388,7 @@ class StatsFolder {
 
 void run(const RunArguments& a) {
   if (a.compare > 0 && (a.stats || !a.trace.empty()))
-    throw CommandError(
-        "--compare takes neither --stats nor --trace: their time would be taken for the barriers'");
+    throw CommandError("--compare excludes --stats and --trace: their own time would distort the comparison");
   check_output(a.trace);
   check_output(a.json);
   const Choice choice = choose(a);
@@ -425,23 +420,22 @@ void add_run(CLI::App& app) {
       "run", "run an unmodified program with Fermata's barriers: fermata run [options] -- command");
   command
       ->add_option("--preload", a->preloads,
-                   "auto: by what the program imports; none; or a list of pthread, openmp, mpi-openmpi, "
-                   "mpi-mpich, mpi-openmpi5, "
-                   "mpi-mpich5")
+                   "auto: chosen by the program's imports; none; or a list of pthread, openmp, mpi-openmpi, "
+                   "mpi-mpich, mpi-openmpi5, mpi-mpich5")
       ->capture_default_str();
   command->add_option("--cpus", a->cpus,
                       "run on these CPUs only, e.g. 0-3; OpenMP threads are bound to them in this order");
   command->add_flag("--stats", a->stats,
-                    "at the end: episodes, waits and who came last, per barrier and call site (on stderr)");
+                    "print episodes, waits and last arrivals per barrier and call site at the end (stderr)");
   command->add_option("--trace", a->trace, "write every wait to this file, for chrome://tracing or Perfetto");
   command
       ->add_option("--compare", a->compare,
-                   "run it so many times with and without, in turns; print paired ratios")
+                   "run it this many times with and without Fermata, alternately; print paired ratios")
       ->check(CLI::Range(1, 1000));
-  command->add_option("--stall-report", a->stall, "say who is missing after so many seconds of waiting")
+  command->add_option("--stall-report", a->stall, "name missing members after this many seconds of waiting")
       ->check(CLI::PositiveNumber);
   command->add_option("--json", a->json, "write the statistics, or the comparison, to this file");
-  command->add_flag("--quiet", a->quiet, "say nothing of what was chosen");
+  command->add_flag("--quiet", a->quiet, "don't print which preloads were chosen");
   command->add_option("command", a->command, "the program and its arguments")->required();
   command->positionals_at_end();
   command->callback([a] { run(*a); });

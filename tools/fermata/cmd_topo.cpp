@@ -1,4 +1,4 @@
-// fermata topo: what surrounds the CPUs here, or in a file.
+// fermata topo: shows the CPUs of this machine or of a file, with their caches, NUMA nodes and packages.
 #include <fmt/core.h>
 
 #include <memory>
@@ -25,7 +25,7 @@ Result<Topology> chosen(const TopoArguments& o) {
   return discover_topology();
 }
 
-// Where a kept profile of this machine says otherwise.
+// Prints where a saved profile of this machine contradicts the topology.
 void note_contradictions(const Topology& topology, std::FILE* to) {
   auto profile = load_profile(fingerprint(topology), "threads");
   if (!profile) profile = load_profile(fingerprint(topology), "processes");
@@ -49,7 +49,7 @@ void add_topo(CLI::App& app) {
   CLI::App* command = app.add_subcommand("topo", "Show packages, NUMA nodes, caches, cores and CPUs");
   auto* xml = command->add_option(
       "--xml", o->xml,
-      "read an hwloc XML file instead of this machine; only one that you trust, as hwloc does");
+      "read this hwloc XML file instead of this machine; hwloc trusts the file, so you must too");
   auto* synthetic = command->add_option("--synthetic", o->synthetic,
                                         "an hwloc synthetic string: \"pack:2 l3:1 core:4 pu:2\"");
   auto* file = command->add_option("--file", o->file, "a file that --text or --json printed, or hwloc XML");

@@ -1,4 +1,4 @@
-// fermata verify: the proofs, for the whole table or for one schedule.
+// fermata verify: proves every algorithm of the table, or one schedule.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct VerifyArguments {
   std::int32_t members = 8, root = 0;
 };
 
-// Sizes beyond the exhaustive range: powers of two, their neighbours, and what machines have.
+// Sizes beyond the exhaustive range: powers of two, their neighbours, and sizes of machines.
 constexpr std::int32_t kSpotChecks[] = {96,  127, 128, 192, 255,  256,  257,
                                         511, 512, 513, 768, 1000, 1023, 1024};
 
@@ -59,7 +59,7 @@ Json to_json(const SweepRow& row) {
 }
 
 std::int64_t print_table(const std::vector<std::int32_t>& sizes, Json& rows) {
-  // Below the kinds' names, which don't fit: two or three syllables of each.
+  // Short forms, since the kinds' names do not fit.
   constexpr const char* kColumns[kKindCount] = {"barrier",  "bcast",   "reduce",  "allred",
                                                 "gather",   "scatter", "allgath", "redscat",
                                                 "alltoall", "scan",    "exscan"};
@@ -118,7 +118,7 @@ void verify_all(const VerifyArguments& options) {
   const std::int64_t wrong = print_table(sizes, json["algorithms"]) + print_broken(json["broken"]);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fmt::print(
-      "\nnumbers are verdicts as they must be: proofs by kind; refused: contributions repeated under a sum,\n"
+      "\nnumbers count verdicts as expected: proofs by kind; refused: contributions repeated under a sum,\n"
       "or trees that differ under a floating-point sum; rank order: serves operators that do not commute;\n"
       "reuse: back-to-back episodes without run-ahead hazard (words; allreduce, allgather,\n"
       "reduce_scatter and alltoall with two slots).\n"
@@ -163,7 +163,7 @@ void print_knowledge(const Schedule& s) {
     if (!s.words.empty()) fmt::print("   words that know of all: {} of {}", informed, s.words.size());
     fmt::print("\n");
   };
-  fmt::print("\nwho knows of whose arrival, pairs of members, of {}:\n", pairs);
+  fmt::print("\npairs of members in which one knows that the other has arrived, of {}:\n", pairs);
   line("before");
   for (std::size_t a = 0; a < s.stages.size(); ++a) {
     k.advance(s.stages[a]);
@@ -190,7 +190,7 @@ void print_results(const Schedule& s) {
   if (more > 0) fmt::print("  ... and {} more\n", more);
 }
 
-// False if nothing at all could be proved.
+// False if nothing could be proved.
 bool print_verdicts(const Schedule& s) {
   fmt::print("\n");
   bool any = false;
@@ -235,15 +235,15 @@ void verify_one(const VerifyArguments& options) {
 
 void add_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyArguments>();
-  CLI::App* command = app.add_subcommand("verify", "prove schedules, and see that broken ones are refused");
+  CLI::App* command = app.add_subcommand("verify", "prove schedules, and check that broken ones are refused");
   command->add_flag("--all", options->all, "every algorithm, kind and size, and schedules broken on purpose");
   command
       ->add_option("--max", options->most,
-                   "with --all: every size up to this (spot checks beyond from 70 on)")
+                   "with --all: every size up to this one (from 70 on with spot checks beyond)")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command->add_flag("--programs", options->programs,
-                    "how long proofs of compiled programs take, for every algorithm, up to 1024 members");
+                    "time the proofs of compiled programs, for every algorithm, up to 1024 members");
   command->add_option("--json", options->json, "with --all: also write the table to this file");
   command->add_option("--algorithm", options->algorithm, "one of the table, e.g. kary(4)");
   command->add_option("--file", options->file, "a schedule in a file, as this command prints it");
@@ -251,7 +251,7 @@ void add_verify(CLI::App& app) {
       ->check(CLI::Range(1, kMaxScheduleMembers))
       ->capture_default_str();
   command->add_option("--kind", options->kind, collectives())->capture_default_str();
-  command->add_option("--root", options->root, "of a broadcast, reduce, gather or scatter")
+  command->add_option("--root", options->root, "root of a broadcast, reduce, gather or scatter")
       ->capture_default_str();
   command->callback([options] {
     const int ways = (options->all ? 1 : 0) + (options->programs ? 1 : 0) +
@@ -259,7 +259,7 @@ void add_verify(CLI::App& app) {
     if (ways != 1) throw CommandError("verify takes one of --all, --programs, --algorithm and --file");
     check_output(options->json);
     if (!options->json.empty() && !options->all)
-      throw CommandError("--json writes the table of --all, and nothing else");
+      throw CommandError("--json writes the table of --all: add --all or remove --json");
     if (options->programs) return time_program_proofs();
     options->all ? verify_all(*options) : verify_one(*options);
   });

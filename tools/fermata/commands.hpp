@@ -13,15 +13,14 @@ struct CommandError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Whether a file can be written there, asked before the work whose result it is to hold, which may take
-// hours. Throws CommandError.
+// Checks that a file can be written there, before work that may take hours. Throws CommandError.
 void check_output(const std::string& path);
-// Writes it, whole or not at all; into what is no regular file (/dev/stdout) as it is. Nothing if the path is
-// empty. Throws CommandError.
+// Replaces a regular file as a whole or not at all; writes directly into any other kind (/dev/stdout). An
+// empty path does nothing. Throws CommandError.
 void write_output(const std::string& path, const std::string& text);
 
-// Path of a library that belongs to this tool, in its build tree (there in `folder`) or as installed; empty:
-// there is none.
+// Path of a library that belongs to this tool, in the build tree (in `folder`) or as installed. Empty: there
+// is none.
 std::string library_beside(const std::string& folder, const std::string& file);
 
 // Registers one subcommand. main.cpp calls those in its table, in the order that `fermata --help` shows.

@@ -1,4 +1,4 @@
-// What this system permits, found out by trying it.
+// Checks that try what this system permits.
 #ifndef FERMATA_TOOLS_DOCTOR_CHECKS_HPP
 #define FERMATA_TOOLS_DOCTOR_CHECKS_HPP
 
@@ -11,7 +11,7 @@ struct Check {
   std::string name;     // a word or two; the key in JSON
   std::string state;    // "yes", "no", "partly", "unknown"
   std::string detail;   // what was found
-  std::string follows;  // what Fermata does with that
+  std::string follows;  // what Fermata does as a result
 };
 
 std::string line_of(const std::string& path);  // the first line of a file; empty if it can't be read

@@ -23,8 +23,7 @@ namespace {
 
 std::string reason(int code) { return std::strerror(code); }
 
-// Runs body in a child; its exit status, or -1. While it lives, meanwhile(pid) runs here; the child waits for
-// that to end.
+// Runs body in a child and returns its exit status, or -1. meanwhile(pid) runs here while the child waits.
 int in_child(const std::function<int()>& body, const std::function<void(pid_t)>& meanwhile = {}) {
   int pipe_ready[2], pipe_leave[2];
   if (pipe2(pipe_ready, O_CLOEXEC) != 0) return -1;
@@ -61,7 +60,7 @@ Check membarrier_check(const char* name, int command, int registration, const ch
                      syscall(SYS_membarrier, command, 0, 0) == 0;
   if (works)
     return {name, "yes", std::string("registered and run among ") + among,
-            "who parks pays for the fence; a sender pays one load of a shared line"};
+            "the parking thread pays for the fence; a sender pays one load of a shared line"};
   return {name, "no", "not offered by this kernel, or refused",
           "both sides of a doorbell run a full fence: tens of ns per signal"};
 }
@@ -88,18 +87,17 @@ Check cma() {
                             ", of the parent: " + (up == 0 ? "works" : "refused") +
                             (scope.empty() ? "" : "; yama ptrace_scope " + scope);
   if (down && up == 0)
-    return {"CMA", "yes", found, "payloads beyond the line can be copied once, from memory to memory"};
-  return {"CMA", down ? "partly" : "no", found,
-          "payloads beyond the line go through the segment: two copies"};
+    return {"CMA", "yes", found, "larger payloads can be read directly from the sender's memory: one copy"};
+  return {"CMA", down ? "partly" : "no", found, "larger payloads go through the segment: two copies"};
 }
 
 Check memfd() {
   const int fd = memfd_create("fermata-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return {"memfd", "no", reason(errno), "teams of processes can't make their segment"};
+  if (fd < 0) return {"memfd", "no", reason(errno), "teams of processes can't create their segment"};
   const bool sealed = ftruncate(fd, 4096) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0;
   close(fd);
   return {"memfd", sealed ? "yes" : "partly", sealed ? "made and sealed" : "made, but seals are refused",
-          "segments of process teams have no name and vanish with their last holder"};
+          "segments of process teams have no name and vanish with their last process"};
 }
 
 bool locked_by_another(int fd) {
@@ -114,7 +112,7 @@ Check record_locks() {
   const int fd = memfd_create("fermata-doctor", MFD_CLOEXEC);
   if (fd < 0 || ftruncate(fd, 4096) != 0) {
     if (fd >= 0) close(fd);
-    return {"record locks", "unknown", "no memfd to try them on", "a dead process is only a time-out"};
+    return {"record locks", "unknown", "no memfd to try them on", "a dead process shows only as a time-out"};
   }
   bool held = false;
   const int status = in_child(
@@ -129,10 +127,10 @@ Check record_locks() {
   const bool released = !locked_by_another(fd);
   close(fd);
   if (status == 0 && held && released)
-    return {"record locks", "yes", "held by a process, dropped at its end",
+    return {"record locks", "yes", "held by a process, released at its end",
             "a dead member process is reported as lost, by rank"};
-  return {"record locks", "no", "a lock on a memfd was not seen, or not dropped",
-          "a dead process is only a time-out"};
+  return {"record locks", "no", "a lock on a memfd was not seen, or not released",
+          "a dead process shows only as a time-out"};
 }
 
 Check abstract_socket() {

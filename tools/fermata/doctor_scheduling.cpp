@@ -35,16 +35,15 @@ Check quota() {
   if (q.cpus == 0)
     return {"cgroup quota", "no", where + ": no limit", "CPU time is bounded by affinity alone"};
   const std::string cpus = std::to_string(q.cpus).substr(0, 6);
-  return {
-      "cgroup quota", "partly", where + ": " + cpus + " CPUs",
-      "spinning uses the quota up: more members than that are throttled together, so waits turn to parking"};
+  return {"cgroup quota", "partly", where + ": " + cpus + " CPUs",
+          "spinning uses up the quota: the kernel throttles larger teams as a whole, so their waits park"};
 }
 
 Check smt() {
   const std::string active = line_of("/sys/devices/system/cpu/smt/active");
   if (active == "1")
     return {"SMT", "yes", "cores run several hardware threads",
-            "waiting pauses give the sibling its turn; --place core fills cores first"};
+            "a spinning member pauses for its sibling; --place core puts one rank on each core first"};
   if (active == "0")
     return {"SMT", "no", "one hardware thread per core (as declared)",
             "a spinning member disturbs no sibling"};
@@ -59,7 +58,7 @@ Check isolation() {
     return {"isolation", "no", "no isolated CPUs, the scheduler's tick runs on all",
             "expect outliers of some microseconds; medians and p99 are reported apart"};
   return {"isolation", "yes", "isolated: " + isolated + "; without tick: " + ticks,
-          "members pinned there see fewer outliers; the scheduler moves nobody there by itself"};
+          "members pinned there see fewer outliers; the scheduler moves no other thread there"};
 }
 
 Check pinning(const Topology& t) {
@@ -84,7 +83,7 @@ Check hypervisor(const Topology& t) {
     return {"virtual machine", "no", "no hypervisor is visible", "the declared topology can be trusted"};
   return {
       "virtual machine", "yes", "a hypervisor is there",
-      "the declared topology and distances may be wrong and may drift: where the profile differs, it wins"};
+      "the declared topology and distances may be wrong and may drift: a measured profile has precedence"};
 }
 
 Check clock_source() {
@@ -95,8 +94,8 @@ Check clock_source() {
     return {"clock", "unknown", "the kernel doesn't say", "time-outs are checked rarely anyway"};
   if (fast)
     return {"clock", "yes", source + ": read without a system call",
-            "measuring and time-outs cost tens of ns per look"};
-  return {"clock", "partly", source + ": each look is a system call",
+            "each reading costs tens of ns, for measurements and for time-outs"};
+  return {"clock", "partly", source + ": each reading is a system call",
           "measure longer batches; time-outs cost more"};
 }
 

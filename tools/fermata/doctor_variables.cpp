@@ -1,4 +1,4 @@
-// What the environment asks of Fermata.
+// Lists the FERMATA_* variables of the environment, with their errors.
 #include "doctor_checks.hpp"
 #include "os/environment.hpp"
 
@@ -40,11 +40,10 @@ Check check_variables() {
       wrong += (wrong.empty() ? "" : "; ") + std::string(text);
   }
   if (set.empty())
-    return {"variables", "no", "no FERMATA_* variable that is known is set",
-            "all settings are at their defaults"};
+    return {"variables", "no", "no known FERMATA_* variable is set", "all settings are at their defaults"};
   if (!wrong.empty()) return {"variables", "partly", set, wrong};
   return {"variables", "yes", set,
-          "programs take these settings, but for those that run with the rights of their file"};
+          "programs use these settings, except those that are setuid, setgid or have file capabilities"};
 }
 
 }  // namespace fermata::tool

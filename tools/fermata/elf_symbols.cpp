@@ -35,7 +35,7 @@ bool is_program(const std::string& path) {
   return stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// As execvp looks for it; empty: there is none.
+// The path that execvp would find; empty: there is none.
 std::string find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
   const char* path = std::getenv("PATH");
@@ -91,7 +91,7 @@ std::string loader_says(const std::string& path) {
   return text;
 }
 
-// In the symbol tables of one kind.
+// The function before `address`, by the symbol tables of one kind; empty: there is none.
 std::string function_in(Elf* elf, std::uint32_t kind, std::uint64_t address) {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header;
@@ -123,7 +123,7 @@ Result<ElfSymbols> elf_symbols(const std::string& path) {
   const Descriptor fd{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (fd.value < 0) return Error{Status::kNotFound, path + ": cannot be opened"};
   const std::unique_ptr<Elf, int (*)(Elf*)> elf(elf_begin(fd.value, ELF_C_READ, nullptr), elf_end);
-  if (!elf || elf_kind(elf.get()) != ELF_K_ELF) return Error{Status::kParse, path + ": no ELF file"};
+  if (!elf || elf_kind(elf.get()) != ELF_K_ELF) return Error{Status::kParse, path + ": not an ELF file"};
   ElfSymbols out;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
     GElf_Shdr header;
@@ -160,7 +160,7 @@ std::string function_at(const std::string& path, std::uint64_t offset) {
   const std::unique_ptr<Elf, int (*)(Elf*)> elf(elf_begin(fd.value, ELF_C_READ, nullptr), elf_end);
   std::size_t segments = 0;
   if (!elf || elf_kind(elf.get()) != ELF_K_ELF || elf_getphdrnum(elf.get(), &segments) != 0) return "";
-  // The loader's base is the page of the first segment; 0 but in programs that are not position-independent.
+  // The loader's base is the page of the first segment: 0 if the program is position-independent.
   std::uint64_t first = UINT64_MAX;
   for (std::size_t i = 0; i < segments; ++i) {
     GElf_Phdr segment;
@@ -171,7 +171,7 @@ std::string function_at(const std::string& path, std::uint64_t offset) {
   if (first == UINT64_MAX) return "";
   const std::uint64_t address = first + offset;
   const std::string name = function_in(elf.get(), SHT_SYMTAB, address);
-  // a stripped library has what it exports
+  // A stripped library still has the symbols that it exports.
   return name.empty() ? function_in(elf.get(), SHT_DYNSYM, address) : name;
 }
 

@@ -18,8 +18,7 @@ constexpr fermata::tool::AddCommand kCommands[] = {
 #endif
 };
 
-// The first word that is no option, if it is no command either: CLI11 would say only that a command is
-// required.
+// The first word that is neither an option nor a command. CLI11 would say only that a command is required.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (argv[i][0] == '-') continue;
@@ -37,8 +36,8 @@ std::string names_of_commands(const CLI::App& app) {
   return names;
 }
 
-// Before the command runs: a misspelt variable would silently change nothing. --quiet is for programs whose
-// standard error is read.
+// Checks the variables before the command runs, since a misspelt one would silently change nothing. --quiet
+// skips the check, for callers that read standard error.
 void name_wrong_variables_before(CLI::App* command) {
   command->parse_complete_callback([command] {
     const CLI::Option* const quiet = command->get_option_no_throw("--quiet");
@@ -60,7 +59,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (const std::string word = unknown_command(app, argc, argv); !word.empty()) {
-    fmt::print(stderr, "fermata: '{}' is no command; the commands are {}\n", word, names_of_commands(app));
+    fmt::print(stderr, "fermata: '{}' is not a command; the commands are {}\n", word, names_of_commands(app));
     return 1;
   }
   try {

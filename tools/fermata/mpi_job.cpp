@@ -37,7 +37,7 @@ MpiJob::MpiJob() : table_(std::make_unique<Table>()) {
   const auto open = reinterpret_cast<decltype(&fermata_mpi_job)>(dlsym(library, "fermata_mpi_job"));
   if (open == nullptr) throw CommandError(dlerror());
   if (const int status = open(table_.get()); status != FERMATA_OK)
-    throw CommandError(fmt::format("the MPI job can't be joined: {}", fermata_status_string(status)));
+    throw CommandError(fmt::format("cannot join the MPI job: {}", fermata_status_string(status)));
   const Table* const table = table_.get();
   job_.rank = table->rank;
   job_.hosts.assign(table->hosts, table->hosts + table->processes);

@@ -1,4 +1,4 @@
-// The MPI job that this tool was started in.
+// The MPI job that started this tool.
 #ifndef FERMATA_TOOLS_MPI_JOB_HPP
 #define FERMATA_TOOLS_MPI_JOB_HPP
 
@@ -9,11 +9,11 @@
 
 namespace fermata::tool {
 
-// Whose launcher has started this process: openmpi, mpich; empty: none that is known.
+// The MPI whose launcher started this process: openmpi or mpich; empty: none that is known.
 std::string launched_by();
 
-// Joins the job by libfermata-net-<launcher's>, which lies beside this tool; leaves it at the end. Throws
-// CommandError.
+// Joins the job through libfermata-net-openmpi or -mpich, installed beside this tool; the destructor leaves
+// the job. Throws CommandError.
 class MpiJob {
  public:
   MpiJob();

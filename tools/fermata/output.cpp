@@ -1,4 +1,4 @@
-// Files that a command writes when it is done, and libraries beside it.
+// Writes the files that a command makes, and finds the libraries beside it.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A device, a pipe or a symbolic link: a file that takes its place would leave it behind.
+// A device, a pipe or a symbolic link. Renaming a new file to its path would replace it.
 bool is_no_file(const std::string& path) {
   std::error_code ignored;
   const fs::file_status status = fs::symlink_status(path, ignored);
@@ -48,11 +48,11 @@ std::string library_beside(const std::string& folder, const std::string& file) {
 
 void write_output(const std::string& path, const std::string& text) {
   if (path.empty()) return;
-  check_output(path);  // the folder may have gone meanwhile, and is not made again
+  check_output(path);  // the folder may have gone since the first check, and is not created again
   if (is_no_file(path)) {
     std::ofstream out(path, std::ios::binary);
     out << text << std::flush;
-    if (!out) throw CommandError(path + ": it can't be written");
+    if (!out) throw CommandError(path + ": cannot be written");
     return;
   }
   const auto written = write_file_atomically(path, text);

@@ -53,7 +53,7 @@ std::vector<std::int32_t> placement(const PlanArguments& a, const PlanRequest& r
         throw CommandError("--cpus: this process may not use CPU " + std::to_string(cpu));
     return cpus;
   }
-  // A machine that isn't at hand has no scheduler to leave the placement to.
+  // A machine that is only described has no scheduler that could place the ranks.
   const std::string place_name = a.place.empty() && !r.here ? "core" : a.place;
   if (place_name.empty()) return {};
   const Placement how = place_name == "core"  ? Placement::kCore
@@ -62,7 +62,7 @@ std::vector<std::int32_t> placement(const PlanArguments& a, const PlanRequest& r
   return place(r.topology, r.key.members, how);
 }
 
-// A plan for processes of the MPI job that the profile is of: as fermata_team_create_mpi would ask for it.
+// A plan for processes of the profile's MPI job, as fermata_team_create_mpi would ask for it.
 void take_allocation(PlanRequest& r) {
   Allocation team;
   for (const std::int32_t row : r.key.cpus) {
@@ -78,7 +78,7 @@ void take_allocation(PlanRequest& r) {
   r.contradictions.clear();
   r.key.fingerprint = fingerprint(r.topology);
   r.key.engine = Engine::kProcesses;
-  if (team.names.size() > 1) r.key.hosts = team.hosts;  // else they share memory, as any team does
+  if (team.names.size() > 1) r.key.hosts = team.hosts;  // on one host they share memory
   std::iota(r.key.cpus.begin(), r.key.cpus.end(), 0);
   r.hosts = std::move(team.names);
 }
@@ -100,7 +100,7 @@ void find_machine(const PlanArguments& a, PlanRequest& r) {
     auto stored = load_profile(fingerprint(r.topology), a.engine);
     if (!stored && a.engine != "threads") {
       stored = load_profile(fingerprint(r.topology), "threads");
-      if (stored) r.notice = "no profile of processes yet: the threads' one is used";
+      if (stored) r.notice = "no profile of processes yet: using the profile of threads";
     }
     if (stored) {
       r.profile = std::move(stored.value());
@@ -109,7 +109,7 @@ void find_machine(const PlanArguments& a, PlanRequest& r) {
     if (stored.error().status != Status::kNotFound) throw CommandError(stored.error().message);
   }
   r.profile = estimate_profile(r.topology);
-  r.notice = std::string("no profile of this machine: default costs per level of its topology") +
+  r.notice = std::string("no profile of this machine: using default costs per level of its topology") +
              (r.here ? "; `fermata profile` measures them" : "");
 }
 
@@ -125,9 +125,9 @@ void show_progress(double done, const std::string& what) {
 }
 
 void add_plan_selectors(CLI::App& command, PlanArguments& a) {
-  command.add_option("-n,--members", a.members, "members of the team (default: CPUs that may be used)")
+  command.add_option("-n,--members", a.members, "members of the team (default: one for each usable CPU)")
       ->check(CLI::Range(1, 4096));
-  command.add_option("--cpus", a.cpus, "CPU of each rank, e.g. 0-3,8; repeated when shorter than the team");
+  command.add_option("--cpus", a.cpus, "CPU of each rank, e.g. 0-3,8; repeated if shorter than the team");
   command
       .add_option("--place", a.place, "place the ranks: one per core first, on all CPUs, or across packages")
       ->check(CLI::IsMember({"core", "cpu", "round-robin"}))
@@ -138,14 +138,14 @@ void add_plan_selectors(CLI::App& command, PlanArguments& a) {
       ->capture_default_str();
   command
       .add_option("--bytes", a.bytes,
-                  "payload: what a member contributes or gets (default 8; a barrier: 0, or 8 to carry tags)")
+                  "bytes that a member contributes or gets (default 8; a barrier: 0, or 8 to carry tags)")
       ->check(CLI::Range(std::int64_t{0}, kMostBytes));
   command.add_option("--engine", a.engine, "what the members are")
       ->check(CLI::IsMember({"threads", "processes"}))
       ->capture_default_str();
-  command.add_option("--profile", a.profile, "a profile's file (default: this machine's from the cache)");
+  command.add_option("--profile", a.profile, "a profile file (default: this machine's from the cache)");
   command.add_option("--topology", a.topology,
-                     "a topology's file: what `fermata topo` printed as text or JSON, or hwloc XML");
+                     "a topology file: printed by `fermata topo` as text or JSON, or hwloc XML");
 }
 
 void print_contradictions(const PlanRequest& request, std::FILE* to) {

@@ -1,4 +1,4 @@
-// What `fermata plan` and `fermata explain` share: which plan is meant, on which machine, by which profile.
+// Options of `fermata plan`, `explain` and `predict`: which plan, on which machine, by which profile.
 #ifndef FERMATA_TOOLS_PLAN_REQUEST_HPP
 #define FERMATA_TOOLS_PLAN_REQUEST_HPP
 
@@ -28,17 +28,17 @@ struct PlanRequest {
   Topology topology;
   Profile profile;
   PlanKey key;
-  bool blocks = false;                      // an operation on blocks: what doesn't ride on a line
-  std::size_t bytes = 0;                    // of a block
-  std::vector<std::string> hosts;           // names, if the profile is an MPI job's
+  bool blocks = false;                      // an operation on blocks: its payload does not fit on a line
+  std::size_t bytes = 0;                    // the size of a block
+  std::vector<std::string> hosts;           // their names, if the profile is from an MPI job
   bool here = false;                        // the team can run on this machine, from this process
-  bool chosen_profile = false;              // the profile was named: the cache is not asked
+  bool chosen_profile = false;              // the user named the profile: the cache is not used
   std::string notice;                       // what had to be assumed; empty: nothing
-  std::vector<std::string> contradictions;  // where the profile says otherwise than the topology
+  std::vector<std::string> contradictions;  // where the profile contradicts the topology
 };
 
 void print_contradictions(const PlanRequest& request, std::FILE* to);
-void print_notices(const PlanRequest& request, std::FILE* to);  // and what had to be assumed
+void print_notices(const PlanRequest& request, std::FILE* to);  // contradictions and assumptions
 
 void show_progress(double done, const std::string& what);  // a bar on stderr
 

@@ -14,7 +14,7 @@ namespace fermata::tool {
 namespace {
 
 struct Sanitizer {
-  const char* symbol;  // imported by what is built with it, or exported by a program that has it linked in
+  const char* symbol;  // programs built with it import this; programs that contain it export this
   const char* name;
 };
 
@@ -23,11 +23,11 @@ constexpr Sanitizer kSanitizers[] = {{"__asan_init", "AddressSanitizer"},
                                      {"__msan_init", "MemorySanitizer"},
                                      {"__hwasan_init", "HWAddressSanitizer"}};
 
-// Calls f(path, symbols) for the program and each library that is loaded with it, until f returns something.
+// Calls f(path, symbols) for the program and each loaded library; returns the first text that f gives.
 template <class F>
 std::string first_reason(const std::string& program, F&& f) {
   const auto objects = loaded_objects(program);
-  if (!objects) return "";  // whoever executes it says what is wrong
+  if (!objects) return "";  // the start of the program reports the error
   for (const std::string& object : *objects) {
     const auto symbols = elf_symbols(object);
     if (!symbols) continue;
@@ -40,11 +40,11 @@ std::string first_reason(const std::string& program, F&& f) {
 }  // namespace
 
 std::string why_alone(const std::string& program) {
-  if (os::is_on(os::Variable::kDisable)) return "FERMATA_DISABLE is set: left as it is";
+  if (os::is_on(os::Variable::kDisable)) return "FERMATA_DISABLE is set: left unchanged";
   return first_reason(program, [](const std::string& file, const ElfSymbols& symbols) -> std::string {
     for (const Sanitizer& s : kSanitizers)
       if (symbols.imported.contains(s.symbol) || symbols.exported.contains(s.symbol))
-        return fmt::format("{} is built with {}: left as it is", file, s.name);
+        return fmt::format("{} is built with {}: left unchanged", file, s.name);
     return "";
   });
 }
@@ -56,7 +56,7 @@ std::string why_openmp_alone(const std::string& program) {
   if (tools != nullptr && *tools != '\0')
     return "OMP_TOOL_LIBRARIES names an OMPT tool: OpenMP is left alone";
   return first_reason(program, [](const std::string& file, const ElfSymbols& symbols) -> std::string {
-    // libomp has the function, too, as the place where the search for a tool begins.
+    // libomp exports the function, too: as the start of its own search for a tool.
     if (!symbols.exported.contains("ompt_start_tool") || symbols.exported.contains("__kmpc_barrier"))
       return "";
     return fmt::format("{} is an OMPT tool: OpenMP is left alone", file);

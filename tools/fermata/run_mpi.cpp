@@ -16,7 +16,7 @@ std::string name_of(const std::string& path) { return fs::path(path).filename().
 
 bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
 
-// By its file name. Both families call a library libmpi, with other numbers behind it.
+// The MPI family, by the library's file name. Both families have a libmpi, with different version numbers.
 std::string family_of(const std::string& object) {
   const std::string name = name_of(object);
   if (begins_with(name, "libmpich") || name == "libmpi.so.12") return "mpi-mpich";
@@ -24,7 +24,7 @@ std::string family_of(const std::string& object) {
   return "";
 }
 
-// "libmpi.so.40" of the program; empty: it is linked to none, or is no program.
+// The MPI library that the program is linked to, e.g. "libmpi.so.40"; empty: none, or not a program.
 std::string mpi_library_of(const std::string& program) {
   const auto objects = loaded_objects(program);
   if (!objects) return "";
@@ -33,8 +33,8 @@ std::string mpi_library_of(const std::string& program) {
   return "";
 }
 
-// Newer releases have a preload of their own, if they were there when Fermata was built; the older one's
-// serves them, too, but for the functions that it does not know.
+// Newer MPI releases have a preload of their own, if Fermata's build found them. The older preload serves
+// them too, except for the functions that it does not know.
 std::string preload_for(const std::string& library) {
   const std::string family = family_of(library);
   const auto symbols = elf_symbols(library);
@@ -48,7 +48,7 @@ bool is_launcher(const std::string& program) {
          name == "prterun" || name == "srun";
 }
 
-// What it is called is often a link to what it is.
+// Follows links, since a launcher's usual name is often a link to the family's program.
 std::string family_of_launcher(const std::string& program) {
   std::error_code ignored;
   const auto objects = loaded_objects(program);
@@ -77,8 +77,7 @@ MpiChoice choose_mpi(const std::vector<std::string>& command) {
                              : started.empty() ? ""
                                                : "mpi-" + started;
   if (family.empty()) return {command[0], "", ""};
-  return {command[0], family,
-          launched ? name_of(command[0]) + " starts it" : "an MPI launcher has started it"};
+  return {command[0], family, launched ? name_of(command[0]) + " starts it" : "an MPI launcher started it"};
 }
 
 }  // namespace fermata::tool

@@ -1,4 +1,4 @@
-// Which libfermata-mpi a command wants, and for which of its programs.
+// Chooses the libfermata-mpi for a command, and the program in the command that uses it.
 #ifndef FERMATA_TOOLS_RUN_MPI_HPP
 #define FERMATA_TOOLS_RUN_MPI_HPP
 
@@ -8,14 +8,14 @@
 namespace fermata::tool {
 
 struct MpiChoice {
-  // the one that barriers and collectives are looked for in: behind a launcher the first that uses MPI
+  // the program whose barriers and collectives count: after a launcher, the first one that uses MPI
   std::string program;
   std::string preload;  // mpi-openmpi, mpi-mpich, mpi-openmpi5, mpi-mpich5; empty: no MPI
   std::string why;
 };
 
-// The library that the program is linked to decides; of a program that opens it later, an interpreter, the
-// launcher that started it or is to start it.
+// The library that the program is linked to decides. A program that opens MPI later, such as an interpreter,
+// is judged by its launcher.
 MpiChoice choose_mpi(const std::vector<std::string>& command);
 
 }  // namespace fermata::tool

@@ -24,8 +24,8 @@ std::string text_of(const char (&field)[N]) {
   return out;
 }
 
-// Of a file. A call site without an exported symbol is "+0x1234 (/path/program)": its name is looked for in
-// that object.
+// Readable call sites of one file. A site without an exported symbol is "+0x1234 (/path/program)"; its
+// function's name is then taken from that object.
 class Places {
  public:
   const std::string& of(const stats::Record& r) {
@@ -60,7 +60,7 @@ std::string duration(double ns) {
 
 std::string duration_if(bool known, double ns) { return known ? duration(ns) : "-"; }
 
-// Of all its calls, from those that were looked at.
+// Extrapolates a sum from the calls that were timed to all calls.
 std::uint64_t scaled(std::uint64_t sum, std::uint64_t looked_at, std::uint64_t calls) {
   if (looked_at == 0) return 0;
   const double all =
@@ -68,7 +68,7 @@ std::uint64_t scaled(std::uint64_t sum, std::uint64_t looked_at, std::uint64_t c
   return all < 0x1p63 ? static_cast<std::uint64_t>(all) : std::uint64_t{1} << 63;
 }
 
-// Lateness of some records' last arrivals.
+// How late the last arrivals of some records are.
 struct Late {
   std::uint64_t times = 0, sum_ns = 0;
   void add(const stats::Record& r) {
@@ -106,7 +106,7 @@ void add(ProcessStats& out, const stats::File& file, std::uint32_t records, Plac
     t.waited_ns += scaled(r.waited_ns, r.timed, r.calls);
     thread_late.add(r);
     if (r.reason == 0) out.episodes += r.episodes;
-    else if (r.members != 1) left[s.reason] += r.episodes;  // one thread meets nobody
+    else if (r.members != 1) left[s.reason] += r.episodes;  // a single thread meets no other
   }
   for (auto& [key, s] : sites) {
     s.first.late_ns = s.second.mean();
@@ -144,7 +144,7 @@ Result<ProcessStats> stats_of(const stats::File& file, const std::string& name) 
   out.library = text_of(file.library);
   out.command = text_of(file.command);
   out.plan = text_of(file.plan);
-  // order: relaxed at all: the file was read after its writers had ended, or it is a snapshot
+  // order: relaxed throughout: the file was read after its writers had ended, or it is a snapshot
   const std::uint32_t events = file.events.load(std::memory_order_relaxed);
   // order: see above
   const std::uint32_t records = std::min(file.records.load(std::memory_order_relaxed), stats::kRecords);
@@ -192,17 +192,17 @@ std::string to_text(const ProcessStats& p) {
                       s.calls > 0 ? static_cast<double>(s.waited_ns) / static_cast<double>(s.calls) : 0),
           duration_if(s.timed, static_cast<double>(s.waited_ns)),
           duration_if(s.timed, static_cast<double>(s.longest_ns)), duration_if(s.late_known, s.late_ns));
-      if (!s.reason.empty()) out += fmt::format("      the run-time's: {}\n", s.reason);
+      if (!s.reason.empty()) out += fmt::format("      left to the run-time: {}\n", s.reason);
       if (!s.plan.empty()) out += fmt::format("      {}\n", s.plan);
     }
-    // Who comes last makes the others wait: equal shares are balance.
+    // The last thread makes the others wait; equal shares mean balance.
     const std::uint64_t all = p.episodes + p.left;
     out +=
         fmt::format("  {:<12} {:>10} {:>12} {:>10} {:>10}\n", "thread", "calls", "came last", "by", "waited");
     for (const ThreadStats& t : p.threads) {
       if (static_cast<std::size_t>(&t - p.threads.data()) == kThreadsShown) break;
       const double part = all > 0 ? 100.0 * static_cast<double>(t.last) / static_cast<double>(all) : 0.0;
-      // MPI ranks don't tell each other
+      // MPI ranks do not tell each other when they arrive
       const std::string last = t.judged ? fmt::format("{:>6} {:>3.0f} %", t.last, part) : "-";
       out += fmt::format("  {:<12} {:>10} {:>12} {:>10} {:>10}\n", t.thread, t.calls, last,
                          duration_if(t.late_known, t.late_ns),
@@ -214,7 +214,7 @@ std::string to_text(const ProcessStats& p) {
   for (const auto& [reason, episodes] : p.fell_back)
     out += fmt::format("  left to the run-time {} times: {}\n", episodes, reason);
   if (p.not_counted > 0)
-    out += fmt::format("  {} calls at further barriers and call sites found no room: not counted\n",
+    out += fmt::format("  {} calls at further barriers and call sites not counted: no room for them\n",
                        p.not_counted);
   return out;
 }

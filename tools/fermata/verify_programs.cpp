@@ -15,7 +15,7 @@ namespace fermata::tool {
 namespace {
 
 constexpr std::int32_t kSizes[] = {2, 16, 64, 256, 1024};
-// members: everybody signals everybody, and programs have members^2 steps
+// members: in this algorithm all signal all, so programs have members^2 steps
 constexpr std::int32_t kMostComplete = 64;
 
 Plan plan_of(const Algorithm& algorithm, Kind kind, std::int32_t members) {
@@ -29,7 +29,7 @@ Plan plan_of(const Algorithm& algorithm, Kind kind, std::int32_t members) {
   return plan;
 }
 
-// Of several, the least: what the proof takes and not what else happens on the machine.
+// The least of several runs: disturbances on the machine only add time.
 double microseconds(const ProgramHeader& program) {
   using Clock = std::chrono::steady_clock;
   double best = std::numeric_limits<double>::infinity();

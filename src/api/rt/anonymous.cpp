@@ -1,4 +1,4 @@
-// Anonymous barriers behind the C ABI. They have no detail texts, since libfermata-rt has none.
+// Anonymous barriers in the C ABI. They leave no detail texts, since libfermata-rt has none.
 #include "anonymous/machine.hpp"
 #include "anonymous/shared_barrier.hpp"
 #include "fermata/fermata.h"

@@ -1,7 +1,7 @@
-// Ranked barriers of threads behind the C ABI: one team, a member per rank, no planner.
+// Ranked barriers of threads in the C ABI: one team, a member per rank, no planner.
 //
-// create() reserves all that might fail later. Each rank settles its member at its first call: only then is
-// it known where the rank runs, which the wait policy needs.
+// create() makes all reservations that can fail. Each rank settles its member at its first call: only then
+// does it run on its CPU, which the wait policy must know.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 
 using namespace fermata;
 
-// One rank's entry. Only the thread that calls for the rank writes it, except for `reserved`. If another
-// thread takes over the rank, whatever orders the rank's calls also orders these writes.
+// One rank's entry. Only the thread that makes the rank's calls writes it, except for `reserved`. If another
+// thread takes over the rank, its calls must come after the earlier ones, and so do these writes.
 struct alignas(kMaxLine) Entry {
   exec::Member* settled;  // equal to `reserved`; null until the rank's first call
   exec::Openings openings;
@@ -56,7 +56,7 @@ bool read_all(int fd, void* to, std::size_t bytes) {
   return true;
 }
 
-// Only this process's user can have written it.
+// True if only this process's user can have written the file.
 bool is_own(const struct stat& found) {
   return found.st_uid == geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
@@ -75,8 +75,8 @@ ProgramHeader* read_plan(int fd) {
   return nullptr;
 }
 
-// Opens the file if only this user can write to its folder. It goes through the folder's descriptor, which
-// was checked. It changes `path`.
+// Opens the file if only this user can write to its folder. It opens the file through the checked folder's
+// descriptor. It changes `path`.
 int open_plan(char* path) {
   char* const slash = strrchr(path, '/');
   *slash = 0;
@@ -89,8 +89,8 @@ int open_plan(char* path) {
   return fd;
 }
 
-// The barrier that `fermata plan` has saved for this machine. It is proved here. Null if there is none, or if
-// a check fails.
+// Returns the barrier that `fermata plan` has saved for this machine, after a proof. Returns null if there is
+// none, or if a check fails.
 ProgramHeader* planned_barrier(std::uint32_t members) {
   char path[kPathCapacity];
   if (!os::barrier_plan_path(members, path, sizeof path)) return nullptr;
@@ -106,8 +106,8 @@ ProgramHeader* planned_barrier(std::uint32_t members) {
   return nullptr;
 }
 
-// A saved plan was timed with all CPUs of the machine. So it is used only if the process is oversubscribed
-// exactly when the whole machine would be.
+// A saved plan was timed with all CPUs of the machine. So it is used only if the process has enough CPUs for
+// the members exactly when the machine has.
 ProgramHeader* barrier_program(std::uint32_t members, bool* saved) {
   const auto cpus = static_cast<std::uint32_t>(os::process_cpus(static_cast<std::int32_t>(members)));
   const std::uint32_t usable = os::within_quota(cpus);

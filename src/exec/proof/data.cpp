@@ -3,12 +3,12 @@
 //   2. One episode is executed on expressions. Every wait must end, and the registers must end with the
 //      result of the collective. A member's steps do not depend on timing, so one execution stands for all.
 //   3. An edge with S slots writes a slot again after S episodes. By then its contents must have been read.
-//      Either the writer waits for a credit that says so, or it knows by other signals. To prove the latter,
-//      each member keeps how far every other member was in episode 0, and signals pass that on. Episodes are
-//      executed until every writer knows, at most S of them.
+//      Either the writer waits for a credit that says so, or it knows by other signals. To prove that it
+//      knows, each member stores how far every other member was in episode 0, and signals carry a copy.
+//      Episodes are executed until every writer knows, at most S of them.
 //
-// Step 2 can ignore credits: they are from earlier episodes (places.hpp checks that slots last longer than a
-// batch).
+// Step 2 can ignore credits: they are from earlier episodes (places.hpp checks that an edge has at least as
+// many slots as a batch of credits covers).
 #include "exec/proof/data.hpp"
 
 #include "base/kind.hpp"
@@ -17,7 +17,7 @@
 namespace fermata::exec::proof {
 namespace {
 
-constexpr const char* kMemory = "proving it takes more memory than there is";
+constexpr const char* kMemory = "the proof needs more memory than there is";
 
 bool sends(Code code) { return code == Code::kSend || code == Code::kSendAway; }
 bool gives(Code code) { return code == Code::kCreditGive || code == Code::kCreditGiveAway; }
@@ -118,7 +118,7 @@ class DataProof {
     }
     for (std::uint32_t m = 0; m < members_; ++m)
       if (!at_end(m, now_[m]))
-        return fail("it waits for a signal that is sent after something else that waits for it", m, now_[m]);
+        return fail("it waits for a signal that is sent only after this wait ends", m, now_[m]);
     return true;
   }
 
@@ -148,7 +148,7 @@ class DataProof {
     const Step& s = step(m, i);
     if (s.fold == Fold::kNone) return true;
     Node& mine = reg(m, s.reg);
-    if (theirs == Expressions::kNothing) return fail("it takes what its sender does not have", m, i);
+    if (theirs == Expressions::kNothing) return fail("it takes a value that its sender does not have", m, i);
     if (s.fold == Fold::kCopy) {
       mine = theirs;
       return true;
@@ -165,7 +165,7 @@ class DataProof {
       if (kind_ == Kind::kReduce && m != set_.root) continue;
       if (kind_ == Kind::kBroadcast) {
         if (result != expressions_.contribution(set_.root))
-          return fail("it ends with something else than the root's value", m, last);
+          return fail("its result is not the root's value", m, last);
         continue;
       }
       if (m > 0 && kind_ != Kind::kReduce && result == reg(m - 1, 0)) continue;
@@ -182,7 +182,7 @@ class DataProof {
 
   // ---- 3.
 
-  struct Reading {  // a read that the writer does not know of yet
+  struct Reading {  // a read that the writer does not know yet
     std::uint32_t reader, step, place, next;
   };
 
@@ -208,7 +208,7 @@ class DataProof {
     return go_through_episodes(count);
   }
 
-  // Does the writer overwrite this slot without waiting for the credit of this read? The reader gives the
+  // True if the writer overwrites this slot without waiting for the credit of this read. The reader gives the
   // credit right after the await.
   bool is_uncovered(std::uint32_t m, std::uint32_t i) {
     if (step(m, i).code != Code::kAwait) return false;
@@ -225,8 +225,8 @@ class DataProof {
     return true;
   }
 
-  // How far the others had come in episode 0, as last heard: the number of steps they had done. Signals carry
-  // a copy; all signals between two waits share one.
+  // How many steps of episode 0 the others had done, as far as a member has heard. Signals carry a copy; all
+  // signals between two waits share one copy.
   struct Copy {
     std::uint32_t users = 0;
     Copy* next_free = nullptr;
@@ -296,7 +296,7 @@ class DataProof {
     for (std::uint32_t r = 0; r < members_; ++r) mine[r] = theirs[r] > mine[r] ? theirs[r] : mine[r];
   }
 
-  // Removes the reads of a slot that its writer now knows of. Returns their number.
+  // Removes the reads of a slot that its writer knows. Returns their number.
   std::size_t settle(std::uint32_t writer, std::uint32_t place) {
     std::size_t settled = 0;
     for (std::uint32_t* at = &of_place_[place]; *at != kNone;) {
@@ -335,8 +335,8 @@ class DataProof {
   Node* content_ = nullptr;  // of each slot
   Reading* readings_ = nullptr;
   std::uint32_t* of_place_ = nullptr;  // the first open read of each place
-  std::uint16_t* heard_ = nullptr;     // by each member, of each other one
-  // the copy of what a member has heard, if it has sent since
+  std::uint16_t* heard_ = nullptr;     // by each member, of each other member
+  // the copy of a member's row of heard_, if the member has sent since the row changed
   Copy** current_ = nullptr;
   Copy** copies_ = nullptr;  // the copy that the last signal to each place carried
   std::uint32_t* yet_to_read_ = nullptr;

@@ -1,5 +1,5 @@
-// Results as expressions over the members' contributions. Equal expressions share one node, so members that
-// fold in the same way cost no more than one.
+// Results as expressions over the members' contributions. Equal expressions share one node, so many members
+// that fold in the same way cost as much as one member.
 #ifndef FERMATA_EXEC_PROOF_EXPRESSIONS_HPP
 #define FERMATA_EXEC_PROOF_EXPRESSIONS_HPP
 
@@ -20,10 +20,10 @@ class Expressions {
 
   Node contribution(std::uint32_t member) const { return member + 1; }
   Node fold(Node left, Node right);  // kNothing: no memory
-  // Are they equal up to exchanged operands? A commutative operator gives the same result for both.
+  // True if they are equal up to exchanged operands. A commutative operator gives the same result for both.
   bool same(Node a, Node b) const { return a == b || canonical_[a] == canonical_[b]; }
   bool has_all(Node node) const;
-  // If has_all(node): does each contribution occur once?
+  // Precondition: has_all(node). True if each contribution occurs once.
   bool has_none_twice(Node node) const { return leaves_[node] == members_; }
 
  private:

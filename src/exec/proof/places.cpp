@@ -45,7 +45,7 @@ std::uint32_t Places::add(const Place& place) {
   return count_++;
 }
 
-// In units of 8 bytes. A sound offset is aligned and within the region.
+// Claims units of 8 bytes. A sound offset is aligned and within the region.
 bool Places::claim(std::uint64_t offset, std::uint64_t bytes) {
   for (std::uint64_t unit = offset / 8; unit < (offset + bytes) / 8; ++unit) {
     const std::uint64_t bit = std::uint64_t{1} << (unit % 64);
@@ -58,17 +58,15 @@ bool Places::claim(std::uint64_t offset, std::uint64_t bytes) {
 const char* Places::claim_all(const Place& place) {
   const std::uint64_t bytes = place.use == Place::Use::kSlot ? 8 + round_up(header_.payload, 8) : 8;
   for (std::uint64_t k = 0; k <= place.mask; ++k)
-    if (!claim(place.offset + k * place.stride, bytes))
-      return "what it writes overlaps what another step writes";
+    if (!claim(place.offset + k * place.stride, bytes)) return "it writes to the same memory as another step";
   return nullptr;
 }
 
-// All members that park at a door in the region share it.
+// All members that park at a door in the region share the door.
 const char* Places::claim_door(const Step& step) {
   if (step.rings != 2 || !terms_.parks) return nullptr;
   if (const std::uint32_t known = find(step.door); known != kNone)
-    return places_[known].use == Place::Use::kDoor ? nullptr
-                                                   : "the door that it rings overlaps what a step writes";
+    return places_[known].use == Place::Use::kDoor ? nullptr : "a step writes to the doorbell that it rings";
   Place door;
   door.use = Place::Use::kDoor;
   door.offset = step.door;
@@ -80,16 +78,16 @@ const char* Places::claim_door(const Step& step) {
 const char* Places::signal(const Step& step, std::uint32_t member, std::uint32_t index,
                            std::uint32_t* place) {
   if (leaves(step.code) && (terms_.hosts == nullptr || share_memory(member, step.peer)))
-    return "it sends over hosts to a member on its own";
+    return "it sends to another host, but the receiver is on its own host";
   *place = find(step.offset);
   if (*place != kNone) {
     Place& known = places_[*place];
     if (!adds(step.code) || known.use != Place::Use::kWord)
-      return "what it writes overlaps what another step writes";
+      return "it writes to the same memory as another step";
     if (step.code == Code::kFlip || known.code == Code::kFlip) return "two steps store to one word";
     if (known.threshold != step.threshold || known.rings != step.rings ||
         (known.rings != 0 && known.door != step.door))
-      return "it adds to a word otherwise than another step";
+      return "its threshold or doorbell for a word differs from another step's";
     ++known.signals;
     return use_word(step, member);
   }
@@ -115,27 +113,30 @@ const char* Places::signal(const Step& step, std::uint32_t member, std::uint32_t
 
 const char* Places::wait(const Step& step, std::uint32_t member, std::uint32_t* place) const {
   const std::uint32_t found = find(step.offset);
-  if (found == kNone || places_[found].use != use_of(step.code)) return "nobody signals what it waits for";
+  if (found == kNone || places_[found].use != use_of(step.code))
+    return "no step sends the signal that it waits for";
   const Place& p = places_[found];
   *place = found;
   if (step.code == Code::kPoll && step.threshold != p.threshold)
-    return "it waits for another number of adds than come";
+    return "it waits for more or fewer adds than come";
   if (step.code == Code::kAwait && (step.mask != p.mask || (step.mask != 0 && step.stride != p.stride)))
-    return "it looks for a slot elsewhere than its writer puts it";
+    return "it reads a slot at another place than its writer writes it";
   if (step.code != Code::kPoll && step.peer != p.writer)
     return "it waits for another member than the one that signals";
   if (leaves(p.code) ? p.peer != member : !share_memory(p.writer, member))
-    return "what it waits for comes to another host";
+    return "the signal that it waits for goes to another host";
   if (step.code == Code::kCreditAwait && (step.threshold == 0 || step.threshold < p.threshold))
-    return "it waits for credits that come later than its slots last";
+    return "it waits for a credit that comes only after its slots are used up";
   if (!terms_.parks) return nullptr;
-  if (step.rings != p.rings || step.rings == 0 || step.door != p.door) return "it parks where nobody rings";
-  return step.rings == 1 && step.door != member ? "it parks at another member's door" : nullptr;
+  if (step.rings != p.rings || step.rings == 0 || step.door != p.door)
+    return "no step rings the doorbell at which it parks";
+  return step.rings == 1 && step.door != member ? "it parks at another member's doorbell" : nullptr;
 }
 
 const char* Places::use_word(const Step& step, std::uint32_t member) const {
   const std::uint32_t found = find(step.offset);
-  if (found == kNone || places_[found].use != Place::Use::kWord) return "nobody signals what it waits for";
+  if (found == kNone || places_[found].use != Place::Use::kWord)
+    return "no step sends the signal that it waits for";
   return share_memory(places_[found].writer, member) ? nullptr : "it uses a word in another host's memory";
 }
 

@@ -1,4 +1,4 @@
-// What lies where in a region, as the steps of a program say: slots, words, credits and doors must not
+// Where slots, words, credits and doors lie in a region, according to the steps of a program. They must not
 // overlap.
 #ifndef FERMATA_EXEC_PROOF_PLACES_HPP
 #define FERMATA_EXEC_PROOF_PLACES_HPP
@@ -61,11 +61,12 @@ class Places {
   const Place& operator[](std::uint32_t index) const { return places_[index]; }
   std::uint32_t find(std::uint32_t offset) const;  // or kNone
 
-  // A step that signals. The first one creates its place. Null, or why the step is not allowed.
+  // Records a step that signals. The first such step creates its place. Returns null, or why the step is not
+  // allowed.
   const char* signal(const Step& step, std::uint32_t member, std::uint32_t index, std::uint32_t* place);
-  // A step that waits. Call it after all signals are known.
+  // Checks a step that waits. Call it after all signals are known.
   const char* wait(const Step& step, std::uint32_t member, std::uint32_t* place) const;
-  // A step that uses a word. All members that use it must share memory with its first writer.
+  // Checks a step that uses a word. All members that use it must share memory with its first writer.
   const char* use_word(const Step& step, std::uint32_t member) const;
 
  private:

@@ -10,10 +10,11 @@ namespace fermata::exec {
 
 Proof prove_program(const ProgramHeader& program, const ProofTerms& terms) {
   const Kind kind = static_cast<Kind>(program.kind);
-  if (kind != Kind::kBarrier && program.payload == 0) return {"a collective with data carries none"};
-  if ((has_root(kind) ? program.members : 1) != program.regions) return {"it has not a region for each root"};
+  if (kind != Kind::kBarrier && program.payload == 0) return {"a collective with data carries no data"};
+  if ((has_root(kind) ? program.members : 1) != program.regions)
+    return {"it does not have one region per root"};
   if (terms.hosts != nullptr && has_root(kind) && program.roots == 1 && program.members > 1)
-    return {"over hosts it has not programs for each root"};
+    return {"over several hosts it needs a set of programs for each root"};
   for (std::uint32_t root = 0; root < program.roots; ++root) {
     const proof::ProgramSet set(program, root);
     proof::Scratch scratch(terms.most_bytes);

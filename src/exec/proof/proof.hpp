@@ -1,17 +1,17 @@
-// Proves a compiled program (exec/program.hpp) before anybody runs it. The proof reads only the steps. It
-// does not trust the schedule that the program was made from, the compiler, or the hash of a file.
+// Proves a compiled program (exec/program.hpp) before any member runs it. The proof reads only the steps. It
+// does not trust the schedule of the program, the compiler, or the hash of a file.
 //
-//   payload 0  a barrier of slots and words (words.hpp). Whichever members complete the words, nobody waits
-//              for ever. At the end each member has heard of every other. Nobody adds to a word for an
-//              episode before the previous episode is complete there.
+//   payload 0  a barrier of slots and words (words.hpp). Whichever members complete the words, no member
+//              waits for ever. At the end each member has heard of every other member. No member adds to a
+//              word for an episode before the previous episode is complete there.
 //   payload    slots and credits, no words (data.hpp). Each member ends with the result of its collective:
-//              every contribution once, folded in the same order by all members that get it. No slot is
-//              written before its last contents were read.
+//              every contribution once, and all members that get the result fold in the same order. No slot
+//              is written before its last contents were read.
 //   both       every awaited signal is sent in that episode, by one step of one member. Slots, words, credits
 //              and doors do not overlap. The signal that ends a wait rings the door where the member parks
 //              (places.hpp).
 //
-// The steps are the same in every episode. So what holds in a window of episodes holds in all of them.
+// The steps are the same in every episode. So a property that holds in a window of episodes holds in all.
 #ifndef FERMATA_EXEC_PROOF_PROOF_HPP
 #define FERMATA_EXEC_PROOF_PROOF_HPP
 
@@ -38,7 +38,7 @@ struct Proof {
 
 inline constexpr std::size_t kProofText = 256;
 
-// Precondition: program_is_sound(). Uses malloc, and frees what it took. A lack of memory is a flaw too.
+// Precondition: program_is_sound(). Uses malloc, and frees its memory. A lack of memory is a flaw too.
 Proof prove_program(const ProgramHeader& program, const ProofTerms& terms = {});
 // Writes the flaw as a sentence: "member 3, step 5: ...".
 void describe(const Proof& proof, char (&text)[kProofText]);

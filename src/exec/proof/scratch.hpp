@@ -1,5 +1,5 @@
-// Memory for a proof: taken piece by piece up to a limit, freed all at once. A small proof makes no system
-// call.
+// Memory for a proof. The proof takes it piece by piece up to a limit, and frees it all at once. A small
+// proof makes no system call.
 #ifndef FERMATA_EXEC_PROOF_SCRATCH_HPP
 #define FERMATA_EXEC_PROOF_SCRATCH_HPP
 
@@ -27,7 +27,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // n zeroed elements. Null: no memory, now or in an earlier call.
+  // Returns n zeroed elements. Null: there is no memory, or was none in an earlier call.
   template <class T>
   T* array(std::size_t n) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16);

@@ -17,7 +17,7 @@ bool signals(Code code) {
 
 }  // namespace
 
-bool Ways::no_memory() { return fail("proving it takes more memory than there is", 0, 0); }
+bool Ways::no_memory() { return fail("the proof needs more memory than there is", 0, 0); }
 
 Proof Ways::read() {
   if (!prepare() || !read_own_lines()) return proof_;
@@ -105,7 +105,7 @@ bool Ways::see(std::uint32_t member, const State& state, std::uint32_t node) {
   return keep(state, &seen.first_climbing);
 }
 
-// Stores the way on which this add completes its word. It is followed after all ways that complete fewer
+// Stores the way where this add completes its word. read() follows it after all ways that complete fewer
 // words.
 bool Ways::fork(std::uint32_t member, const State& state, std::uint32_t add) {
   Fork& fork = forks_[fork_count_++];
@@ -127,7 +127,7 @@ bool Ways::follow(const Fork& fork) {
     learning_ = climb = line_count_++;
     lines_[climb] = {node_count_, 0};
   }
-  if (state.climbs == kMostClimbs) return fail("it climbs too many words at once", fork.member, fork.at);
+  if (state.climbs == kMostClimbs) return fail("it completes too many words at once", fork.member, fork.at);
   state.climbing[state.climbs++] = {climb, 0};
   climb_first_ = comes_back(fork);
   const bool fine = follow(fork.member, state, add);
@@ -135,8 +135,8 @@ bool Ways::follow(const Fork& fork) {
   return fine;
 }
 
-// Does the way come back to an earlier one that has done as much of the member's line? Then all steps in
-// between belong to the climb.
+// True if the way meets an earlier way that has done as much of the member's line. Then all steps in between
+// belong to the climb.
 bool Ways::comes_back(const Fork& fork) const {
   for (std::uint32_t at = after_jumps(fork.member, fork.at);; at = after_jumps(fork.member, at + 1)) {
     const Seen& seen = seen_[first_[fork.member] + at];
@@ -166,8 +166,8 @@ bool Ways::follow(std::uint32_t member, State& state, std::uint32_t previous) {
   }
 }
 
-// Finds the node of a step: the next of the member's line, the next of a climb, or a new one of the climb
-// that is being read.
+// Finds the node of a step: the next node of the member's line, the next node of a climb, or a new node of
+// the climb that is being read.
 bool Ways::label(std::uint32_t member, State& state, std::uint32_t* node) {
   const Step& s = step(member, state.at);
   const bool learns = learning_ != kNone && is_of_word(s.code);
@@ -175,7 +175,7 @@ bool Ways::label(std::uint32_t member, State& state, std::uint32_t* node) {
                    : label_own(member, s, state, node) || label_climb(s, state, node))
     return true;
   if (!learns)
-    return fail("whoever completes a word here does otherwise than others who complete it", member, state.at);
+    return fail("members that complete a word here do not all take the same steps", member, state.at);
   ++lines_[learning_].count;
   ++state.climbing[state.climbs - 1].done;
   return new_node(member, state.at, node);
@@ -205,7 +205,7 @@ bool Ways::label_climb(const Step& s, State& state, std::uint32_t* node) const {
   return false;
 }
 
-// Was the word of this step completed on this way?
+// True if the word of this step was completed on this way.
 bool Ways::completes(std::uint32_t branch, const Step& step) const {
   for (; branch != 0; branch = branches_[branch].parent)
     if (nodes_[branches_[branch].add].step->offset == step.offset) return true;
@@ -230,10 +230,10 @@ void Ways::drop_finished(State& state) const {
   state.climbs = kept;
 }
 
-// An earlier way came here too. From here on the two are the same, if they still have the same to do.
+// An earlier way has reached this step too. From here on the two ways are the same, if the same steps remain.
 bool Ways::join(std::uint32_t member, State& state, std::uint32_t previous) {
   const Seen& seen = seen_[first_[member] + state.at];
-  const char* const kFlaw = "ways through the program join that have done different things";
+  const char* const kFlaw = "paths through the program meet after different steps";
   drop_finished(state);
   State there;
   for (; there.climbs < seen.climbs; ++there.climbs)
@@ -255,7 +255,7 @@ bool Ways::end(std::uint32_t member, State& state) {
   const Line& own = lines_[member];
   while (state.own < own.count && is_known_complete(own.first + state.own, state.branch)) ++state.own;
   if (state.own < own.count || state.climbs > 0)
-    return fail("whoever completes a word here leaves something out", member, state.at);
+    return fail("a member that completes a word here leaves out a step", member, state.at);
   return true;
 }
 
@@ -266,7 +266,7 @@ bool Ways::match_waits() {
     // Any of several members may do a climb, so it cannot wait at the door of one member.
     const bool climbs = i >= lines_[set_.header.members - 1].first + lines_[set_.header.members - 1].count;
     if (climbs && terms_.parks && n.step->rings == 1)
-      return fail("whoever completes a word parks at one member's door", n.member, n.index);
+      return fail("members that complete a word park at one member's doorbell", n.member, n.index);
     if (const char* flaw = places_.wait(*n.step, n.member, &n.place)) return fail(flaw, n.member, n.index);
     ++places_[n.place].waits;
   }
@@ -277,7 +277,7 @@ bool Ways::match_waits() {
   for (std::uint32_t p = 0; p < places_.count(); ++p) {
     const Place& place = places_[p];
     if (place.use == Place::Use::kWord && place.signals != place.threshold)
-      return fail("a word is not completed by as many adds as come", place.writer, place.step);
+      return fail("a word needs more or fewer adds than come", place.writer, place.step);
   }
   return true;
 }

@@ -1,13 +1,13 @@
-// Reads a program with words: what each member does in any case, and what it does besides if it completes a
-// word.
+// Reads a program with words: the steps that each member takes in any case, and the steps that it adds if it
+// completes a word.
 //
-// A program branches at each add, since the member may complete the word or not. A way is one path through a
-// member's program. A line is a sequence of steps without branches; there are two kinds:
+// A program branches at each add, because the member may complete the word or not. A way is one path through
+// a member's program. A line is a sequence of steps without branches; there are two kinds:
 //   a member's line  its steps if it completes no word
-//   a word's climb   the steps that a member does besides if it completes the word
-// Every way must be the member's line, merged with the climbs of the words that it completes, each in its
-// order. This is checked step by step: each step of a way must be the next one of the member's line or of
-// such a climb. A member that has completed a word may leave out its polls of it.
+//   a word's climb   the steps that a member adds if it completes the word
+// Every way must merge the member's line with the climbs of the words that it completes. It keeps the order
+// of each. This is checked step by step: each step of a way must be the next step of the member's line or of
+// such a climb. A member that has completed a word may leave out its polls of that word.
 #ifndef FERMATA_EXEC_PROOF_WAYS_HPP
 #define FERMATA_EXEC_PROOF_WAYS_HPP
 
@@ -23,20 +23,20 @@ class Ways {
   struct Node {
     const Step* step;
     std::uint32_t place;   // where it signals or waits
-    std::uint32_t member;  // whose program it was read from: for a climb, one of the members that may do it
+    std::uint32_t member;  // the step was read in this member's program; other members may do a climb too
     std::uint32_t index;   // in that member's program
   };
   struct Line {
     std::uint32_t first, count;  // nodes
   };
-  // Node `to` comes after node `from`, on the ways on which all adds of the branch complete their words.
+  // Node `to` comes after node `from` on the ways where all adds of the branch complete their words.
   struct Edge {
     std::uint32_t from, to, branch;
   };
   // Branch 0: no add completes its word.
   struct Branch {
     std::uint32_t parent, add;  // the branch before it, and the node of the add that completes its word
-    // a later add on this way goes to the same word, so this one is not the last
+    // a later add on this way goes to the same word, so this add is not the last
     bool dead;
   };
 
@@ -57,7 +57,7 @@ class Ways {
   std::uint32_t branches() const { return branch_count_; }
 
  private:
-  struct Climbing {  // a climb that has begun, and the number of its steps done
+  struct Climbing {  // a climb that has begun, and how many of its steps are done
     std::uint32_t line, done;
   };
   static constexpr std::uint32_t kMostClimbs = 64;
@@ -66,11 +66,11 @@ class Ways {
     std::uint32_t at = 0, own = 0, branch = 0, climbs = 0;
     Climbing climbing[kMostClimbs];
   };
-  struct Seen {  // for each step of a program: the state of the first way that came there
+  struct Seen {  // for each step of a program: the state of the first way that reached the step
     std::uint32_t node = kNone, own = 0, branch = 0, climbs = 0, first_climbing = 0;
     bool seen = false;
   };
-  struct Fork {  // a branch that is to be followed later
+  struct Fork {  // a branch to follow later
     std::uint32_t member, at, own, branch, climbs, first_climbing;
   };
 
@@ -120,7 +120,7 @@ class Ways {
   std::uint32_t* climb_ = nullptr;
   std::uint32_t node_count_ = 0, line_count_ = 0, edge_count_ = 0, branch_count_ = 1, fork_count_ = 0,
                 kept_count_ = 0, most_kept_ = 0;
-  std::uint32_t learning_ = kNone;  // the climb that is read for the first time
+  std::uint32_t learning_ = kNone;  // the climb that is being read for the first time
   bool climb_first_ = false;        // a step that fits both the line and the climb belongs to the climb
 };
 

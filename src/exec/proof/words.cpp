@@ -2,16 +2,16 @@
 //   1. The program is read as lines: one for each member, and a climb for each word (ways.hpp).
 //   2. Two episodes are executed, in the order that holds whichever members complete the words. The steps of
 //      a line come in order, and a wait comes after its signal. A word is complete after all its adds, and
-//      its climb comes after that. Each line keeps what it has heard of, and signals pass it on:
-//        - At its end each member has heard of every other's arrival. So it is a barrier.
-//        - Whoever adds to a word in the second episode has heard that the first is complete there. So no add
-//          counts for the wrong episode. A word with one add, in one member's line, does not need this.
-//      Slots do not need it: they hold a number that only grows.
-//   3. If an add has heard of another add of the same word, that other add is not the last. Ways on which it
-//      completes the word are left out.
-//   4. The steps of the remaining ways form a graph without cycles, with an edge from each step to those that
-//      must come after it. So members never wait for each other in a cycle, whichever of them complete the
-//      words: the order in each such case is a part of the graph.
+//      its climb comes after that. Each line stores which events it has heard of, and signals pass them on:
+//        - At its end each member has heard of every other member's arrival. So the program is a barrier.
+//        - A member that adds to a word in the second episode has heard that the first is complete there. So
+//          no add counts for the wrong episode. A word with one add, in one member's line, does not need it.
+//      Slots do not need the second property: they hold a number that only grows.
+//   3. If an add has heard of another add of the same word, that other add is not the last. Step 4 ignores
+//      ways where that other add completes the word.
+//   4. The steps of the remaining ways form a graph without cycles, with an edge from each step to the steps
+//      that must come after it. So members never wait for each other in a cycle, whichever of them complete
+//      the words: the order in each such case is a part of the graph.
 #include "exec/proof/words.hpp"
 
 #include "exec/proof/ways.hpp"
@@ -19,7 +19,7 @@
 namespace fermata::exec::proof {
 namespace {
 
-constexpr const char* kMemory = "proving it takes more memory than there is";
+constexpr const char* kMemory = "the proof needs more memory than there is";
 
 class WordsProof {
  public:
@@ -108,13 +108,13 @@ class WordsProof {
     for (std::uint32_t m = 0; m < members_; ++m)
       for (std::uint32_t other = 0; other < members_; ++other)
         if (!has(row(m), other)) {
-          proof_ = {"it leaves without having heard of every member", 0, m, 0};
+          proof_ = {"it ends before it knows that every member has arrived", 0, m, 0};
           return false;
         }
     return true;
   }
 
-  // In each episode a climb has heard of what the word's adds have, so its row starts empty.
+  // In each episode a climb takes over what the word's adds have heard of, so its row starts empty.
   bool second_episode() {
     for (std::uint32_t p = 0; p < ways_.places().count(); ++p) {
       if (!is_word(p)) continue;
@@ -140,7 +140,7 @@ class WordsProof {
     }
     for (std::uint32_t line = 0; line < ways_.lines(); ++line)
       if (now_[line] < end_of(line))
-        return fail("it waits for a signal that is sent after something else that waits for it", now_[line]);
+        return fail("it waits for a signal that is sent only after this wait ends", now_[line]);
     return true;
   }
 
@@ -175,11 +175,11 @@ class WordsProof {
     return climbed_ != nullptr ? climbed_[line] : 0;
   }
 
-  // All signals that a line sends between two waits share a copy of what it has heard of.
+  // All signals that a line sends between two waits share a copy of the line's row.
   bool send(std::uint32_t line, std::uint32_t place) {
     done_[place] = number_;
     if (copy_[line] == nullptr) {
-      // The second episode sends the same signals, and the first is over, so its copy is used again.
+      // The second episode sends the same signals, and the first is over, so it reuses the first one's copy.
       Row& again = place_row_[place];
       copy_[line] = again != nullptr ? again : scratch_.array<std::uint64_t>(width_);
       if (copy_[line] == nullptr) return no_memory();
@@ -194,7 +194,7 @@ class WordsProof {
     const Row mine = row(line);
     const bool alone = ways_.places()[place].threshold == 1 && line < members_;
     if (number_ == 2 && !alone && !has(mine, bit_[place]))
-      return fail("it may add to a word for an episode before the one before is complete there", node);
+      return fail("it may add to a word before the previous episode is complete there", node);
     if (number_ == 1 && is_climbed(place)) {
       for (std::uint32_t n = first_add_[place]; n != kNone; n = next_add_[n])
         if (has(mine, add_bit_[n])) never_last_[n] = true;
@@ -205,11 +205,11 @@ class WordsProof {
     if (++adds_[place] < ways_.places()[place].threshold) return true;
     done_[place] = number_;
     set(place_row_[place], bit_[place]);
-    if (ways_.places()[place].threshold == 1) set(mine, bit_[place]);  // whoever adds completes the word
+    if (ways_.places()[place].threshold == 1) set(mine, bit_[place]);  // this add completes the word
     return true;
   }
 
-  // ---- 4. A graph of nodes and, after them, places; edges lead from what comes before to what comes after
+  // ---- 4. A graph of nodes and, after them, places; an edge leads from the earlier to the later
 
   bool find_circle() {
     const std::uint32_t nodes = ways_.nodes(), all = nodes + ways_.places().count();
@@ -237,7 +237,7 @@ class WordsProof {
         if (--before[to[e]] == 0) todo[ready++] = to[e];
     for (std::uint32_t v = 0; v < nodes && ready < all; ++v)
       if (before[v] != 0)
-        return fail("members may wait for each other, if the right ones complete the words", v);
+        return fail("members may wait for each other in a cycle, if certain members complete the words", v);
     return true;
   }
 
@@ -267,7 +267,7 @@ class WordsProof {
   std::size_t width_ = 0;     // 64-bit words of a row
   std::uint32_t number_ = 0;  // of the episode
   std::uint64_t *rows_ = nullptr, *words_rows_ = nullptr;
-  Row* place_row_ = nullptr;  // what the signal to each place passes on
+  Row* place_row_ = nullptr;  // the row that the signal to each place passes on
   // the copy of a line's row, if it has sent since the row changed
   Row* copy_ = nullptr;
   std::uint32_t *bit_ = nullptr, *add_bit_ = nullptr;

@@ -1,5 +1,6 @@
-// The functions of the MPI library that the transport calls, as pointers. A library that intercepts the
-// program's calls, PMPI_ ones as well (preload/mpi), would also intercept these calls if they went by name.
+// The functions of the MPI library that the transport calls, as pointers. preload/mpi intercepts the
+// program's calls, also those of PMPI_ functions. It would intercept the transport's calls, too, if they went
+// by name.
 #ifndef FERMATA_NET_MPI_CALLS_HPP
 #define FERMATA_NET_MPI_CALLS_HPP
 
@@ -22,8 +23,8 @@ struct Calls {
 };
 extern Calls mpi;
 
-// Makes a communicator of the same processes, without the attributes, whose callbacks are the program's. Its
-// errors are returned to the caller.
+// Makes a communicator of the same processes, without the attributes: their callbacks belong to the program.
+// MPI returns errors on the new communicator to the caller.
 inline int copy_bare(MPI_Comm comm, MPI_Comm* out) {
   MPI_Group all = MPI_GROUP_NULL;
   int rc = mpi.Comm_group(comm, &all);

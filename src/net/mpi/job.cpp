@@ -1,4 +1,4 @@
-// The job as a table of functions, and the messages that section IV.A of heterogeneous-mpi-barriers times.
+// The job as a table of functions. Times messages as in section IV.A of heterogeneous-mpi-barriers.
 #include "fermata/job.h"
 
 #include <mpi.h>
@@ -52,7 +52,7 @@ bool echo(bool first, int other, std::vector<char>& data) {
 }
 
 // An eager send is over once the message is injected. A synchronous send is over once the other end has
-// matched it, so its time includes the way to the receiver.
+// matched it, so its time includes the transit.
 bool signal(bool first, int other, int signals) {
   std::vector<MPI_Request> requests(static_cast<std::size_t>(signals));
   bool ok = true;
@@ -73,7 +73,7 @@ double time_of(int a, int b, size_t bytes, int signals, int repeats) {
   std::vector<char> data(bytes);
   std::vector<double> times;
   bool ok = true;
-  for (int r = -1; r < repeats && ok; ++r) {  // the first one warms up
+  for (int r = -1; r < repeats && ok; ++r) {  // the first repeat warms up
     const double begin = now_ns();
     ok = signals == 0 ? echo(first, other, data) : signal(first, other, signals);
     const double took = now_ns() - begin;
@@ -87,7 +87,7 @@ double time_of(int a, int b, size_t bytes, int signals, int repeats) {
   return said == MPI_SUCCESS ? median : -1;
 }
 
-// A barrier of the MPI library would poll, on CPUs that the processes being timed may need.
+// MPI's own barrier would poll, on CPUs that the timed processes may need.
 void rest() {
   MPI_Request request = MPI_REQUEST_NULL;
   if (mpi.Ibarrier(job->comm, &request) != MPI_SUCCESS) return;

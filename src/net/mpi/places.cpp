@@ -24,7 +24,8 @@ std::string siblings_of(int cpu) {
   return read ? text : std::string();
 }
 
-// Launchers pin a process to a core, which may be several CPUs.
+// Returns the first CPU of the core to which this process is pinned; -1: it may use several cores. Launchers
+// pin a process to a core, which may be several CPUs.
 int pinned_to() {
   cpu_set_t mask;
   if (sched_getaffinity(0, sizeof mask, &mask) != 0) return -1;

@@ -1,4 +1,4 @@
-// Where the processes of a communicator are.
+// Finds out where the processes of a communicator are.
 #ifndef FERMATA_NET_MPI_PLACES_HPP
 #define FERMATA_NET_MPI_PLACES_HPP
 
@@ -10,7 +10,7 @@
 
 namespace fermata::net {
 
-// What each process tells the others.
+// What each process sends to the others.
 struct Place {
   std::uint64_t host = 0;  // fermata_host_id()
   int pinned = -1;
@@ -18,11 +18,11 @@ struct Place {
   // For fermata_team_create_mpi: what the process says about the team (team.cpp).
   int members = 0;  // below 0: a status
   int wait = 0, tagged = 0;
-  std::uint64_t meeting[2] = {};  // names the place where a host's processes meet; nobody else can guess it
+  std::uint64_t meeting[2] = {};  // the name by which a host's processes meet; no other process can guess it
 };
 
 struct Places {
-  std::vector<Place> said;   // what each process has told
+  std::vector<Place> said;   // what each process has sent
   std::vector<int> host_of;  // of each process; hosts are numbered in the order of their first process
   // Of each process: its CPU, or the first of its core; -1: it may use several cores.
   std::vector<int> pinned;
@@ -31,7 +31,7 @@ struct Places {
   int hosts() const { return static_cast<int>(names.size()); }
 };
 
-// Collective. FERMATA_FAKE_HOSTS=k divides the processes into k pretended hosts, in blocks of ranks. `mine`:
+// Collective. FERMATA_FAKE_HOSTS=k divides the processes into k simulated hosts, in blocks of ranks. `mine`:
 // what this process says about a team.
 Places find_places(MPI_Comm comm, Place mine = {});
 

@@ -10,7 +10,8 @@ namespace fermata::net {
 namespace {
 
 constexpr int kTag = 1;
-// A value of `words`: not a line, but the last message, which says how many there were.
+// The value of `words` that marks a process's last message. It is not a line: it says how many lines the
+// process has sent.
 constexpr std::uint16_t kLast = 0xffff;
 
 std::int64_t now_ns() {
@@ -70,7 +71,7 @@ void MpiPort::write(void* self, const fermata_line* line, const fermata_block* b
   if (p.may_call()) p.send_to(peer, process);
 }
 
-// A thread that finds another one at work returns: it has nothing to add.
+// Returns at once if another thread is already at work here.
 void MpiPort::progress(void* self) {
   MpiPort& p = of(self);
   if (!p.may_call()) return;
@@ -85,8 +86,8 @@ void MpiPort::move() {
     if (!peers_[i].queue.empty()) send_to(peers_[i], static_cast<int>(i));
 }
 
-// Sends everything in the queue, however much is being sent. The writer may soon be inside a call of the MPI
-// library, which moves the sends on but not the queue.
+// Sends everything in the queue, without a limit on the sends in progress. The writer may block in its next
+// MPI call. MPI then makes progress with the sends, but not with the queue.
 void MpiPort::send_to(Peer& peer, int process) {
   end_sends(peer);
   for (; !peer.queue.empty() && !peer.is_lost; peer.queue.pop_front()) {
@@ -136,8 +137,8 @@ void MpiPort::take(const unsigned char* message, std::size_t bytes, int from) {
     return;
   }
   land(peer, message, bytes);
-  // Early messages may land in any order: MPI does not report receives in the order of their messages. So the
-  // first message here may have to wait for the second.
+  // MPI does not report receives in the order of their messages. So the first early message may have to wait
+  // for the second.
   for (auto next = peer.early.begin(); next != peer.early.end();) {
     std::memcpy(&head, next->data(), sizeof head);
     if (head.after > peer.received) {
@@ -212,8 +213,8 @@ void MpiPort::flush(void* self, std::int64_t most_ns) {
 }
 
 // Each process tells every process on another host how many lines it has sent there. It then waits until it
-// has received as many as it was told itself. Then no message is on its way, and the communicator can be
-// freed. If a process does not tell, the communicator stays.
+// has received as many lines as the others have announced. Then no message is on its way, and the process can
+// free the communicator. If a process announces nothing, the communicator stays.
 void MpiPort::close(void* self, std::int64_t most_ns) {
   MpiPort& p = of(self);
   int finalized = 0;
@@ -232,7 +233,7 @@ void MpiPort::close(void* self, std::int64_t most_ns) {
     }
     p.wait_for(most_ns, true);
     p.end_requests(p.all_closed() && p.all_sent());
-    if (!p.all_sent()) return;  // MPI may still read messages that are being sent
+    if (!p.all_sent()) return;  // MPI may still read the messages
   }
   delete &p;
 }

@@ -15,10 +15,11 @@
 
 namespace fermata::net {
 
-// Each line travels as one message, with its block after it. The port has a communicator of its own, so no
-// tag or source of the application matches. MPI matches the messages from one process to another in the order
-// in which they were sent. But a long message may be complete after later ones. So each message says how many
-// were sent before the last flush, and does not land before these. A last message says how many there were.
+// Each line is one message, with its block after it. The port has a communicator of its own, so no tag or
+// source of the application matches. MPI matches the messages from one process to another in the order in
+// which they were sent. But a long message may be complete after later ones. So each message says how many
+// messages were sent before the last flush, and does not land before these. A last message says how many
+// there were.
 class MpiPort {
  public:
   // Takes over the communicator. process_of: the process of each rank of the team. host_of: the host of each
@@ -28,7 +29,7 @@ class MpiPort {
   MpiPort(const MpiPort&) = delete;
   MpiPort& operator=(const MpiPort&) = delete;
 
-  // Whoever has the table owns the port: close() deletes it.
+  // The holder of the table owns the port: close() deletes the port.
   fermata_port table();
 
  private:
@@ -36,7 +37,7 @@ class MpiPort {
 
   struct Head {
     fermata_line line{};
-    std::uint64_t after = 0;   // how many messages must land before it
+    std::uint64_t after = 0;   // how many messages must land before this one
     std::uint64_t offset = 0;  // the place of the block that follows the head
   };
   struct Message {
@@ -52,9 +53,9 @@ class MpiPort {
   struct Peer {
     std::deque<Bytes> queue;  // not sent yet, for example because the writing thread may not call MPI
     std::deque<Send> sends;   // being sent, the oldest first
-    std::deque<Bytes> early;  // came before messages that must land first
+    std::deque<Bytes> early;  // received before other messages that must land first
     std::uint64_t sent = 0, flushed = 0, received = 0;
-    std::uint64_t expected = 0;  // how many messages there are in all, once the peer has said so
+    std::uint64_t expected = 0;  // how many messages there are in all, once the peer has announced it
     bool has_closed = false;
     bool is_lost = false;
   };

@@ -1,5 +1,5 @@
-// fermata_team_create_mpi. After each step that can fail at one process, all processes agree on its status,
-// so that all return the same.
+// fermata_team_create_mpi. After each step that can fail in one process, all processes agree on its status,
+// so that all return the same status.
 #include "fermata/mpi.h"
 
 #include <sys/random.h>
@@ -24,7 +24,7 @@ namespace fermata::net {
 namespace {
 
 constexpr double kSeconds = 30;  // the time that a host's processes have to attach to its segment
-// Bytes of a team's plans; if they are longer, the call is made twice.
+// Bytes of a team's plans. For longer plans, the call is made twice.
 constexpr std::size_t kUsualPlans = 1 << 20;
 
 // Returns the worst status of all processes: errors are negative.
@@ -57,7 +57,7 @@ Ranks ranks_of(const Places& places, const std::vector<int>& members) {
   return ranks;
 }
 
-// The first process plans, and sends the plans to all.
+// The first process plans, and sends the plans to all processes.
 int plan(MPI_Comm comm, const fermata_team_config& config, const Places& places, const Ranks& ranks,
          std::vector<char>& plans) {
   long long answer = 0;  // the length in bytes, or a status
@@ -146,7 +146,7 @@ int judge(const Places& places) {
   return FERMATA_OK;
 }
 
-// Uses a communicator of its own. If the team keeps it, *comm is MPI_COMM_NULL afterwards.
+// *comm is the team's own communicator. If the team keeps it, *comm is MPI_COMM_NULL afterwards.
 int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, int* first) {
   const int me = rank_in(*comm);
   const Places places = find_places(*comm, said_of(mine));

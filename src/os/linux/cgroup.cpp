@@ -1,4 +1,4 @@
-// The CPU quota of control groups, versions 1 and 2, wherever containers and hybrid mounts put it.
+// Reads the CPU quota of control groups, versions 1 and 2, also in containers and with hybrid mounts.
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 namespace fermata::os {
 namespace {
 
-constexpr std::size_t kLine = 512;  // longer lines are cut; threads with small stacks run this
+constexpr std::size_t kLine = 512;  // longer lines are cut, since threads with small stacks run this
 constexpr int kDepth = 64;
 constexpr double kMostCpus = 1e6;
 
@@ -42,7 +42,7 @@ struct Mount {
 };
 
 // Splits a line of mountinfo in place (proc(5)): id parent dev root point options [optional...] - type source
-// super-options. Returns false if it is no mount of a hierarchy that may have the cpu controller.
+// super-options. Returns false unless the line is a mount of a hierarchy that can have the cpu controller.
 bool cgroup_mount(char* line, Mount* out) {
   char* fields[7] = {};
   char* save = nullptr;
@@ -84,8 +84,8 @@ bool group_path(const char* root, int version, char* path) {
   return false;
 }
 
-// Reads a number and the blank after it. Returns 0 if there is no number ("max", "-1") or it is absurdly
-// large. strtod() would depend on the locale.
+// Reads a number and the blank after it. Returns 0 if there is no number ("max", "-1"), or if the number is
+// not below 1e15. strtod() would depend on the locale.
 double number_at(const char*& text) {
   double value = 0;
   while (*text >= '0' && *text <= '9') value = value * 10 + (*text++ - '0');
@@ -93,7 +93,7 @@ double number_at(const char*& text) {
   return value < 1e15 ? value : 0;
 }
 
-// Returns the first number of a file; 0 if it has none, or there is no such file. `second`: the next number.
+// Returns the first number of a file, or 0 without such a file or number. Stores the next one in `second`.
 double number_in(const char* directory, const char* file, double* second) {
   char name[2 * kLine + 32];
   snprintf(name, sizeof name, "%s/%s", directory, file);
@@ -106,7 +106,7 @@ double number_in(const char* directory, const char* file, double* second) {
   return value;
 }
 
-// How many CPUs one group's files grant; 0: no limit, or one that exceeds any machine.
+// Returns how many CPUs one group's files grant; 0: no limit, or a limit beyond any machine.
 double quota_of_group(const char* directory, int version) {
   double period = 0;
   const double quota = version == 2 ? number_in(directory, "cpu.max", &period)
@@ -148,8 +148,7 @@ CgroupQuota cgroup_quota(const char* root) {
     if (base < 0 || length < base || length >= static_cast<int>(sizeof directory)) continue;
     char* const least = directory + base;
     for (char* end = directory + length; end > least && end[-1] == '/';) *--end = '\0';
-    // A hybrid system mounts version 2 without the cpu controller, and version 1 with it. Version 1 is
-    // reported.
+    // A hybrid system mounts version 2 without the cpu controller, and version 1 with it. So version 1 wins.
     if (out.version == 0 || mount.version == 1) {
       out.version = mount.version;
       const std::size_t n = strnlen(directory, sizeof out.group - 1);

@@ -1,11 +1,11 @@
-// Which CPUs share a last-level cache, and on which CPU the calling thread runs.
+// Finds out which CPUs share a last-level cache, and on which CPU the calling thread runs.
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-// Compilers know __builtin_thread_pointer() on some machines only.
+// Compilers have __builtin_thread_pointer() on some architectures only.
 #if __has_include(<sys/rseq.h>) && (defined(__x86_64__) || defined(__aarch64__))
 #include <sys/rseq.h>
 #define FERMATA_RSEQ 1
@@ -32,8 +32,8 @@ bool read_list(const char* path, char* text, std::size_t capacity) {
   return true;
 }
 
-// Reads one file for each domain: it names the domain's other CPUs, too. Returns false if this machine does
-// not tell.
+// Reads one file for each domain, because the file lists all CPUs of the domain. Returns false if this
+// machine has no such file.
 bool place(const char* root, std::int32_t cpu, std::uint8_t domain, std::uint8_t* domain_of,
            std::int32_t capacity) {
   char path[kPath];

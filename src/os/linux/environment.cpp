@@ -13,37 +13,36 @@
 namespace fermata::os {
 namespace {
 
-constexpr double kMostSeconds = 9e9;  // in ns it still fits into 64 bits
+constexpr double kMostSeconds = 9e9;  // this many seconds, in ns, still fit into 64 bits
 constexpr double kMostHosts = 1e6;
 constexpr const char* kOurs = "FERMATA_";
-constexpr const char* kTests = "FERMATA_TEST_";  // the tests' own variables; programs read none of them
+constexpr const char* kTests = "FERMATA_TEST_";  // variables of the tests; programs read none of them
 constexpr std::size_t kMostName = 32;            // bound on the length of the table's names
 constexpr std::size_t kNear = 2;
 constexpr const char* kNamesOfCollectives =
     "barrier,bcast,reduce,allreduce,gather,scatter,allgather,alltoall,reduce_scatter,scan,exscan,all,none";
 
-// In the order of Variable. fermata(7) has an entry for each variable. Each library's man page has one for
-// each variable that the library reads (tests/man checks it).
+// The rows have the order of Variable. fermata(7) has an entry for each variable. Each library's man page has
+// an entry for each variable that the library reads (tests/man checks this).
 constexpr VariableRow kTable[] = {
     {"FERMATA_REPRODUCIBLE", ValueKind::kSwitch, "", 0, 0, kByLibraries, "the same bits in every run"},
     {"FERMATA_WAIT", ValueKind::kChoice, "auto,spin,yield,park", 0, 0, kByLibraries, "how members wait"},
     {"FERMATA_STALL_SECONDS", ValueKind::kSeconds, "", 0, kMostSeconds, kByLibraries,
-     "report waits that last so long"},
+     "report waits that last this long"},
     {"FERMATA_REFRESH", ValueKind::kSeconds, "keep", 0, kMostSeconds, kByLibraries,
      "how often teams over hosts look for better plans"},
     {"FERMATA_CMA", ValueKind::kChoice, "0,1", 0, 0, kByLibraries,
      "whether processes read each other's memory"},
     {"FERMATA_PROGRESS_THREAD", ValueKind::kSwitch, "", 0, 0, kByLibraries,
      "a thread moves data while the program computes"},
-    {"FERMATA_DISABLE", ValueKind::kSwitch, "", 0, 0, kByPreloads | kByRun,
-     "preloads leave everything as it is"},
+    {"FERMATA_DISABLE", ValueKind::kSwitch, "", 0, 0, kByPreloads | kByRun, "preloads change nothing"},
     {"FERMATA_VERBOSE", ValueKind::kSwitch, "", 0, 0, kByPreloads, "preloads say what they do"},
     {"FERMATA_PSHARED", ValueKind::kSwitch, "", 0, 0, kByPthread,
      "all processes that share a barrier are preloaded"},
     {"FERMATA_MPI_COLLECTIVES", ValueKind::kList, kNamesOfCollectives, 0, 0, kByMpi,
-     "the MPI collectives that are Fermata's"},
+     "the MPI collectives that Fermata replaces"},
     {"FERMATA_FAKE_HOSTS", ValueKind::kNumber, "", 0, kMostHosts, kByMpi | kByNet,
-     "for tests: ranks pretend to be on so many hosts"},
+     "for tests: ranks pretend to be on this many hosts"},
     {"FERMATA_STATS", ValueKind::kFolder, "", 0, 0, kByPreloads, "where preloads write statistics"},
     {"FERMATA_TRACE", ValueKind::kSwitch, "", 0, 0, kByPreloads, "with FERMATA_STATS: record every wait"},
 };
@@ -56,8 +55,8 @@ static_assert([] {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Reads 12, 2.5 and 1e-3, whatever decimal point the locale has. Returns where the number ends; null if there
-// is none.
+// Reads 12, 2.5 and 1e-3, whatever decimal point the locale has. Returns where the number ends, or null
+// without a number.
 const char* read_number(const char* at, double* out) {
   double value = 0, divisor = 1;
   bool found = false;
@@ -82,7 +81,7 @@ const char* read_number(const char* at, double* out) {
   return at;
 }
 
-// Returns the index of this word in `words`, which commas separate; -1 if it is none of them.
+// Returns the index of a word in `words`, a list with commas; -1 if the list does not have the word.
 int word_in(const char* words, const char* text, std::size_t length) {
   for (int i = 0; *words != '\0'; ++i) {
     const std::size_t here = strcspn(words, ",");
@@ -127,8 +126,8 @@ bool is_usable_folder(const char* path) {
   return stat(path, &found) == 0 && S_ISDIR(found.st_mode) && access(path, W_OK | X_OK) == 0;
 }
 
-// The number of edits between two names: a letter is missing, surplus, wrong, or swapped with its neighbour
-// (Damerau's distance, without gaps in swaps).
+// Returns the number of edits between two names (optimal string alignment distance). One edit is a missing,
+// surplus or wrong letter, or a swap of two neighbours.
 std::size_t distance(const char* x, std::size_t x_length, const char* y, std::size_t y_length) {
   std::size_t rows[3][kMostName + 1];  // the row before the last, the last row, this row
   for (std::size_t j = 0; j <= y_length; ++j) rows[1][j] = j;
@@ -148,21 +147,21 @@ std::size_t distance(const char* x, std::size_t x_length, const char* y, std::si
   return rows[1][y_length];
 }
 
-// How many letters may be wrong in a misspelt name. With Fermata's prefix: a third of the rest, but at least
-// kNear. Without it: kNear.
+// Returns how many letters may be wrong in a misspelt name. After Fermata's prefix: a third of the letters,
+// but at least kNear. Without the prefix: kNear.
 std::size_t slip(const char* name, std::size_t length) {
   const std::size_t prefix = strlen(kOurs);
   const bool ours = strncmp(name, kOurs, prefix) == 0;
   return ours && (length - prefix) / 3 > kNear ? (length - prefix) / 3 : kNear;
 }
 
-// Returns the variable that this name was probably meant for; null if there is none.
+// Returns the variable that the user probably meant; null if there is none.
 const VariableRow* meant_by(const char* name, std::size_t length) {
   const VariableRow* nearest = nullptr;
   std::size_t best = slip(name, length) + 1;
   for (const VariableRow& row : kTable) {
     const std::size_t own = strlen(row.name);
-    if (length + best <= own || own + best <= length) continue;  // a difference in length costs as many edits
+    if (length + best <= own || own + best <= length) continue;  // each letter of difference is an edit
     if (const std::size_t found = distance(name, length, row.name, own); found < best)
       best = found, nearest = &row;
   }
@@ -188,7 +187,7 @@ void write_words(const char* words, char* to, std::size_t capacity) {
   }
 }
 
-// Writes what is wrong with a variable's value. Returns false if nothing is.
+// Writes what is wrong with a variable's value. Returns false if the value is right.
 bool complain_of_value(const VariableRow& row, const char* value, char (&text)[kComplaint]) {
   double seconds = 0;
   std::int64_t number = 0;
@@ -225,9 +224,8 @@ bool complain_of_value(const VariableRow& row, const char* value, char (&text)[k
       return true;
     case ValueKind::kFolder:
       if (is_usable_folder(value)) return false;
-      snprintf(text, sizeof text,
-               "%s=%.160s is ignored; a folder that exists and can be written to is allowed", row.name,
-               value);
+      snprintf(text, sizeof text, "%s=%.160s is ignored; an existing folder with write permission is allowed",
+               row.name, value);
       return true;
   }
   return false;
@@ -289,7 +287,7 @@ bool complaint(const char* entry, char (&text)[kComplaint]) {
     if (meant != nullptr)
       snprintf(text, sizeof text, "%.*s is not known; did you mean %s?", shown, entry, meant->name);
     else if (found)
-      snprintf(text, sizeof text, "%.*s is not known; fermata(7) lists the variables that are", shown, entry);
+      snprintf(text, sizeof text, "%.*s is not known; fermata(7) lists the known variables", shown, entry);
   }
   for (char* at = text; found && *at != '\0'; ++at)
     // One line, without control characters for the terminal.

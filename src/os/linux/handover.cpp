@@ -1,5 +1,5 @@
-// Passes descriptors from one process to another of the same user, and makes names for this that nobody else
-// can guess.
+// Passes descriptors from one process to another process of the same user. Makes random numbers, for names
+// that no other process can guess.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -38,8 +38,8 @@ std::uint64_t random_number() {
   const ErrnoKept kept;
   // The C library's getrandom() is a cancellation point.
   if (syscall(SYS_getrandom, &number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
-  // A sandbox without getrandom. This number differs between processes and calls, but it can be guessed with
-  // effort.
+  // A sandbox may forbid getrandom. This number differs between processes and calls, but others can guess it
+  // with effort.
   static std::atomic<std::uint64_t> calls{0};
   const auto where = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&number));
   // order: relaxed: only the number matters
@@ -60,7 +60,7 @@ bool abstract_address(const char* name, Address* out) {
   if (n == 0 || n > sizeof out->un.sun_path - 9) return false;
   memset(&out->un, 0, sizeof out->un);
   out->un.sun_family = AF_UNIX;
-  // The leading NUL makes the address abstract: no file stays in a file system.
+  // The leading NUL makes the address abstract: no file remains in a file system.
   memcpy(out->un.sun_path + 1, "fermata.", 8);
   memcpy(out->un.sun_path + 9, name, n);
   out->length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 9 + n);
@@ -103,7 +103,7 @@ bool send_fd(int to, int fd) {
 int take_fd(int from, bool* full) {
   Parcel parcel;
   if (recvmsg(from, &parcel.message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1) return -1;
-  *full = (parcel.message.msg_flags & MSG_CTRUNC) != 0;  // this process had no free descriptor for it
+  *full = (parcel.message.msg_flags & MSG_CTRUNC) != 0;  // this process had no free descriptor
   const cmsghdr* header = CMSG_FIRSTHDR(&parcel.message);
   if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
       header->cmsg_len != CMSG_LEN(sizeof(int)))
@@ -125,9 +125,9 @@ bool wait_readable(int fd, std::int64_t deadline) {
   }
 }
 
-// A client counts as served once it has acknowledged; a client that gave up meanwhile asks again. Both sides
-// agree on whether the acknowledgement was in time: after shutdown() the client's sends fail, but what it had
-// sent can still be read. A client that is stopped delays the others by a second.
+// A client counts as served once it has acknowledged. A client that gave up meanwhile asks again. Both sides
+// agree on whether the acknowledgement was in time: after shutdown() the client's sends fail, but the server
+// can still read earlier bytes. A stopped client delays the others by a second at most.
 bool hand_over(int to, int fd, std::int64_t deadline) {
   if (!send_fd(to, fd)) return false;
   char said = 0;
@@ -153,8 +153,8 @@ class Naps {
 
 enum class Asked { kTaken, kNobody, kStranger, kSilent, kNoDescriptor };
 
-// This process has no free descriptor, and will have none at the next attempt either. So it acknowledges: the
-// server need not wait for it.
+// This process has no free descriptor, and another attempt would not help. It acknowledges anyway, so that
+// the server does not wait.
 Asked refused(int peer) {
   say_thanks(peer);
   return Asked::kNoDescriptor;
@@ -166,7 +166,7 @@ Asked too_late(int fd) {
   return Asked::kSilent;
 }
 
-// connect() never waits: if the listener's queue is full, a nonblocking socket returns an error.
+// connect() never waits here: with a nonblocking socket, it fails if the listener's queue is full.
 Asked ask(const Address& address, std::int64_t deadline, std::int32_t* fd) {
   const int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (peer < 0) return Asked::kNoDescriptor;
@@ -224,15 +224,15 @@ Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd, c
   *why = "the name is empty or too long";
   if (!abstract_address(name, &address)) return Status::kArgument;
   const std::int64_t deadline = now_ns() + timeout_ns;
-  Naps naps;  // the server often starts in a moment
+  Naps naps;  // the server often starts a moment later
   bool strange = false;
   for (;;) {
     switch (ask(address, deadline, fd)) {
       case Asked::kTaken: return Status::kOk;
       case Asked::kNoDescriptor:
-        *why = "this process may not have another socket or descriptor (ulimit -n)";
+        *why = "this process cannot open another socket or descriptor (ulimit -n)";
         return Status::kSystem;
-      case Asked::kNobody: *why = "nobody offers it"; break;
+      case Asked::kNobody: *why = "no process offers it"; break;
       case Asked::kStranger: strange = true; break;
       case Asked::kSilent: *why = "the process that holds the name does not answer"; break;
     }

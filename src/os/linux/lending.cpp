@@ -1,5 +1,5 @@
-// Single copy between processes: process_vm_readv. Yama, seccomp, another user or another pid namespace may
-// forbid it. Only a call shows whether it is permitted.
+// Single copy between processes, by process_vm_readv. Yama, seccomp, another user or another pid namespace
+// may forbid it. Only a call shows whether the kernel permits it.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -13,8 +13,8 @@ namespace {
 
 std::atomic<std::uint64_t> proof{0};
 
-// The upper half is random, since process ids repeat in other namespaces. The lower half differs between a
-// process and its forked children.
+// The upper half is random, since process ids repeat in other pid namespaces. The lower half differs between
+// a process and its forked children.
 std::uint64_t make_proof() {
   return ((random_number() | std::uint64_t{1} << 32) & ~std::uint64_t{0xffffffff}) | fork_generation();
 }
@@ -25,12 +25,12 @@ bool may_lend() { return choice_of(Variable::kCma) != 0; }
 bool must_lend() { return choice_of(Variable::kCma) == 1; }
 
 Lender lend() {
-  // order: relaxed: the word itself is all that matters; a process that reads it through the kernel has
-  // received lend()'s result before.
+  // order: relaxed: only the word's value matters; a process that reads it through the kernel has received
+  // lend()'s result before.
   std::uint64_t word = proof.load(std::memory_order_relaxed);
   if (word == 0 || static_cast<std::uint32_t>(word) != fork_generation()) {
     const std::uint64_t fresh = make_proof();
-    // order: relaxed: as above; a thread that loses uses the winner's word.
+    // order: relaxed: as above; a thread that loses the race uses the winner's word.
     if (proof.compare_exchange_strong(word, fresh, std::memory_order_relaxed)) word = fresh;
   }
   return {word, &proof, process_id()};

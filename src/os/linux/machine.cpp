@@ -1,4 +1,4 @@
-// This process's CPUs, and numbers that identify this machine and this host.
+// Counts this process's CPUs, and makes numbers that identify this machine and this host.
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ std::uint64_t fnv1a(std::uint64_t hash, const char* text, std::size_t length) {
   return hash;
 }
 
-// Fields that are the same at each read, unlike a frequency.
+// Returns true for fields that are the same at each read. A frequency, for example, is not.
 bool names_a_model(const char* line) {
   static constexpr const char* kFields[] = {"vendor_id", "model name", "CPU implementer",
                                             "CPU part",  "cpu\t",      "machine"};
@@ -33,8 +33,8 @@ bool names_a_model(const char* line) {
   return false;
 }
 
-// A hash of the first CPU's model and of the number of online CPUs. One read only: a second one makes the
-// kernel ask other CPUs for their frequency.
+// Returns a hash of the first CPU's model and of the number of online CPUs. Reads the file once only, since a
+// second read makes the kernel ask other CPUs for their frequency.
 std::uint64_t machine_tag() {
   char text[1024];
   std::uint64_t hash = 14695981039346656037u;
@@ -60,20 +60,20 @@ std::uint64_t with_file(std::uint64_t hash, const char* path, bool* read_it) {
   return fnv1a(hash, text, n > 0 ? static_cast<std::size_t>(n) : 0);
 }
 
-// If nothing names the host, each process counts as a host of its own, with the children that it forks from
-// now on.
+// Used if nothing identifies the host. Each process then counts as a host of its own, together with the
+// children that it forks later.
 std::uint64_t lonely_id() {
   static std::atomic<std::uint64_t> id{0};
   std::uint64_t known = 0;
   const std::uint64_t mine = random_number() | 1;
-  // order: relaxed: only the number matters; a thread that loses uses the winner's.
+  // order: relaxed: only the number matters; a thread that loses the race uses the winner's number.
   return id.compare_exchange_strong(known, mine, std::memory_order_relaxed) ? mine : known;
 }
 
 }  // namespace
 
-// A hash of the kernel's boot id, the host name and the network namespace. The host name distinguishes
-// machines that were restored from one image.
+// Returns a hash of the kernel's boot id, the host name and the network namespace. The host name
+// distinguishes machines that were restored from one image.
 std::uint64_t host_id() {
   const Uncancellable guard;
   bool has_boot = false, has_name = false;
@@ -81,7 +81,7 @@ std::uint64_t host_id() {
   hash = with_file(hash, "/proc/sys/kernel/hostname", &has_name);
   char network[64];
   const ssize_t n = readlink("/proc/self/ns/net", network, sizeof network);
-  // No /proc: other processes without it may be on another host.
+  // Without /proc, two processes may be on different hosts.
   if (!has_boot || !has_name || n <= 0) return lonely_id();
   return fnv1a(hash, network, static_cast<std::size_t>(n));
 }
@@ -121,7 +121,7 @@ std::int32_t process_cpus(std::int32_t enough) {
   int looked = 0;
   each_thread([&](int id) {
     memset(one, 0, sizeof one);
-    // The call fails if the thread has ended meanwhile.
+    // The call fails if the thread has ended in the meantime.
     if (sched_getaffinity(id, sizeof one, reinterpret_cast<cpu_set_t*>(one)) == 0) {
       std::int32_t found = 0;
       for (std::size_t i = 0; i < kMostCpus / kWord; ++i) found += __builtin_popcountl(all[i] |= one[i]);

@@ -1,5 +1,5 @@
 // Reads files in the middle of a wait, by system calls alone. The C library's functions are cancellation
-// points and may allocate, and a preload may replace them.
+// points and may allocate. A preload may also replace them.
 #ifndef FERMATA_OS_LINUX_RAW_FILE_HPP
 #define FERMATA_OS_LINUX_RAW_FILE_HPP
 
@@ -22,10 +22,10 @@ class RawFile {
   RawFile(const RawFile&) = delete;
   RawFile& operator=(const RawFile&) = delete;
 
-  int fd() const { return fd_; }  // -1: it cannot be opened
+  int fd() const { return fd_; }  // -1: the file cannot be opened
 
-  // Reads the next line without its end: at most capacity - 1 bytes, the rest of a longer line is skipped.
-  // Returns false if there is none.
+  // Reads the next line without its newline, and skips what exceeds capacity - 1 bytes. Returns false at the
+  // end of the file.
   bool line(char* text, std::size_t capacity) {
     std::size_t length = 0;
     int c = next();
@@ -37,7 +37,7 @@ class RawFile {
   }
 
  private:
-  int next() {  // -1: the end
+  int next() {  // the next byte; -1 at the end
     if (at_ == length_) {
       at_ = 0;
       do length_ = fd_ >= 0 ? syscall(SYS_read, fd_, bytes_, sizeof bytes_) : 0;

@@ -32,7 +32,8 @@ std::uint32_t process_id() { return static_cast<std::uint32_t>(getpid()); }
 
 namespace {
 
-// As many CPUs as a kernel may have: it refuses sets that are smaller than its own. Takes 1 KiB of stack.
+// The most CPUs that a kernel can have: the kernel refuses sets that are smaller than its own. A set takes
+// 1 KiB of stack.
 constexpr std::size_t kMostCpus = 8192;
 struct CpuSet {
   alignas(cpu_set_t) std::byte bits[kMostCpus / 8] = {};
@@ -89,7 +90,7 @@ void in_child() {
   fork_count.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: a forked child has one thread
   pthread_mutex_unlock(&process_lock);
 }
-// Registered before Fermata's first use: a later registration could be half done when another thread forks.
+// Runs before Fermata's first use: a later registration could be incomplete when another thread forks.
 __attribute__((constructor(101))) void watch_forks() { pthread_atfork(before_fork, in_parent, in_child); }
 }  // namespace
 
@@ -105,9 +106,9 @@ bool takes_bytes() {
   return syscall(SYS_ppoll, &wanted, 1, &now, nullptr, 0) == 1 && wanted.revents == POLLOUT;
 }
 
-// RWF_NOWAIT: a full pipe takes nothing and does not block (Linux 6.4). On older kernels, another writer may
-// fill the pipe between the check and the write. Other files without RWF_NOWAIT take what takes_bytes() has
-// promised.
+// With RWF_NOWAIT, a write to a full pipe fails and does not block (Linux 6.4). Older kernels get a plain
+// write, which blocks if another writer fills the pipe after the caller's check. Other files that do not
+// support RWF_NOWAIT get a plain write, too.
 long write_now(const char* text, std::size_t length) {
   const iovec part{const_cast<char*>(text), length};
   const long n = syscall(SYS_pwritev2, STDERR_FILENO, &part, 1, -1L, -1L, RWF_NOWAIT);

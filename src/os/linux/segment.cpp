@@ -26,7 +26,7 @@ Status create_shared(const char* name, std::size_t bytes, Segment* out) {
   const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return Status::kSystem;
   // A member that shrank the file would kill the others with SIGBUS. A member that sealed it further would
-  // stop its growth. So the file is sealed against both before any other process has it.
+  // stop its growth. So this seals the file against both before any other process has it.
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
     close(fd);
@@ -48,7 +48,7 @@ std::uint64_t length_of(std::int32_t fd) {
 
 Status map_shared(std::int32_t fd, Segment* out) {
   struct stat info;
-  // The sender could shrink a file that has no such seal or is no memfd.
+  // Without this seal, the sender could shrink the file later. Files that are not memfds never have it.
   if (fstat(fd, &info) != 0 || info.st_size <= 0 || (fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK) == 0) {
     close(fd);
     return Status::kSystem;
@@ -78,7 +78,7 @@ Status map_part(std::int32_t fd, std::uint64_t offset, std::size_t bytes, Segmen
 Status extend(std::int32_t fd, std::uint64_t bytes) {
   if (!may_be_as_long(bytes)) return Status::kMemory;
   struct stat info;
-  // If another process was faster, the file is already longer, and sealed against shrinking.
+  // If another process was faster, the file is already longer. Then ftruncate fails because of the seal.
   if (ftruncate(fd, static_cast<off_t>(bytes)) == 0) return Status::kOk;
   return fstat(fd, &info) == 0 && static_cast<std::uint64_t>(info.st_size) >= bytes ? Status::kOk
                                                                                     : Status::kMemory;

@@ -1,5 +1,5 @@
-// Functions that read files are cancellation points of POSIX threads. A barrier is none, but it reads files
-// in the middle of a wait. A thread that was cancelled there would leave the others waiting.
+// Functions that read files are cancellation points of POSIX threads. A barrier is not a cancellation point,
+// but reads files in the middle of a wait. A thread that was cancelled there would leave the others waiting.
 #ifndef FERMATA_OS_LINUX_UNCANCELLABLE_HPP
 #define FERMATA_OS_LINUX_UNCANCELLABLE_HPP
 

@@ -1,4 +1,4 @@
-// Files of plans for operations on blocks.
+// Files of plans for collectives on blocks.
 #include "../target.hpp"
 #include "plan/block_plan.hpp"
 

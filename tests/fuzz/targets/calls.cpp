@@ -1,9 +1,11 @@
-// The C ABI, called in any order: the input says which of two or three members calls what. One thread moves
-// them all, so a call that waits for another member times out, and what it leaves outstanding is gone on
-// with, or given up, later. Members call different things, pass nonsense, break their team, leave it.
-// Whatever they do: every call returns in time with a status that it may give, what it refuses leaves the
-// out-pointer alone, operations that end well at all members have the right result, and in the end every
-// request is over.
+// The C ABI, called in any order: the input says which of two or three members makes which call. One thread
+// makes all calls, so a call that waits for another member times out. Later calls continue or give up the
+// requests that it leaves outstanding. Members make different calls, pass invalid arguments, break their
+// team, and leave it. In all cases:
+// - every call returns in time with a status that it may return,
+// - a call that fails does not write its out-pointer,
+// - operations that succeed at all members have the right result,
+// - in the end every request is over.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -16,7 +18,7 @@ namespace {
 using fermata::fuzz::fail;
 
 constexpr int kMostMembers = 3;
-constexpr std::size_t kMostRequests = 6;  // of a member
+constexpr std::size_t kMostRequests = 6;  // per member
 constexpr std::size_t kMostCalls = 400;
 constexpr std::size_t kArena = 1 << 17;
 
@@ -42,7 +44,7 @@ struct Plans {
   std::vector<fermata_plan*> owned;
 };
 
-// Plans are made once: the fuzzer is after what runs them.
+// Each plan is made once: the fuzzer tests the execution of plans, not the planner.
 const std::vector<fermata_plan*>& plans(int members) {
   static std::array<Plans, kMostMembers + 1> made;
   std::vector<fermata_plan*>& mine = made[static_cast<std::size_t>(members)].owned;
@@ -62,18 +64,18 @@ const std::vector<fermata_plan*>& plans(int members) {
 
 struct Request {
   fermata_request* handle = nullptr;
-  int restarts = 0;  // that its callback still makes
+  int restarts = 0;  // that its callback has still to make
 };
 
 struct Member {
   fermata_member* handle = nullptr;
   std::array<Request, kMostRequests> requests;
   std::array<std::size_t, 8> counts{};
-  int interrupts = 0;  // that the idle hook still asks for
+  int interrupts = 0;  // that the idle hook has still to request
   std::vector<std::uint8_t> arena = std::vector<std::uint8_t>(kArena);
 };
 
-// May `status` come of a call? Nothing undocumented, and no error that needs a file or another process.
+// Fails if `status` is undocumented, or is an error that needs a file or another process.
 void check(int status, const char* what) {
   switch (status) {
     case FERMATA_OK:
@@ -135,7 +137,7 @@ class Session {
   }
 
   static void set_timeout(Member& m, unsigned choice) {
-    // the last one: long enough to look at the other members
+    // The last value leaves enough time to check the other members.
     static constexpr double kSeconds[] = {2e-5, 1e-4, 1e-9, 0.06};
     fermata_member_set_timeout(m.handle, kSeconds[choice % 4]);
   }
@@ -146,7 +148,7 @@ class Session {
     (code >> 6) == 3 ? together(code & 63) : step(m, code & 63);
   }
 
-  // One operation by all members: if it ends well everywhere, then with the right result.
+  // One operation by all members. If it succeeds at all of them, its result must be right.
   void together(unsigned choice) {
     const auto n = static_cast<std::uint32_t>(members_);
     std::array<fermata_request*, kMostMembers> requests{};
@@ -171,7 +173,7 @@ class Session {
     for (std::uint32_t r = 0; r < n && all; ++r)
       for (std::size_t i = 0; i < 300; ++i)
         if (data[r][i] != (i < count ? right : r + 1)) fail("a wrong sum", std::to_string(data[r][i]));
-    // What is not over now will not be: its data go.
+    // No call will finish a request that is still pending here: end it by aborting the team.
     for (fermata_request* r : requests)
       if (r != nullptr && fermata_request_test(r) == FERMATA_PENDING) fermata_team_abort(team_);
     for (fermata_request* r : requests)
@@ -183,7 +185,7 @@ class Session {
   fermata_operation operation(Member& m) {
     fermata_operation o = FERMATA_OPERATION_INIT;
     const unsigned flags = in_.byte();
-    o.collective = static_cast<int>(in_.below(12));  // 0 and 11 are none
+    o.collective = static_cast<int>(in_.below(12));  // 0 and 11 are not valid
     o.count = count(in_.byte());
     o.type = static_cast<int>(in_.below(18));
     o.op = static_cast<int>(in_.below(12));
@@ -285,7 +287,7 @@ class Session {
     }
   }
 
-  // Each by its own function, which may ride on lines.
+  // Each collective by its own function, which may use signal lines.
   void on_blocks(Member& m, unsigned choice) {
     const unsigned flags = in_.byte();
     const std::size_t n = count(in_.byte());
@@ -315,7 +317,7 @@ class Session {
     }
   }
 
-  // Of one or two requests, which are its own from then on.
+  // A chain of one or two requests, which the chain then owns.
   void chain(Member& m) {
     Request& first = request(m);
     Request& second = request(m);
@@ -419,7 +421,7 @@ class Session {
       fail("no report", fermata_error_detail());
   }
 
-  // Who leaves has no active requests any more.
+  // A member may leave only without active requests.
   static void leave(Member& m) {
     if (m.handle == nullptr) return;
     for (Request& r : m.requests) r.restarts = 0;

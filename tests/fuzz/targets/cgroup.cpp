@@ -1,4 +1,4 @@
-// What the kernel says of mounts, of this process's control group, and of its quota: five files.
+// Five files in which the kernel describes mounts, this process's control group, and the group's quota.
 #include "../files.hpp"
 #include "os/os.hpp"
 
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   root.write("g/a/cpu.cfs_quota_us", files[3]);
   root.write("g/a/cpu.cfs_period_us", files[4]);
   const os::CgroupQuota quota = os::cgroup_quota(root.path().c_str());
-  // As much as a topology's text may say.
+  // A topology's text allows as many CPUs.
   if (!(quota.cpus >= 0 && quota.cpus < 1e9)) fuzz::fail("no quota", std::to_string(quota.cpus));
   if (quota.version < 0 || quota.version > 2)
     fuzz::fail("no version of control groups", std::to_string(quota.version));

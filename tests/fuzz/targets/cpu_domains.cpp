@@ -1,4 +1,4 @@
-// The kernel's lists of CPUs: those switched on, and those that share a cache with each of the first four.
+// The kernel's lists of CPUs: those online, and those that share a cache with each of the first four.
 #include <sched.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// A thread that may run on one CPU alone looks at all that are switched on.
+// A thread bound to one CPU reads about all CPUs that are online.
 bool confine() {
   std::int32_t first = 0;
   return fermata::os::affinity_list(&first, 1) >= 1 && fermata::os::pin_thread(first) == fermata::Status::kOk;

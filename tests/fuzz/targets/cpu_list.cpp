@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace fermata;
   const auto read = [](std::string_view text) {
     auto cpus = parse_cpu_list(text);
-    if (cpus.ok()) {  // order and repeats are not written
+    if (cpus.ok()) {  // the text does not keep order or repeats
       std::sort(cpus->begin(), cpus->end());
       cpus->erase(std::unique(cpus->begin(), cpus->end()), cpus->end());
     }

@@ -1,4 +1,4 @@
-// Programs and libraries, whose imports and functions `fermata run` reads through libelf.
+// Programs and libraries. `fermata run` reads their imports and functions with libelf.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Matrix Market files, which examples/cg reads.
+// Matrix Market files, as examples/cg reads them.
 #include "matrix_market.hpp"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Plan files. What is accepted compiles, or says why not, and what compiles runs right: it is executed to see
-// that.
+// Plan files. An accepted plan compiles or has a reason why not. A compiled plan is executed and must give
+// the right result.
 #include "plan/plan.hpp"
 #include "../../lockstep.hpp"
 #include "../target.hpp"

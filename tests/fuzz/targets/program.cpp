@@ -1,5 +1,6 @@
-// Compiled programs, which members map from a file. What is called sound must be walkable: no offset leaves
-// the region, no target the program, and every walk between two waits ends. What is proved must run right.
+// Compiled programs, which members map from a file. In an accepted program every offset is inside the region,
+// every jump target is inside the program, and every walk between two waits ends. A proved program must give
+// the right result.
 #include <atomic>
 #include <cstring>
 #include <vector>
@@ -18,7 +19,7 @@ constexpr std::uint32_t kMaxRegion = 1 << 20;
 constexpr std::uint32_t kMaxWalked = 64;
 constexpr std::uint32_t kMaxExecuted = 16;
 
-// A region whose every access is checked.
+// A region that checks every access.
 struct CheckedMemory {
   using Counter = std::atomic<std::uint64_t>;
   std::vector<std::uint64_t> words;
@@ -39,7 +40,7 @@ struct CheckedMemory {
     if (step.rings == 1 && step.door >= program->members) fuzz::fail("rings a member that is not", "");
     if (step.rings == 2) (void)at(step.door);
   }
-  // To the same region, as if it were the other host's.
+  // Carries to the same region, as if it belonged to the other host.
   void carry(const Step& step, std::uint32_t offset, std::uint64_t bits, std::uint32_t carried,
              const std::uint64_t* from) {
     if (step.peer >= program->members) fuzz::fail("goes to a member that is not", "");
@@ -50,8 +51,8 @@ struct CheckedMemory {
 
 std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
 
-// A set of programs: members in turn, for as long as one gets on; a program that nobody can finish is a
-// matter of its proof, not of bounds.
+// Runs a set of programs, one member after the other, as long as any member makes progress. A program that
+// nobody can finish is for the proof to find; this walk checks bounds only.
 void walk(const unsigned char* blob, const ProgramHeader& program, std::uint32_t root) {
   CheckedMemory memory{std::vector<std::uint64_t>(program.region_bytes / 8), &program};
   const auto* members =

@@ -1,5 +1,5 @@
-// What preloaded processes leave for `fermata run`. An input is cut into the head of the file, some records
-// and some events; the rest of the file is zeros, as most of it is on the disk.
+// The file that preloaded processes write for `fermata run`. An input gives the head of the file, some
+// records and some events; the rest of the file is zeros, as in most files on disk.
 #include "tools/fermata/run_stats.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include "preload/common/stats.hpp"
 #include "tools/fermata/elf_symbols.hpp"
 
-// The other reader that this one calls has its own target.
+// Replaces the reader of ELF files, which has its own target.
 namespace fermata::tool {
 std::string function_at(const std::string& path, std::uint64_t offset) {
   return offset % 2 == 0 ? "" : path.substr(0, 8) + "+0x1";
@@ -45,7 +45,7 @@ class Input {
   std::size_t left_;
 };
 
-// Counts may say more than there is room for. Looked at once: a full file takes a second.
+// Counts may exceed the room in the file. Checked once only: a full file takes a second.
 bool stays_within(File& file) {
   file.magic = fermata::stats::kMagic;
   file.version = fermata::stats::kVersion;

@@ -1,5 +1,5 @@
-// Schedules as text. What is read is also proved or refused: the verifier must cope with any schedule that
-// the reader lets in.
+// Schedules as text. An accepted schedule is then proved or refused: the verifier must cope with every
+// schedule that the reader accepts.
 #include "schedule/schedule.hpp"
 #include "../target.hpp"
 #include "schedule/print.hpp"
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Proofs of large schedules take seconds; a fuzzer wants thousands of small ones.
+// The proof of a large schedule takes seconds; a fuzzer needs thousands of small ones.
 constexpr std::int32_t kMaxProvedMembers = 48;
 constexpr std::size_t kMaxProvedTransfers = 4000;
 

@@ -1,6 +1,6 @@
-// Topology files in our own forms: what `fermata topo` prints as text or JSON. XML is hwloc's to read, and
-// its reader (2.9) takes files on trust: changed bytes make it follow null pointers. What becomes of a tree
-// that it has read is topology_synthetic's subject.
+// Topology files in Fermata's own formats: text and JSON, as `fermata topo` prints them. XML is left out
+// because hwloc's reader (2.9) trusts its input: changed bytes make it follow null pointers.
+// topology_synthetic tests what Fermata does with a tree that hwloc has read.
 #include "../files.hpp"
 #include "topo/topology.hpp"
 

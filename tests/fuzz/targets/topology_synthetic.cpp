@@ -2,7 +2,7 @@
 #include "../target.hpp"
 #include "topo/topology.hpp"
 
-// hwloc keeps some of what it has read of an input that it refuses.
+// hwloc leaks memory when it refuses an input.
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhwloc"; }
 

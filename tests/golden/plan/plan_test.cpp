@@ -1,4 +1,4 @@
-// Recorded machines -> the plan and its predicted cost, and the papers' machines -> the model's ranking. Both
+// Recorded machines -> the plan and its predicted cost; the papers' machines -> the model's ranking. Both
 // change only on purpose: tests/golden/plan/update rewrites the texts.
 #include <gtest/gtest.h>
 
@@ -86,8 +86,8 @@ TEST(GoldenPlans, OfTheRecordedMachines) {
   expect_golden("plans.txt", text);
 }
 
-// ---- A measured plan as `fermata explain` prints it, of four cores on each of two chips, timed by a table:
-// one of those with levels wins.
+// A measured plan as `fermata explain` prints it, for four cores on each of two chips. A table replaces the
+// measurement and makes one of the plans with levels win.
 
 Result<double> made_up_period(const std::vector<std::byte>& program, const PlanKey&, int repeat) {
   const ProgramHeader& header = *reinterpret_cast<const ProgramHeader*>(program.data());
@@ -104,7 +104,7 @@ TEST(GoldenPlans, TextOfAMeasuredPlan) {
   auto plan = make_plan(p.topology, p, options, made_up_period);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   const std::string text = explain(*plan, false);
-  // What the recorded text must have, whoever rewrites it.
+  // The recorded text must contain these parts even after an update.
   EXPECT_NE(text.find(format("measured   %.0f ns per episode", plan->measured_period_ns)), std::string::npos);
   EXPECT_NE(text.find(format("bound      %.0f ns (%zu stages",
                              165.0 * static_cast<double>(plan->schedule.stages.size()),
@@ -116,7 +116,7 @@ TEST(GoldenPlans, TextOfAMeasuredPlan) {
   expect_golden("explain.txt", text);
 }
 
-// Unasked up to 8 members, asked up to 16.
+// The text has the matrices by default up to 8 members, and on request up to 16.
 TEST(GoldenPlans, MatricesOfSmallTeams) {
   const Profile p = machine("power8-4x6x8");
   for (const std::int32_t members : {8, 9, 16, 17}) {
@@ -131,7 +131,7 @@ TEST(GoldenPlans, MatricesOfSmallTeams) {
   }
 }
 
-// ---- The papers' own comparisons. Flags of one line each, as theirs: layout private.
+// ---- The papers' own comparisons. Each flag has its own line, as in the papers: layout private.
 
 double period(const Profile& p, const std::string& algorithm, const std::vector<std::int32_t>& cpus) {
   const auto name = parse_algorithm(algorithm);
@@ -191,7 +191,7 @@ std::string power8_scaling(const Profile& p) {
   return text;
 }
 
-// Round-robin over as many hosts as the members need, as both clusters' schedulers placed them (section
+// Round-robin over as many hosts as the members need, as the schedulers of both clusters placed them (section
 // VI.A).
 std::vector<std::int32_t> over_hosts(const Profile& p, std::int32_t members, std::int32_t cores) {
   const std::int32_t hosts = (members + cores - 1) / cores;

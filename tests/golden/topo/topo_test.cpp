@@ -1,5 +1,5 @@
-// Recorded topologies: what hwloc makes of a machine that isn't here, and of synthetic ones, must not change
-// by accident. FERMATA_UPDATE_GOLDEN=1 rewrites the texts.
+// Recorded topologies: what hwloc reads from recorded machines, and from synthetic ones, must not change by
+// accident. FERMATA_UPDATE_GOLDEN=1 rewrites the texts.
 #include <gtest/gtest.h>
 
 #include "../../golden.hpp"

@@ -1,5 +1,5 @@
-/* Calls what the profiler wraps, and some of what it does not: from plain collectives to non-blocking ones
- * that are completed beside messages, on communicators of all kinds. */
+/* Calls functions that the profiler wraps and functions that it does not. They range from plain collectives
+ * to non-blocking ones that are completed together with messages, on communicators of all kinds. */
 #include "../mpi/check.h"
 
 enum { kRounds = 20, kWords = 5000 };
@@ -24,7 +24,7 @@ static void blocking(MPI_Comm comm) {
     expect(one == round * 7, "MPI_Bcast");
     MPI_Allgather(&mine, 1, MPI_INT, all, 1, MPI_INT, comm);
     for (int r = 0; r < ranks; ++r) expect(all[r] == r + round, "MPI_Allgather");
-    /* Not wrapped. */
+    /* The profiler does not wrap this one. */
     sum = -1;
     MPI_Reduce(&mine, &sum, 1, MPI_INT, MPI_SUM, root, comm);
     expect(sum == (own == root ? expected : -1), "MPI_Reduce");
@@ -33,7 +33,7 @@ static void blocking(MPI_Comm comm) {
   }
 }
 
-/* Non-blocking ones, completed together with messages, and while the program waits for a message. */
+/* Non-blocking collectives, completed together with messages, and while the program waits for a message. */
 static void begun(MPI_Comm comm) {
   static int in[kWords], out[kWords], sent[kWords], got[kWords];
   int own, ranks;

@@ -1,7 +1,7 @@
-/* An MPI profiler as the standard means it: it wraps functions, counts what the program calls, and calls the
- * library by the PMPI names. In MPI_Finalize rank 0 prints what all ranks have counted. With BY_ADDRESS it
- * looks for the PMPI functions after itself in the order of search, as some tools do, instead of calling them
- * by name. */
+/* An MPI profiler as the standard describes it: it wraps functions, counts the program's calls, and calls
+ * the library by the PMPI names. In MPI_Finalize rank 0 prints the counts of all ranks. With BY_ADDRESS it
+ * does not call the PMPI functions by name. It looks for them after itself in the search order, as some
+ * tools do. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* deny CALL,... COMMAND...: runs a command whose system calls of these names are not there. Exit code: the
-   command's, or 77 where there are no such filters. */
+/* deny CALL,... COMMAND...: runs a command for which the system calls of these names do not exist. Exit code:
+ * the command's, or 77 where the system does not permit such filters. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,4 +1,4 @@
-/* meets: an MPI program that is right whatever its libraries are permitted. */
+/* meets: an MPI program whose results are right whatever its libraries are permitted. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* squat COMMAND...: runs a command, in a namespace of processes of its own, beside another user who holds all
-   names of sockets that numbers of processes and a counter give, with full queues. Exit code: the command's,
-   or 77 where there are no such namespaces. */
+/* squat COMMAND...: runs a command in a PID namespace of its own while another user's sockets occupy names,
+ * with full queues. These are all the names that process numbers and a counter can give. Exit code: the
+ * command's, or 77 where such namespaces are not permitted. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
-/* Everything that moves data, also with types that differ from rank to rank and describe the same numbers:
- * ints, pairs of them, every second one of an array, and some in another order than they lie. Each int says
- * whose it is and for whom. "begun" as an argument: by the non-blocking functions; "persistent": by those.
- * "alike": all ranks use the same types (Open MPI 4.1.4's allgatherv fails otherwise). */
+/* Every collective that moves data, also with types that differ from rank to rank and describe the same
+ * numbers: ints, pairs of ints, every second int of an array, and ints out of order. Each int gives its
+ * sender and its receiver. "begun" as an argument: non-blocking functions; "persistent": persistent
+ * functions. "alike": all ranks use the same types (Open MPI 4.1.4's allgatherv fails otherwise). */
 #include <stdint.h>
 
 #include "../../net/mpi/finish.h"
@@ -9,8 +9,8 @@
 
 static int alike;
 
-/* How a rank describes ints: `ints` of them an element, element e's i-th at e x stride + place[i], in ints.
- */
+/* A rank's description of ints: `ints` of them per element. The i-th int of element e is at e x stride +
+ * place[i], in ints. */
 struct view {
   MPI_Datatype type;
   int ints, stride, place[4];
@@ -30,7 +30,7 @@ static void make_views(void) {
   views[3] = (struct view){MPI_DATATYPE_NULL, 4, 4, {3, 1, 0, 2}}; /* no gaps, but not in order */
   const int places[] = {3, 1, 0, 2};
   MPI_Type_create_indexed_block(4, 1, places, MPI_INT, &views[3].type);
-  views[4] = (struct view){MPI_DATATYPE_NULL, 4, 6, {1, 2, 3, 5}}; /* begins behind its address */
+  views[4] = (struct view){MPI_DATATYPE_NULL, 4, 6, {1, 2, 3, 5}}; /* begins after its address */
   const int lengths[] = {3, 1};
   const int begins[] = {1, 5};
   MPI_Datatype holes;
@@ -47,7 +47,7 @@ static int32_t word(int from, int to, int i) {
   return (int32_t)(((unsigned)from << 26) ^ ((unsigned)to << 20) ^ ((unsigned)i & 0xfffff)) | 1;
 }
 
-/* Block of `ints` ints as they go through view v, from int `at` on. */
+/* A block of `ints` ints through view v, from int `at` on. */
 static void put(int32_t* buffer, size_t at, const struct view* v, int ints, int from, int to) {
   for (int i = 0; i < ints; ++i)
     buffer[at + (size_t)(i / v->ints * v->stride + v->place[i % v->ints])] = word(from, to, i);
@@ -117,7 +117,7 @@ static void for_all(int n, int turn) {
   check_all((size_t)size * step + 8, "alltoall", n);
 }
 
-/* Blocks of different sizes, in reverse order, with room between them; ranks' blocks may be empty. */
+/* Blocks of different sizes, in reverse order, with space between them. A rank's block may be empty. */
 static int ints_of(int n, int a, int b) { return n * ((a + 2 * b) % 3) / 4 * 4; }
 static void irregular(int n, int turn, int root) {
   const struct view *s = mine(turn), *r = mine(turn + 2);
@@ -181,7 +181,7 @@ static void irregular(int n, int turn, int root) {
   check_all((size_t)(at * r->stride) + 8, "alltoallv", n);
 }
 
-/* What is sent lies between what is received: two regions of one array that do not meet. */
+/* The data to send lie between the data to receive: two regions of one array that do not overlap. */
 static void between(void) {
   number in_counts[64], out_counts[64];
   place in_places[64], out_places[64];
@@ -197,7 +197,7 @@ static void between(void) {
   DO(Alltoallv, alltoallv, out, in_counts, in_places, MPI_INT, out + 4, out_counts, out_places, MPI_INT,
      MPI_COMM_WORLD);
   check_all((size_t)size * 8, "alltoallv between its own blocks", 3);
-  /* Counted backwards from the end. */
+  /* Displacements count backwards from the end. */
   blank();
   for (int p = 0; p < size; ++p) {
     out_places[p] = -4 * p;
@@ -209,8 +209,8 @@ static void between(void) {
   check_all((size_t)size * 4, "allgatherv backwards", 3);
 }
 
-/* Who has nothing to give or to get needs no buffer for it. Rank 0 gives 3 ints, and the last rank gets them.
- */
+/* A rank that gives or gets no data needs no buffer for them. Rank 0 gives 3 ints, and the last rank gets
+ * them. */
 static void without_buffers(void) {
   number in_counts[64] = {0}, out_counts[64] = {0};
   place places[64] = {0};
@@ -239,8 +239,8 @@ static void without_buffers(void) {
   if (gets) check_all(8, "alltoallv without some buffers", 3);
 }
 
-/* The same arguments again and again with other data, and every few rounds other counts and displacements in
- * the same arrays. */
+/* The same arguments again and again with other data. Every few rounds the same arrays hold other counts and
+ * displacements. */
 enum { kRepeated = 7, kEach = 20, kMostRanks = 64 };
 static void repeat(int kind, int round) {
   static int32_t sent[kEach * kMostRanks], got[kEach * kMostRanks], wanted[kEach * kMostRanks];
@@ -251,7 +251,7 @@ static void repeat(int kind, int round) {
   memset(got, -1, sizeof got);
   memset(wanted, -1, sizeof wanted);
   for (int p = 0; p < size; ++p) {
-    out_counts[p] = (p + shift) % 3 * 4; /* what p gives anybody */
+    out_counts[p] = (p + shift) % 3 * 4; /* p's count for each rank */
     in_counts[p] = mine;
     in_places[p] = p * kEach;
     out_places[p] = p * kEach + shift % 2;
@@ -311,7 +311,7 @@ int main(int argc, char** argv) {
   between();
   without_buffers();
   report("between");
-  if (size > 1) again(); /* alone a rank has the library's, and MPICH 4.0's own results are wrong then */
+  if (size > 1) again(); /* a single rank uses the MPI library, and MPICH 4.0's own results are then wrong */
   report("again");
   for (int v = 1; v < kViews; ++v) MPI_Type_free(&views[v].type);
   free(in);

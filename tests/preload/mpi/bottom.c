@@ -1,5 +1,5 @@
-/* MPI_BOTTOM with types of absolute addresses, on either side of each collective and in place. "begun" and
- * "persistent" as in calls.h; "reduce" alone. */
+/* MPI_BOTTOM with types of absolute addresses, as input and as output of each collective, and in place.
+ * "begun" and "persistent" as in calls.h; "reduce": only this collective. */
 #include <stddef.h>
 
 #include "calls.h"
@@ -9,10 +9,10 @@ struct pair {
   int a;
   double b;
 };
-static struct pair own, all[kMost]; /* what lies at absolute addresses */
+static struct pair own, all[kMost]; /* memory at absolute addresses */
 static MPI_Datatype at_own, at_each, plain;
 
-/* all[0], and its extent is that of the plain type: so a count goes on through `all`. */
+/* A type at all[0]. Its extent equals the plain type's, so a count continues through `all`. */
 static void make_types(void) {
   const int lengths[2] = {1, 1};
   const MPI_Datatype parts[2] = {MPI_INT, MPI_DOUBLE};
@@ -134,7 +134,7 @@ static void reduced(void) {
   MPI_Op_free(&op);
 }
 
-/* Natively Open MPI 4.1 has wrong results here. */
+/* Natively Open MPI 4.1 gives wrong results here. */
 static void reduced_at_root(void) {
   MPI_Op op;
   MPI_Op_create(add, 1, &op);

@@ -1,7 +1,7 @@
-/* Lengths that differ: what is written is bounded by the receiver's own arguments, whoever has too little
- * room gets MPI_ERR_TRUNCATE, all others get what was sent, and the communicator lives on. Buffers end at a
- * page that nobody may touch. bounds [begun|persistent] [only GROUP] [serving] serving: no calls after which
- * the communicator is the library's, nor any that are the library's. */
+/* Lengths that differ. A call writes no more than the receiver's own arguments allow. A rank with too little
+ * room gets MPI_ERR_TRUNCATE, all others get their data, and the communicator stays usable. Buffers end at a
+ * page without access rights. Usage: bounds [begun|persistent] [only GROUP] [serving]. "serving": only calls
+ * that Fermata does and after which it keeps the communicator. */
 #define _GNU_SOURCE
 #include "calls.h"
 #include "guarded.h"
@@ -20,7 +20,7 @@ static void expect_class(int rc, int truncated, const char* what) {
     fprintf(stderr, "rank %d of %d: %s, %s: error class %d\n", rank, size, group, what, class);
 }
 
-/* Of a block that came whole the `room` or fewer elements that were sent. */
+/* Expects, of a block that was sent whole, the first elements that fit into `room`. */
 static void expect_block(const int* at, int from, long first, long sent, long room, const char* what) {
   long wrong = 0;
   for (long i = 0; i < room; ++i) wrong += at[i] != (i < sent ? value(from, first + i) : -1);
@@ -75,7 +75,7 @@ static void alltoalls(int sent, int room) {
   lives_on();
 }
 
-/* Types whose elements have gaps are packed, on whichever side they are. */
+/* Types whose elements have gaps are packed, at either end. */
 static void gathers_with_gaps(int sent, int room, int root) {
   MPI_Datatype gaps;
   MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
@@ -91,14 +91,14 @@ static void gathers_with_gaps(int sent, int room, int root) {
   MPI_Type_free(&gaps);
 }
 
-/* Nobody may read or write it any more. */
+/* Removes all access to the memory. */
 static void take_away(int* at, long ints) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)at / page * page;
   if (mprotect((void*)from, (uintptr_t)(at + ints) - from, PROT_NONE) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-/* A root that sends itself more than it has room for learns that from the call, before the others send, and
- * is done with it. */
+/* A root that sends itself more than it has room for gets the error from the call, before the others send.
+ * Its part is then done. */
 static void refused(int sent, int root) {
   enum { kRoom = 3 };
   int counts[64], places[64];
@@ -120,8 +120,8 @@ static void refused(int sent, int root) {
   lives_on();
 }
 
-/* The kinds with counts: only a rank's own block has another length than its room. The own block lies last in
- * the output, so the page that nobody may touch follows it. */
+/* The kinds with counts: only the length of a rank's own block differs from its room. The own block is last
+ * in the output, directly before the page without access rights. */
 static void counted_own(int sent, int room, int root) {
   int rc, counts[64], rooms[64], from[64], to[64];
   for (int r = 0; r < size; ++r) {
@@ -147,7 +147,7 @@ static void counted_own(int sent, int room, int root) {
   expect_class(rc, sent > room, "alltoallv");
   for (int r = 0; r < size; ++r) expect_block(out + to[r], r, (long)rank * sent, sent, rooms[r], "alltoallv");
   lives_on();
-  if (!begun) return; /* the library does it */
+  if (!begun) return; /* the MPI library does this call */
   out = guarded(all);
   CALL(rc, Allgatherv, allgatherv, input(sent), sent, MPI_INT, out, rooms, to, MPI_INT, comm);
   expect_class(rc, sent > room, "allgatherv");
@@ -175,8 +175,8 @@ static void own_sides(void) {
   report(group);
 }
 
-/* All have to wait for all, so the library itself does the call: of two ranks the one with less is truncated.
- */
+/* All have to wait for all, so the MPI library itself does the call. Of two ranks the one with less room is
+ * truncated. */
 static void blocks_of_two(int mine, int theirs) {
   int rc, *in = input(2 * mine), *out = guarded(2 * mine);
   CALL(rc, Allgather, allgather, in, mine, MPI_INT, out, mine, MPI_INT, comm);
@@ -187,7 +187,7 @@ static void blocks_of_two(int mine, int theirs) {
   lives_on();
 }
 
-/* Those whose data go one way: as in the library, only the receiver sees a difference. */
+/* Collectives whose data go one way: as in the MPI library, only the receiver sees a difference. */
 static void one_way(int mine, int others, int root) {
   int rc, wrong = 0;
   int* data = rank == root ? input(mine) : guarded(mine);
@@ -231,7 +231,7 @@ static void largest_of_gaps(void* in, void* inout, int* count, MPI_Datatype* typ
     }
 }
 
-/* Reductions whose elements travel in other ways than where they lie. */
+/* Reductions whose elements are packed or in place. */
 static void reduced(int mine, int others, int root) {
   const int common = others < mine ? others : mine;
   int rc, wrong = 0, *out = guarded(mine);
@@ -248,7 +248,7 @@ static void reduced(int mine, int others, int root) {
   for (int i = 0; i < 2 * common && rank == root && others <= mine; ++i)
     wrong += found[i] != value(size - 1, i);
   lives_on();
-  /* The program's operators leave its thread only where that may be. */
+  /* The program's operators run on another thread only where MPI permits that. */
   if ((begun || persistent) && getenv("FERMATA_TEST_MULTIPLE") == NULL)
     return expect(wrong == 0, "reduce: wrong elements");
   MPI_Datatype gaps;
@@ -267,7 +267,7 @@ static void reduced(int mine, int others, int root) {
   MPI_Type_free(&gaps);
 }
 
-/* Blocks that only their two ends know of. */
+/* Blocks whose length only their two ends know. */
 static void counted(int mine, int others, int root) {
   int rc, counts[64], places[64];
   for (int r = 0; r < size; ++r) counts[r] = mine, places[r] = r * mine;
@@ -300,8 +300,8 @@ static void counted(int mine, int others, int root) {
   lives_on();
 }
 
-/* Blocks in `out` of `room` ints each, from ranks that sent `mine` (that is `who`) or `others`; `step`: where
- * they lay, for each rank. */
+/* Expects blocks of `room` ints each in `out`, from ranks that sent `mine` (the rank `who`) or `others`.
+ * `step`: the distance of a rank's block in the input. */
 static void expect_blocks(const int* out, int room, int who, int mine, int others, int step,
                           const char* what) {
   for (int r = 0; r < size; ++r) {
@@ -310,8 +310,8 @@ static void expect_blocks(const int* out, int room, int who, int mine, int other
   }
 }
 
-/* Begun ones in which all send and receive, and the rank `who` has another length: each block is a matter
- * between the two that it is of. */
+/* Non-blocking calls in which all send and receive, and the rank `who` has another length. Each block
+ * concerns only its sender and its receiver. */
 static void pairwise(int mine, int others, int who) {
   int rc, counts[64], places[64];
   const int own = rank == who ? mine : others;
@@ -350,7 +350,7 @@ static void pairwise(int mine, int others, int who) {
   expect_class(rc, is_short, "alltoallv of all");
   expect_blocks(out, own, who, mine, others, rank, "alltoallv of all");
   lives_on();
-  /* All send alike, and one has room for another length. */
+  /* All send the same length, and one rank has room for another. */
   out = guarded((long)own * size);
   CALL(rc, Allgatherv, allgatherv, input(others), others, MPI_INT, out, counts, places, MPI_INT, comm);
   expect_class(rc, others > own, "allgatherv");
@@ -358,8 +358,8 @@ static void pairwise(int mine, int others, int who) {
   lives_on();
 }
 
-/* Begun ones in which each block has a type of its own: the library's, with its own errors (MPICH 4.0 has
- * none). */
+/* Non-blocking calls in which each block has a type of its own. The MPI library does them, with its own
+ * errors (MPICH 4.0 reports none). */
 static void of_many_types(int mine, int others, int who) {
   const int own = rank == who ? mine : others;
   int rc, counts[64], places[64], *out = guarded((long)own * size);
@@ -372,7 +372,7 @@ static void of_many_types(int mine, int others, int who) {
   lives_on();
 }
 
-/* Persistent ones in which all send and receive: the library's own, with its own errors. */
+/* Persistent calls in which all send and receive. The MPI library does them, with its own errors. */
 static void persistent_of_all(int mine, int others, int who) {
   const int own = rank == who ? mine : others;
   int rc, *in = input((long)own * size);
@@ -384,7 +384,7 @@ static void persistent_of_all(int mine, int others, int who) {
   lives_on();
 }
 
-/* Begun reductions of all, whose results no rank can have: all that wait have errors. */
+/* Non-blocking reductions over all ranks, whose results no rank can have: all ranks that wait get errors. */
 static void reductions_of_all(int mine, int others, int who) {
   const int own = rank == who ? mine : others;
   int counts[64];
@@ -434,8 +434,7 @@ static void ranks_differ(void) {
   report(group);
 }
 
-/* The next broadcasts are as small as what the first one's root sends, but not as what the others have room
- * for. */
+/* The next broadcasts are as short as the first root's data, and shorter than the others' room. */
 static void overtaken(void) {
   int rc;
   group = "the next calls come first";

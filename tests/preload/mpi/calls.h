@@ -1,5 +1,5 @@
-/* One test for all forms of a collective: blocking, begun or persistent (where the library has these:
- * PERSISTENT), with counts as int or (WIDE) as MPI_Count. */
+/* One test source for all forms of a collective: blocking, non-blocking or persistent (PERSISTENT: the MPI
+ * library has these), with counts as int or (WIDE) as MPI_Count. */
 #ifndef FERMATA_TEST_CALLS_H
 #define FERMATA_TEST_CALLS_H
 
@@ -16,7 +16,7 @@ typedef int number;
 typedef int place;
 #define NAME(name) name
 #endif
-/* rc: what the call or its completion returns. */
+/* rc: the result of the call or of its completion. */
 #ifdef PERSISTENT
 #define INIT(Name, ...) NAME(MPI_##Name##_init)(__VA_ARGS__, MPI_INFO_NULL, &request)
 #else
@@ -37,7 +37,7 @@ typedef int place;
       rc = NAME(MPI_##Name)(__VA_ARGS__);                                \
     }                                                                    \
   } while (0)
-/* Where an error ends the program. */
+/* For calls whose error ends the program. */
 #define DO(Name, name, ...)                    \
   do {                                         \
     int rc_of_call;                            \

@@ -1,5 +1,5 @@
-/* What the test programs share: failures are counted on every rank, and rank 0 prints one line per group,
- * with a digest of all results. */
+/* Shared by the test programs: every rank counts failures, and rank 0 prints one line per group, with a
+ * digest of all results. */
 #ifndef FERMATA_TEST_CHECK_H
 #define FERMATA_TEST_CHECK_H
 
@@ -34,7 +34,7 @@ static inline int class_of(int rc) {
   return class;
 }
 
-/* Collective. */
+/* A collective call of all ranks. */
 static inline void report(const char* group) {
   unsigned long long all = 0;
   long sums[2] = {checks, failures}, total[2];

@@ -1,5 +1,6 @@
-/* Communicators made in every way, used, freed and made again, by the thousand; many at a time; descriptors
- * stay few. What is said of mistakes is what the library says. "few" as an argument: not by the thousand. */
+/* Thousands of communicators are made in every way, used, freed and made again, and many exist at a time. The
+ * number of descriptors stays small. Errors of wrong calls are the MPI library's. "few" as an argument: not
+ * thousands. */
 #include <dirent.h>
 
 #include "check.h"
@@ -50,7 +51,7 @@ static void by_the_thousand(int number) {
   expect(descriptors() <= before + 8, "descriptors after as many communicators");
   enum {
     kMany = 1100
-  }; /* more than there are teams; where ranks share CPUs, fewer: MPICH waits a slice for each */
+  }; /* more communicators than teams; fewer where ranks share CPUs: MPICH waits a time slice for each */
   static MPI_Comm many[kMany];
   const int n = size == 2 ? kMany : 300;
   for (int i = 0; i < n; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &many[i]);
@@ -191,7 +192,7 @@ static void mistakes(void) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  mistakes(); /* of the first ones, which have teams */
+  mistakes(); /* on the first communicators, which have teams */
   report("mistakes");
   with_attributes();
   report("with attributes");

@@ -1,5 +1,5 @@
-/* dies WHO abort|kill|exit: all are in collectives when rank WHO ends without MPI_Finalize. The job ends, and
- * leaves nothing. */
+/* dies WHO abort|kill|exit: rank WHO ends without MPI_Finalize while all ranks call collectives. The job ends
+ * and leaves nothing behind. */
 #include <signal.h>
 #include <unistd.h>
 

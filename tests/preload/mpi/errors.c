@@ -1,12 +1,13 @@
-/* Mistakes that the library reports, and some that it carries out: the same with the preload. And operators
- * run on the thread that called MPI, if that is the only one which may. errors [completions] */
+/* The MPI library reports some wrong calls and carries out others. The preload gives the same results.
+ * Operators run on the thread that called MPI, if no other thread may run them. Usage: errors
+ * [completions] */
 #define _GNU_SOURCE
 #include "calls.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Its error class goes into the digest. */
+/* Adds the error class to the digest. */
 static void note(int rc) {
   const int class = class_of(rc);
   same(&class, &class, sizeof class, "class");
@@ -18,7 +19,7 @@ static void works(MPI_Comm comm) {
   expect(sum == size, "the communicator is broken");
 }
 
-/* At all ranks, so that nobody waits. */
+/* All ranks make the wrong call, so that none waits. */
 static void uncommitted(MPI_Comm comm) {
   MPI_Datatype type;
   int in[64] = {0}, out[64] = {0}, counts[16], places[16];
@@ -42,7 +43,7 @@ static void uncommitted(MPI_Comm comm) {
   MPI_Type_free(&type);
 }
 
-/* Erroneous, and carried out by the libraries. All send the same. */
+/* Erroneous calls that the MPI libraries carry out. All ranks send the same data. */
 static void overlapping_blocks(MPI_Comm comm) {
   char in[64], out[64];
   int counts[16], zero[16] = {0}, backwards[16];
@@ -61,7 +62,7 @@ static void overlapping_blocks(MPI_Comm comm) {
   }
 }
 
-/* One buffer for both, whose blocks lie behind what is sent: right. Those of nothing lie anywhere. */
+/* One buffer for both, with the received blocks after the sent data: legal. Empty blocks may be anywhere. */
 static void one_buffer(MPI_Comm comm) {
   int counts[16] = {0}, places[16] = {0};
   for (int from = 0; from < size; ++from)
@@ -82,8 +83,7 @@ static void one_buffer(MPI_Comm comm) {
     }
 }
 
-/* Open MPI carries these out, and so does the preload (docs/mpi.md). MPICH refuses them without the preload.
- */
+/* Open MPI carries these calls out, and so does the preload (docs/mpi.md). Native MPICH refuses them. */
 static void note_carried_out(int rc, const char* what) {
 #ifdef OMPI_MAJOR_VERSION
   note(rc);
@@ -94,14 +94,15 @@ static void note_carried_out(int rc, const char* what) {
   expect(refused || class_of(rc) == MPI_SUCCESS, what);
 }
 
-/* One buffer for both, where MPI forbids it. All ranks give it, so nobody waits. In an allgather a rank sends
+/* One buffer for both, where MPI forbids it. All ranks pass it, so none waits. In an allgather a rank sends
  * its own block of the output. */
 static void forbidden_buffer(MPI_Comm comm) {
   enum { kMost = 20000 };
   static const int lengths[] = {1, 300, kMost};
   int counts[16], places[16], rc;
   int* both = malloc(sizeof(int) * kMost * (size_t)size);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* Open MPI 4 calls the handler of the world */
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* Open MPI 4 calls the error handler of
+                                                               * MPI_COMM_WORLD */
   for (int i = 0; i < 6; ++i) {
     const int length = lengths[i / 2];
     begun = i % 2;
@@ -145,14 +146,14 @@ static void handle_by_world(MPI_Comm* comm, int* code, ...) {
   ++handled_by_world;
 }
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-enum { kWorldsHandler = 1 }; /* its requests of collectives know no communicator */
+enum { kWorldsHandler = 1 }; /* Open MPI 4's requests of collectives know no communicator */
 #else
 enum { kWorldsHandler = 0 };
 #endif
 
 enum { kWait, kTest, kWaitall, kTestall, kWaitany, kTestany, kWaitsome, kTestsome, kWays };
 
-/* Rank 0 has room for less than comes. Natively MPICH 4.0 has no error. */
+/* Rank 0 has room for less than it is sent. Native MPICH 4.0 reports no error. */
 static void completions(MPI_Comm comm) {
   MPI_Errhandler handler, of_world;
   int in[8] = {rank}, out[64], counts[16], places[16];
@@ -217,7 +218,7 @@ static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
   for (int i = 0; i < *count; ++i) to[i] += from[i];
 }
 
-/* While the program waits in calls that can't be polled. */
+/* Operators run while the program is in calls that Fermata cannot poll. */
 static void operators(MPI_Comm comm) {
   enum { kLength = 50000 };
   double* in = calloc((size_t)(kLength * size), sizeof *in);

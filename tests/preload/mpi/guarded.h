@@ -1,4 +1,4 @@
-/* Memory that ends at a page which nobody may touch, and what the test programs put into it. */
+/* Memory that ends at a page without access rights, and the values that the test programs write to it. */
 #ifndef FERMATA_TEST_GUARDED_H
 #define FERMATA_TEST_GUARDED_H
 
@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* `ints` ints before a page that can't be read or written; all of them -1. */
+/* `ints` ints, all -1, directly before a page that cannot be read or written. */
 static inline int* guarded(long ints) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)ints * sizeof(int);
   const size_t room = (bytes + page - 1) / page * page + page;

@@ -1,7 +1,8 @@
-/* Elements and blocks beyond 2 GiB, in all kinds. What a type spans and what a count comes to need little
- * memory: most of it is never touched, or is the same memory over and over. large [begun|persistent] types
- * that span more than 2 GiB and hold a few bytes large bytes [begun|persistent]   elements and blocks that
- * hold more than 2 GiB: some minutes, and up to 9 GiB of memory */
+/* Elements and blocks beyond 2 GiB, in all kinds of collectives. Large spans and counts need little memory:
+ * most of it is never touched, or is the same memory mapped repeatedly.
+ * large [begun|persistent]         types that span more than 2 GiB and hold a few bytes
+ * large bytes [begun|persistent]   elements and blocks that hold more than 2 GiB: some minutes, up to 9 GiB
+ * of memory */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <sys/mman.h>
@@ -11,7 +12,7 @@
 
 static const MPI_Aint kApart = (MPI_Aint)3 << 30; /* between the numbers of an element */
 enum { kElements = 2 };
-static MPI_Datatype far; /* an int, 3 GiB of nothing, an int, and as much again */
+static MPI_Datatype far; /* an int, a gap of 3 GiB, an int, and another such gap */
 static char *in, *out;
 
 static char* address_space(size_t bytes) {
@@ -25,7 +26,8 @@ static void fill(int first, long elements) {
   for (long i = 0; i < 2 * elements; ++i) *half_of(in, i / 2, i % 2) = first + (int)i;
   for (long i = 0; i < 2L * size * kElements; ++i) *half_of(out, i / 2, i % 2) = -1;
 }
-/* That block of the output begins with `first`, and goes on in steps. */
+/* Expects a block of the output to begin with `first`, and each int to be `step` larger than the one
+ * before. */
 static void holds(int block, int first, int step, const char* what) {
   for (int i = 0; i < 2 * kElements; ++i) {
     const int* const at = half_of(out, (long)block * kElements + i / 2, i % 2);
@@ -108,8 +110,8 @@ static void spans(void) {
   moves();
   report("moved");
   if (!begun && !persistent)
-    reductions(); /* else the program's operators are the library's, which needs twice the span for each
-                     element */
+    reductions(); /* otherwise the MPI library runs the program's operators, and needs twice the span for each
+                   * element */
   report("reduced");
   MPI_Type_free(&two);
   MPI_Type_free(&far);
@@ -117,7 +119,7 @@ static void spans(void) {
   munmap(out, most);
 }
 
-/* `kPeriod` bytes of memory, over and over. */
+/* `kPeriod` bytes of memory, mapped repeatedly. */
 enum { kPeriod = 64 << 20, kHeld = kPeriod - 4096 };
 static char* repeated(size_t bytes) {
   const int file = memfd_create("repeated", 0);
@@ -129,7 +131,7 @@ static char* repeated(size_t bytes) {
   close(file);
   return at;
 }
-/* The same in each period, from each rank. */
+/* Writes the same to each period; each rank writes other values. */
 static void set(char* at, int from) {
   for (size_t i = 0; i < kPeriod / sizeof(int); ++i) ((int*)at)[i] = from < 0 ? -1 : (int)i * 16 + from;
 }
@@ -139,8 +141,8 @@ static void is(const char* at, size_t bytes, int from, const char* what) {
   expect(wrong == 0, what);
 }
 
-/* Elements with gaps and without, of which each holds more than 2 GiB, and counts of bytes up to what an int
- * can say. */
+/* Elements with and without gaps that hold more than 2 GiB each, and counts of bytes up to the largest
+ * int. */
 static void bytes_beyond(void) {
   enum { kParts = 33 }; /* of 64 MiB: a little more than 2 GiB */
   const size_t each = (size_t)kParts * kPeriod;

@@ -1,11 +1,11 @@
-/* More of everything than Fermata or its preload has room for: what goes beyond is the library's at all ranks
- * alike, and the results are right. "communicators": more of them than teams, of which there is room for
- * kMostTeams. */
+/* More of everything than Fermata or its preload has room for. The MPI library then does the rest, at all
+ * ranks alike, and the results are right. "communicators": more of them than teams, of which there are at
+ * most kMostTeams. */
 #include "check.h"
 
 enum { kMany = 3000, kLength = 500, kElement = 5000, kCommunicators = 1100 };
 
-/* Outstanding at a time in one communicator: on lines, then on blocks. */
+/* Requests outstanding at a time in one communicator: on lines, then on blocks. */
 static void outstanding(int length) {
   int* in = malloc(sizeof(int) * (size_t)length);
   int* out = calloc((size_t)length * kMany, sizeof(int));
@@ -23,8 +23,8 @@ static void outstanding(int length) {
 }
 
 #ifdef PERSISTENT
-/* More than there are slots for: the last ones are the library's. Started in order, as the library's need it.
- */
+/* More requests than slots: the MPI library does the last ones. They are started in order, as the MPI library
+ * needs it. */
 static void persistent(int length) {
   int* in = malloc(sizeof(int) * (size_t)length);
   int* out = calloc((size_t)length * kMany, sizeof(int));
@@ -41,7 +41,7 @@ static void persistent(int length) {
       expect(out[(size_t)(i + 1) * length - 1] == size * (size + 1) / 2, "one of many persistent sums");
   }
   for (int i = 0; i < kMany; ++i) MPI_Request_free(&r[i]);
-  /* One after the other: more than the smallest number of tags that a library may have. */
+  /* One after the other: more than the smallest number of tags that an MPI library may have. */
   for (int i = 0; i < 70000; ++i) {
     MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
     if (i % 1000 == 0) MPI_Start(&r[0]);
@@ -97,7 +97,7 @@ static void communicators(int many) {
   for (int i = many - 100; i < many; ++i) {
     expect(out[i] == size * (size - 1) / 2, "begun sum of one of many communicators");
   }
-  MPI_Comm again; /* with room once more */
+  MPI_Comm again; /* made when there is room again */
   for (int i = 0; i < many; ++i) MPI_Comm_free(&comms[i]);
   MPI_Comm_dup(MPI_COMM_WORLD, &again);
   for (int n = 0; n < kUntilTeam; ++n) {

@@ -1,5 +1,5 @@
-/* Communicators made by the thousand, 200 alive at a time. Most are used a few times or not at all, some for
- * long: those get a team. */
+/* Thousands of communicators, 200 of them alive at a time. Most are used a few times or not at all. Some are
+ * used for long, and those get a team. */
 #include "check.h"
 
 enum { kAlive = 200, kLong = 100 };
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     if (i % 3 == 2) MPI_Comm_dup(comms[(i - 1) % kAlive], comm);
     add_up(*comm, i % 11 == 0 ? 2 : 0);
     if (i % 1000 == 999) add_up(*comm, kLong);
-    if (i % 1000 == 500) { /* begun ones before, between and after those that bring the team */
+    if (i % 1000 == 500) { /* non-blocking calls before, among and after the calls that bring the team */
       MPI_Request requests[2];
       int in[2] = {rank, 2 * rank}, out[2] = {0, 0};
       MPI_Iallreduce(&in[0], &out[0], 1, MPI_INT, MPI_SUM, *comm, &requests[0]);

@@ -1,7 +1,9 @@
-/* Memory that one rank doesn't get, at each allocation of Fermata in turn: every rank has the right result or
- * an error of its communicator's, nobody waits for ever, and the communicator lives on. The MPI library
- * always has memory. memory [communicators] [from] communicators: those made first, which get their teams at
- * once, and not collectives; from: that allocation alone fails, and all that follow it do */
+/* One rank gets no memory, at each allocation of Fermata in turn. Every rank then has the right result or an
+ * error of its communicator. None waits for ever, and the communicator stays usable. The MPI library always
+ * has memory. Usage: memory [communicators] [from].
+ * communicators  allocations while the first communicators are made, which get their teams at once;
+ *                otherwise allocations in collectives
+ * from           all later allocations fail, too; without "from" they succeed */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -16,9 +18,9 @@ void* __libc_memalign(size_t alignment, size_t bytes);
 enum { kMostObjects = 16, kLength = 3000, kMostFailures = 200 };
 static struct {
   uintptr_t begin, end;
-} objects[kMostObjects]; /* Fermata's, and operator new's */
+} objects[kMostObjects]; /* Fermata's libraries, and the library with operator new */
 static int object_count, all_that_follow;
-static long failing; /* the next one is number 1; 0: none */
+static long failing; /* number of the allocation that fails, from 1; 0: none fails */
 static int failed;
 
 static int find_objects(struct dl_phdr_info* info, size_t size, void* unused) {
@@ -68,7 +70,7 @@ static MPI_Datatype gaps; /* an int, a gap, an int */
 static MPI_Op sum;
 static int in[16 * 3 * kLength], out[16 * 3 * kLength];
 
-/* Element i of what rank `from` sends to rank `to`. */
+/* Element i of the data from rank `from` to rank `to`. */
 static int value(int from, int to, int i) { return 100000 * from + 10000 * to + i; }
 
 static void fill(void) {
@@ -79,7 +81,7 @@ static void fill(void) {
   memset(out, -1, sizeof out);
 }
 
-/* That block of the output: of one rank, or the sum over all. */
+/* Whether a block of the output is right: one rank's data, or the sum over all. */
 static int holds(int block, int from, int to, int summed) {
   int wrong = 0;
   for (int i = 0; i < kLength; ++i) {
@@ -173,13 +175,15 @@ static void lives_on(const char* what) {
   expect(rc == MPI_SUCCESS && all == size, what);
 }
 
-/* Some rank has been without memory. */
+/* Returns whether some rank had no memory. */
 static int one_round(int kind, int form, int root, int victim, int number) {
   MPI_Request request = MPI_REQUEST_NULL;
   int any = 0;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  for (int i = 0; i < 40; ++i) MPI_Barrier(comm); /* then it has a team, however many were made before */
+  for (int i = 0; i < 40; ++i)
+    MPI_Barrier(comm); /* after these it has a team, however many were made
+                        * before */
   fill();
   PMPI_Barrier(MPI_COMM_WORLD);
   failed = 0;
@@ -199,8 +203,8 @@ static int one_round(int kind, int form, int root, int victim, int number) {
   return any;
 }
 
-/* While a communicator and its team are made: it and what is made of it are as good as others. They are kept,
- * so that each needs memory. */
+/* Allocations fail while a communicator and its team are made. The communicator, and another one made from
+ * it, must work as usual. They stay alive, so that each needs memory. */
 static int make(int victim, int number) {
   MPI_Comm of_it;
   int any = 0;
@@ -251,8 +255,8 @@ int main(int argc, char** argv) {
     int hits = 0;
     for (int kind = 0; kind < kKinds; ++kind) {
       const int rooted = kind == kBcast || kind == kReduce || kind == kGather || kind == kScatter;
-      /* Of one rank after the other the first allocations, and some of the later ones; where there is a root,
-       * of each rank at each root. */
+      /* At one rank after the other, the first allocations and some of the later ones fail. Collectives with
+       * a root try each rank at each root. */
       for (int number = 1, misses = 0; misses < (rooted ? 1 : size) && number < kMostFailures;
            number += 1 + number / 2) {
         int hit = 0;

@@ -1,5 +1,5 @@
-/* Operators, types, communicators and error handlers that are freed while collectives still use them; and
- * operators that tell types by their handles. */
+/* Operators, types, communicators and error handlers are freed while collectives still use them. Some
+ * operators tell types by their handles. */
 #include "check.h"
 
 enum { kLong = 500, kMany = 200 };
@@ -16,8 +16,8 @@ static void largest(void* in, void* out, int* n, MPI_Datatype* type) {
     if (((long*)in)[i] > ((long*)out)[i]) ((long*)out)[i] = ((long*)in)[i];
 }
 
-/* Each collective has an operator of its own, freed at once; others take the places that the library has
- * free. */
+/* Each collective has an operator of its own, freed at once. New operators get the handles that the MPI
+ * library has free. */
 static void operators(int length) {
   static long in[kMany][kLong], out[kMany][kLong];
   static MPI_Request r[kMany];
@@ -79,7 +79,7 @@ static int deleted(MPI_Datatype type, int key, void* value, void* extra) {
   return MPI_SUCCESS;
 }
 
-/* gap: bytes after each element, so that it travels packed. */
+/* gap: bytes after each element, so that the element is packed. */
 static MPI_Datatype pair_of_ints(int keyval, int gap) {
   MPI_Datatype pair, type;
   MPI_Type_contiguous(2, MPI_INT, &pair);
@@ -103,7 +103,7 @@ static void begin_by(int way, const int* in, int* out, MPI_Datatype type, MPI_Op
   else MPI_Allreduce(in, out, 1, type, op, MPI_COMM_WORLD);
 }
 
-/* The operator's function gets the program's handles, also of types that are freed by then; no attribute is
+/* The operator's function gets the program's handles, also of types that are freed by then. No attribute is
  * copied, and each is deleted once, after the last use. */
 static void types(int way, int gap) {
   int keyval = MPI_KEYVAL_INVALID, out[2][2];
@@ -132,8 +132,8 @@ static void types(int way, int gap) {
   MPI_Type_free_keyval(&keyval);
 }
 
-/* More types at a time than any table has room for, of data and not of reductions; communicator and error
- * handler are gone, too. */
+/* More types at a time than any table has room for, in collectives that move data and do not reduce.
+ * Communicator and error handler are freed, too. */
 static void everything(void) {
   static int data[kMany][2 * 3];
   static MPI_Request r[kMany];

@@ -1,12 +1,12 @@
-/* Arguments of one rank alone are wrong, in collectives for whose end the others need not hear of it: that
- * rank has the library's error, the others have what is theirs, and the communicator lives on. "begun" as in
+/* The arguments of one rank are wrong, in collectives where the others need not learn of it. That rank has
+ * the MPI library's error, the others have their results, and the communicator stays usable. "begun" as in
  * calls.h. */
 #include "calls.h"
 
 static MPI_Datatype uncommitted;
-static MPI_Comm comm; /* of each call its own: the library may do all that follow */
+static MPI_Comm comm; /* each call has its own: the MPI library may do all calls that follow */
 
-/* The class goes into the digest, and so do the data of whoever has got some. */
+/* Adds the error class to the digest, and the data of a rank without an error. */
 static void note(int rc, const int* data, const char* what) {
   const int class = class_of(rc);
   int one = 1, sum = 0;
@@ -45,7 +45,7 @@ static void at_root(int root) {
   note(rc, in, "reduce without an operator");
 }
 
-/* The root's own data aren't looked at: MPICH 4.0 writes there, natively. */
+/* The root's own data are not checked: native MPICH 4.0 writes there. */
 static void at_receiver(int root) {
   static const int nothing[4];
   const int wrong = rank == (root + 1) % size;

@@ -1,5 +1,6 @@
-/* Persistent collectives: started again and again with other data, in other orders on other ranks, among the
- * library's own requests, inactive ones in whatever completes requests, and freed at any time. */
+/* Persistent collectives are started again and again with other data, in other orders on other ranks. They
+ * are mixed with the MPI library's requests and with inactive ones in all completion calls, and freed at any
+ * time. */
 #include "check.h"
 
 enum { kLong = 30000, kKinds = 6 };
@@ -54,7 +55,7 @@ static void make(MPI_Comm comm, MPI_Request* r) {
   MPI_Op_free(&op);
 }
 
-/* words is input of one and in place of another: one behind the other. */
+/* words is the input of one and in place of another, so one runs after the other. */
 static void in_turn(MPI_Request* r, int rounds) {
   MPI_Status status;
   for (int round = 0; round < rounds; ++round) {
@@ -62,7 +63,7 @@ static void in_turn(MPI_Request* r, int rounds) {
     MPI_Start(&r[4]);
     MPI_Wait(&r[4], &status);
     expect(r[4] != MPI_REQUEST_NULL, "it stays");
-    for (int i = 0; i < kKinds; ++i) { /* in an order of the rank's own */
+    for (int i = 0; i < kKinds; ++i) { /* each rank has its own order */
       const int k = (i + rank * 5 + round) % kKinds;
       if (k != 4) MPI_Start(&r[k]);
     }
@@ -71,7 +72,8 @@ static void in_turn(MPI_Request* r, int rounds) {
   }
 }
 
-/* `how` of completing: with a message around the ring beside them, and one request that is never started. */
+/* Completes them in the way `how`, with a message around the ring of ranks and a request that is never
+ * started. */
 static void among_others(MPI_Request* r, MPI_Comm comm) {
   enum { kAll = kKinds + 3 };
   MPI_Request mixed[kAll], idle;
@@ -131,15 +133,16 @@ static void among_others(MPI_Request* r, MPI_Comm comm) {
   MPI_Request_free(&mixed[kKinds + 1]);
 }
 
-/* Adds elements of so many ints, which are longer than what Fermata takes. */
+/* Adds elements of so many ints, which are longer than Fermata supports. */
 enum { kWide = 1100 };
 static void add_wide(void* left, void* right, int* count, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *count * kWide; ++i) ((int*)right)[i] += ((const int*)left)[i];
 }
 
-/* Reductions of such elements stay the library's: one beside one of ours and a message, completed in each
- * way. What is over is not given to the library again: MPICH 4.0 names its own ones again and again. */
+/* The MPI library does reductions of such elements: one beside one of Fermata's and a message, completed in
+ * each way. A completed request is not passed to MPI again: MPICH 4.0 returns its own completed ones
+ * repeatedly. */
 static void beside_librarys(MPI_Comm comm) {
   enum { kAll = 4, kMost = 64 };
   static int parts[kMost * kWide], part[kWide];
@@ -189,7 +192,7 @@ static void beside_librarys(MPI_Comm comm) {
   MPI_Type_free(&wide);
 }
 
-/* Rank 0 waits for a message that comes behind the others' wait for what all have started. */
+/* Rank 0 waits for a message that the others send after they have completed what all have started. */
 static void in_library(MPI_Request* r) {
   for (int round = 0; round < 3; ++round) {
     fill(round);
@@ -204,8 +207,7 @@ static void in_library(MPI_Request* r) {
   }
 }
 
-/* Rank 0 has begun a barrier that the others begin only when rank 0's wait for what all have started is over.
- */
+/* Rank 0 has started a barrier. The others start it only after rank 0 has completed what all have started. */
 static void beside_begun(MPI_Request* r) {
   MPI_Request barrier;
   for (int round = 0; round < 5; ++round) {
@@ -222,8 +224,8 @@ static void beside_begun(MPI_Request* r) {
   }
 }
 
-/* More than a team has room for: what is left over is the library's, on all ranks; and again, once they are
- * freed. */
+/* More requests than a team has room for: the MPI library does the rest, on all ranks. The same again after
+ * they are freed. */
 static void many(MPI_Comm comm) {
   enum { kMany = 100, kEach = 20000 };
   MPI_Request r[kMany];
@@ -261,7 +263,7 @@ int main(int argc, char** argv) {
   report("beside the library's own");
   in_library(r);
   report("in the library");
-  MPI_Comm_free(&comm); /* which requests outlive */
+  MPI_Comm_free(&comm); /* the requests outlive it */
   in_turn(r, 3);
   for (int i = 0; i < kKinds; ++i) MPI_Request_free(&r[i]);
   report("behind their communicator");

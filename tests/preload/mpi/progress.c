@@ -1,4 +1,4 @@
-/* Who waits in a collective lets the library get on with what others wait for. */
+/* A rank that waits in a collective lets the MPI library advance the operations for which others wait. */
 #include "check.h"
 
 enum { kBytes = 1 << 20 };
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   for (int i = 0; i < kBytes; ++i) sent[i] = (char)(i * 7 + i / 1000);
   const int sizes[] = {100, 5000, 100000, kBytes};
-  /* Rank 0 sends and is in the collective while rank 1 still receives. */
+  /* Rank 0 has sent and is in the collective while rank 1 still receives. */
   for (int s = 0; s < 4; ++s)
     for (int kind = 0; kind < 6; ++kind) {
       MPI_Request request = MPI_REQUEST_NULL;
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
       MPI_Barrier(MPI_COMM_WORLD);
     }
   report("sent");
-  /* The same the other way round: the receiver has posted and is in the collective. */
+  /* The reverse: the receiver has posted its receive and is in the collective. */
   for (int s = 0; s < 4; ++s) {
     MPI_Request request = MPI_REQUEST_NULL;
     memset(got, 0, sizeof got);
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     if (rank == 0 && size > 1) expect(memcmp(got, sent, (size_t)sizes[s]) == 0, "what was received");
   }
   report("received");
-  /* A window whose owner is in the collective. */
+  /* The owner of a window is in the collective. */
   MPI_Win window;
   int* memory = NULL;
   MPI_Win_allocate(sizeof *memory * 16, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);

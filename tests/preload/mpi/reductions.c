@@ -1,6 +1,6 @@
-/* Every reduction x predefined type x operator that is defined for it x in place or not, and users'
- * operators, against a serial fold in rank order. The values make every order of folding give the same bits.
- * "begun" as an argument: by the non-blocking functions; "persistent": by those; "short": one element. */
+/* Every reduction x predefined type x operator defined for it x in place or not, and users' operators,
+ * against a serial fold in rank order. The values make every order of folding give the same bits. "begun" as
+ * an argument: non-blocking functions; "persistent": persistent functions; "short": one element. */
 #include <complex.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void list_op(const char* name, MPI_Op op, unsigned families) {
   ops[op_count++] = (struct op){name, op, families};
 }
 
-/* A user's element: a 2x2 matrix, whose product does not commute, and a tag that lies behind a gap. */
+/* A user's element: a 2x2 matrix, whose product does not commute, and a tag after a gap. */
 struct matrix {
   int32_t a[4];
   char tag;
@@ -123,7 +123,7 @@ static void fill(const struct type* t, char* to, int from, int count) {
     t->fill(to + (size_t)i * t->extent, 1 + (from + i * 7 + i / 3) % 2, from * 3 + i % 5);
 }
 
-/* The fold of ranks 0 .. last of blocks of `count`, into `to`. */
+/* Folds blocks of `count` of ranks 0 .. last into `to`. */
 static void fold(const struct type* t, MPI_Op op, char* to, char* memory, int last, int count) {
   fill(t, to, last, count);
   for (int r = last - 1; r >= 0; --r) {
@@ -186,11 +186,11 @@ static void reduce_all(const struct type* t, MPI_Op op, const char* name, int co
     if (rank > 0) fold(t, op, expected, memory, rank - 1, count);
     DO(Exscan, exscan, from, out, count, t->type, op, MPI_COMM_WORLD);
     if (rank > 0 || !in_place) same_elements(t, out, expected, count, what);
-#ifdef OPEN_MPI /* MPICH wants memory for a result that is none */
+#ifdef OPEN_MPI /* MPICH wants memory even for a result that does not exist */
     if (!in_place) DO(Exscan, exscan, from, rank > 0 ? out : NULL, count, t->type, op, MPI_COMM_WORLD);
     if (rank > 0 && !in_place) same_elements(t, out, expected, count, what);
 #endif
-    /* Of each rank `count` for every rank. */
+    /* Each rank gives `count` elements for every rank. */
     fill(t, in_place ? out : in, rank, count * size);
     fold(t, op, expected, memory, size - 1, count * size);
     DO(Reduce_scatter_block, reduce_scatter_block, from, out, count, t->type, op, MPI_COMM_WORLD);

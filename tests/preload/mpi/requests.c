@@ -1,5 +1,5 @@
-/* Non-blocking collectives among the library's own requests, in whatever completes requests; and ranks that
- * wait in the library while others need what they began. */
+/* Non-blocking collectives among the MPI library's own requests, in all completion calls. Ranks also wait in
+ * the MPI library while others need the collectives that they began. */
 #include "check.h"
 
 enum { kLong = 200000 };
@@ -29,7 +29,7 @@ static void finish(int round, const char* what) {
   expect(big[0] == round && big[kLong - 1] == kLong - 1 + round, what);
 }
 
-/* The same request of communicators that come and go with the same team. */
+/* One request of communicators that are made and freed while the team stays the same. */
 static void renewed(void) {
   for (int turn = 0; turn < 4; ++turn) {
     MPI_Comm comm;
@@ -92,8 +92,8 @@ static void mixed(MPI_Comm comm) {
   finish(7, "Wait in different orders");
 }
 
-/* More requests at a time than a library looks at together, of all kinds: long and short collectives,
- * messages, and null ones. The last are short collectives alone. */
+/* More requests at a time than an MPI library tests together, of all kinds: long and short collectives,
+ * messages, and null requests. The last are short collectives only. */
 enum { kMany = 200 };
 enum { kLongSum, kShortSum, kReceive, kSend, kNothing };
 static int kind_of_request(int i) {
@@ -135,8 +135,8 @@ static void many(int way, MPI_Comm other) {
   }
 }
 
-/* Long collectives, and then short ones, which are most likely over when they have begun: libraries look at
- * 64 requests together, and each time at what kinds these are. */
+/* Long collectives, and then short ones, which have most likely ended when they have begun. MPI libraries
+ * test 64 requests together, and look each time at the kinds of these. */
 static void long_and_short(MPI_Comm other) {
   enum { kLongOnes = 64, kAll = 66, kEach = kLong / 5 };
   static int sums[kLongOnes][kEach];
@@ -177,8 +177,8 @@ static void two_communicators(void) {
   MPI_Comm_free(&comm[1]);
 }
 
-/* Rank 0 waits in the library, by each of these, for a message or a call that the others do behind their wait
- * for what all have begun. */
+/* Rank 0 waits in the MPI library, in each of these ways, for a message or a call. The others make it only
+ * after they have completed what all have begun. */
 enum { kWaysToWait = 13 };
 static void in_library(int way, MPI_Comm other, MPI_Win window) {
   MPI_Request r, barrier, message_request;
@@ -233,7 +233,7 @@ static void in_library(int way, MPI_Comm other, MPI_Win window) {
       break;
     case 9:
       MPI_Barrier(other);
-      break; /* the library's: its communicator was made in a way that is not watched */
+      break; /* the MPI library's: its communicator was made by a function that the preload does not watch */
     case 10: MPI_Win_fence(0, window); break;
     case 11:
       MPI_Comm_dup(MPI_COMM_WORLD, &made);

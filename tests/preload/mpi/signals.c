@@ -1,6 +1,5 @@
-/* Signals are for the threads of the program: prints how many threads of a rank would take one. A preload
- * adds none to the MPI library's.
- */
+/* Signals are for the program's threads. Prints how many threads of a rank would take one. A preload adds
+ * none to those of the MPI library. */
 #include <dirent.h>
 #include <signal.h>
 
@@ -10,7 +9,7 @@ static int takes(const char* thread) {
   char path[300], line[200];
   snprintf(path, sizeof path, "/proc/self/task/%s/status", thread);
   FILE* const file = fopen(path, "r");
-  if (file == NULL) return 0; /* it has ended */
+  if (file == NULL) return 0; /* the thread has ended */
   unsigned long long blocked = ~0ull;
   while (fgets(line, sizeof line, file) != NULL)
     if (sscanf(line, "SigBlk: %llx", &blocked) == 1) break;

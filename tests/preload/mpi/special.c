@@ -1,5 +1,5 @@
-/* NaNs of different payloads, signed zeros, denormals and overflow: all ranks agree on a result's bits, in
- * every call the same. "reproducible": across communicators, too. */
+/* NaNs of different payloads, signed zeros, denormals and overflow: all ranks agree on the bits of a result,
+ * and every call gives the same bits. "reproducible": across communicators, too. */
 #include "check.h"
 
 #include <complex.h>
@@ -7,7 +7,7 @@
 
 enum { kMost = 5000, kRounds = 30 /* three of each first pair */ };
 
-/* What meets what: of even and of odd ranks. */
+/* The values of even ranks, and those of odd ranks. */
 static const uint64_t kPairs[][2] = {{0, 0x8000000000000000},                  /* zeros of both signs */
                                      {0x8000000000000000, 0x8000000000000000}, /* negative zeros */
                                      {0x7fefffffffffffff, 0x7fefffffffffffff}, /* overflow */
@@ -16,11 +16,12 @@ static const uint64_t kPairs[][2] = {{0, 0x8000000000000000},                  /
                                      {0x7ff0000000000001, 0x7ff8000000000007}, /* one of them signalling */
                                      {0x7ff8000000000005, 0x3ff0000000000000}, /* a NaN and a number */
                                      {1, 0x800fffffffffffff},                  /* denormals */
-                                     {0x7ff0000000000000, 0},                  /* a product that is none */
+                                     {0x7ff0000000000000, 0},                  /* a product that is
+                                                                                * undefined */
                                      {0x3ff0000000000000, 0x3cb0000000000000}};
 enum { kRows = sizeof kPairs / sizeof *kPairs };
 
-/* From the first-th pair on. */
+/* Fills with pairs from number `first` on. */
 static void fill(void* to, int n, int first, int floats) {
   for (int i = 0; i < n; ++i) {
     uint64_t bits = kPairs[(i + first) % kRows][rank % 2];
@@ -32,14 +33,14 @@ static void fill(void* to, int n, int first, int floats) {
     }
     double wide;
     memcpy(&wide, &bits, 8);
-    float narrow = (float)wide; /* the largest one becomes infinite */
+    float narrow = (float)wide; /* the largest value becomes infinite */
     const uint32_t nan = (uint32_t)(bits >> 32 & 0x80000000) | 0x7fc00000 | (uint32_t)(rank + 1);
     if (is_nan) memcpy(&narrow, &nan, 4);
     memcpy((char*)to + 4 * (size_t)i, &narrow, 4);
   }
 }
 
-/* The same bits at all ranks. */
+/* Expects the same bits at all ranks. */
 static void agree(const void* got, size_t bytes, const char* what) {
   static char first[kMost * sizeof(double complex)];
   memcpy(first, got, bytes);
@@ -89,7 +90,7 @@ int main(int argc, char** argv) {
           memset(out, 7, sizeof out);
           reduce(n, cases[c].type, cases[c].op, begun, comm, in, out);
           agree(out, bytes, cases[c].name);
-          /* Which plan serves a call may depend on time, unless it may not. */
+          /* Which plan serves a call may depend on time, unless the job asks for reproducible results. */
           if (round % 3 > 0 && reproducible)
             expect(memcmp(before, out, bytes) == 0, "another result than in the call before");
           memcpy(before, out, bytes);

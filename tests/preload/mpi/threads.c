@@ -1,5 +1,5 @@
-/* MPI_THREAD_MULTIPLE: each thread has communicators of its own, and all use them at once, blocking and not;
- * requests are waited for by another thread than began them. */
+/* MPI_THREAD_MULTIPLE: each thread has communicators of its own, and all use them at once, blocking and
+ * non-blocking. One thread waits for requests that another thread began. */
 #include <pthread.h>
 
 #include "check.h"
@@ -13,7 +13,7 @@ static int values[kThreads], sums[kThreads];
 static void* work(void* argument) {
   const int t = (int)(long)argument;
   MPI_Comm comm = comms[t], made;
-#ifdef PERSISTENT /* the library has persistent collectives */
+#ifdef PERSISTENT /* the MPI library has persistent collectives */
   int each = 0, all = 0;
   MPI_Request again;
   MPI_Allreduce_init(&each, &all, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &again);

@@ -1,7 +1,7 @@
-/* Ranks that give lengths which differ, in calls where data go from everybody to everybody: whoever has too
- * little room for what comes gets MPI_ERR_TRUNCATE, as in the library, nothing is written behind anybody's
- * memory, nobody waits for ever, and MPI goes on. unequal [begun] [KIND...]      "in place": those in place;
- * nothing: the others. All are more communicators than get teams. */
+/* Ranks give lengths that differ, in calls where all ranks send to all. A rank with too little room gets
+ * MPI_ERR_TRUNCATE, as from the MPI library. No call writes past a rank's memory, no rank waits for ever, and
+ * MPI stays usable. Usage: unequal [begun] [KIND...]. KIND "in place": all kinds in place; none: the other
+ * kinds. All kinds need more communicators than get teams. */
 #define _GNU_SOURCE
 #include "calls.h"
 #include "guarded.h"
@@ -118,7 +118,7 @@ static const struct {
              {"scan in place", scan_in_place},
              {"exscan in place", exscan_in_place}};
 
-/* A scan's first rank waits for nobody, so it has done its part when the others find the difference. */
+/* A scan's first rank waits for no other, so its part has ended when the others find the difference. */
 static int waits_for_all(const char* kind) { return strstr(kind, "scan") == NULL; }
 
 static void goes_on(void) {

@@ -1,4 +1,4 @@
-! The collectives as a Fortran program calls them: with its own types, in place, and begun.
+! The collectives as a Fortran program calls them: with its own types, in place, and non-blocking.
 program usual
 #ifdef MODERN
   use mpi_f08

@@ -1,11 +1,11 @@
-/* Rank 0 waits in the library, in each way that there is, while a collective of all ranks is outstanding; the
- * others do what it waits for only after their own part of the collective, which needs rank 0's progress
- * (MPI 4.1, section 2.9).
+/* Rank 0 waits in the MPI library, in each possible way, while a collective of all ranks is outstanding. The
+ * others make the call that ends its wait only after their own part of the collective, which needs rank 0's
+ * progress (MPI 4.1, section 2.9).
  *
  *   waits            rank 0 begins the collective and then waits
  *   waits threads    a thread of rank 0 waits; then another one begins the collective
- *   waits many       more communicators with something outstanding than one look has time for
- *   waits alone      the preload cannot make its thread */
+ *   waits many       more communicators with outstanding requests than one look has time for
+ *   waits alone      the preload cannot start its thread */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,8 +21,8 @@ static MPI_Comm comm, grid;
 static MPI_Win window;
 static int *memory, word;
 
-/* In place of the C library's: the preload's thread beside waiting calls, which needs no argument, is not
- * made where "alone" says so. */
+/* Replaces the C library's pthread_create. With "alone" it refuses the preload's thread for waiting calls,
+ * which is the one without an argument. */
 static int no_helper;
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                    void* argument) {
@@ -35,9 +35,9 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 }
 
 /* A ready send needs its receive first: the last rank posts it before the collective begins. Rank 0 then
- * sends while that rank is outside the library, and waits until that rank comes to the collective. That ends
- * its wait, whatever the collective does: this way shows what is sent, not that the collective goes on
- * meanwhile. */
+ * sends while that rank is outside the MPI library, and waits until that rank comes to the collective. That
+ * ends its wait, whatever the collective does. So this way shows that the message arrives, and not that the
+ * collective advances meanwhile. */
 enum { kReady = 12, kReadyTag = 99 };
 static MPI_Request posted = MPI_REQUEST_NULL;
 static void post_receive(void) {
@@ -54,7 +54,7 @@ static void complete_receive(void) {
   expect(wrong == 0, "Rsend");
 }
 
-/* Messages: rank 0 waits for what its peer, the last rank, sends or receives. */
+/* Messages: rank 0 waits until its peer, the last rank, sends or receives. */
 static void by_message(int way, int waits) {
   const int peer = waits ? size - 1 : 0;
   MPI_Request r = MPI_REQUEST_NULL;
@@ -124,7 +124,7 @@ static void by_message(int way, int waits) {
 }
 enum { kMessages = 14 };
 
-/* Windows and files, and what all ranks call together. */
+/* Windows and files, and calls that all ranks make together. */
 static void by_window(int way, int waits) {
   MPI_Group all, other;
   const int peer = waits ? size - 1 : 0;
@@ -132,7 +132,7 @@ static void by_window(int way, int waits) {
   MPI_Group_incl(all, 1, &peer, &other);
   if (way == 0) {
     MPI_Win_fence(0, window);
-  } else if (waits || rank == size - 1) { /* the one that waits is the origin, then the target */
+  } else if (waits || rank == size - 1) { /* the waiting rank is the origin, then the target */
     if (waits == (way == 1)) {
       MPI_Win_start(other, 0, window);
       MPI_Put(&rank, 1, MPI_INT, peer, way, 1, MPI_INT, window);
@@ -298,14 +298,14 @@ static void round_of(int way, int threads) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* The first communicator's collective has to get on, which is the last one that a look comes to. */
+/* The first communicator's collective has to advance; a look comes to it last. */
 static void many_communicators(int many) {
   MPI_Comm* comms = malloc((size_t)many * sizeof *comms);
   MPI_Request* r = malloc((size_t)many * sizeof *r);
   static double sums[kLength / 50];
   int* values = calloc((size_t)many, sizeof *values);
   for (int i = 0; i < many; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
-  /* A communicator that is one of many gets its team after as many blocking collectives. */
+  /* With many communicators, each gets its team after kUntilServed blocking collectives. */
   for (int i = 0; i < many; ++i)
     for (int n = 0; n < kUntilServed; ++n) MPI_Barrier(comms[i]);
   if (rank != 0) usleep(100000); /* rank 0 is in its MPI_Recv by then */
@@ -340,7 +340,7 @@ int main(int argc, char** argv) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Cart_create(comm, 1, &size, &(int){1}, 0, &grid);
     MPI_Win_allocate(16 * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory, &window);
-    const int ways = no_helper ? kMessages : kWays; /* the rest some libraries cannot do natively */
+    const int ways = no_helper ? kMessages : kWays; /* some libraries cannot do the rest natively */
     for (int way = 0; way < ways; ++way) round_of(way, threads);
     MPI_Win_free(&window);
     MPI_Comm_free(&grid);

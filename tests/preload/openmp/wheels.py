@@ -1,4 +1,5 @@
-"""wheels.py NAME...: what packages with OpenMP run-time libraries of their own compute, as text that is the same in every run."""
+"""wheels.py NAME...: what packages with OpenMP run-time libraries of their own compute, as text that is the
+same in every run."""
 import ctypes
 import hashlib
 import pathlib

@@ -1,6 +1,6 @@
-// The workers of the MPI libraries: every collective right at two ranks, ranks asleep outside their turns,
-// nothing left behind. No timing is asserted. Skipped where the library was missing when the build was
-// configured.
+// Tests of the worker processes for MPI libraries: two ranks run every collective correctly, a rank sleeps
+// while another contestant runs, and nothing is left behind. No timing is asserted. The tests are skipped
+// where the build's configuration did not find the library.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ class Mpi : public testing::TestWithParam<const char*> {
     const std::vector<int> cpus = allowed_cpus();
     if (cpus.size() >= 2) what_.cpus = {cpus[0], cpus[1]};
   }
-  // A few episodes, each checked.
+  // Runs a few episodes and checks each.
   static Remote::Outcome turn(Remote& remote) {
     Order order;
     order.episodes = 20;
@@ -78,7 +78,7 @@ TEST_P(Mpi, AnAllreduceGoesOnWhileRanksCompute) {
   EXPECT_GT(outcome.reply.reference_ns, 0);
 }
 
-// Processes that run the worker's executable, with the CPU time that each has used.
+// Finds the processes that run the worker's executable, with the CPU time that each has used.
 std::vector<std::pair<pid_t, long>> processes_of(const std::string& executable) {
   std::vector<std::pair<pid_t, long>> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

@@ -1,6 +1,6 @@
-// The machine is shared and changes: what the threads may run on shrinks to one CPU and grows again while
-// they meet, another process burns beside them, and who waits long burns nothing. Counted in meetings and in
-// CPU time, never in time.
+// The machine is shared and changes. While threads meet, the CPUs that they may use shrink to one and grow
+// again, and another process keeps CPUs busy. A thread that waits long uses hardly any CPU time. The tests
+// count meetings and CPU time, and never measure elapsed time.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -18,8 +18,8 @@
 namespace fermata::test {
 namespace {
 
-// A waiter of 1 s may use so much, warm-up included: the policy's own bound is 8 ms of spinning or 5 ms of
-// yields in one wait, then one look every 20 to 50 ms.
+// The CPU time that a waiter may use in 1 s, warm-up included. The policy's own bound is 8 ms of spinning or
+// 5 ms of yields in one wait, then one look every 20 to 50 ms.
 constexpr double kWait = 1.0;
 // instrumented looks cost more
 constexpr double kMostCpu = 0.1 * FERMATA_TEST_SCALE / (FERMATA_TEST_SCALE > 1 ? 4 : 1);
@@ -49,7 +49,7 @@ cpu_set_t one_of(const cpu_set_t& cpus, int nth) {
 
 class Cotenant : public ::testing::TestWithParam<Kind> {};
 
-// All but the last rank wait for kWait, twice: new there, and used to short waits.
+// All but the last rank wait for kWait, twice: once before any other wait, and once after many short waits.
 void wait_long(const Kind& kind, std::uint32_t members) {
   const std::unique_ptr<Place> place = kind.make(members);
   std::vector<double> used(members);
@@ -80,12 +80,12 @@ TEST_P(Cotenant, WhoWaitsLongSleeps) {
   few.join();
 }
 
-// A process that only burns, until it is told to pause. Forked before the threads.
+// A process that keeps a CPU busy until it is told to pause. It is forked before the threads start.
 class Burner {
  public:
   Burner() : pid_(fork()) {
     if (pid_ == 0) {
-      alarm(100);  // should the parent die first
+      alarm(100);  // in case the parent dies first
       for (volatile unsigned long i = 0;;) i = i + 1;
     }
     pause();
@@ -105,7 +105,7 @@ class Burner {
   pid_t pid_;
 };
 
-// Threads that meet without end; run(): so many meetings more.
+// Threads that meet without end. run() returns after so many more meetings.
 class Walkers {
  public:
   Walkers(Place& place, std::uint32_t members) : place_(place), written_(members) {
@@ -128,7 +128,7 @@ class Walkers {
   int wrong() const { return wrong_; }
 
  private:
-  // Plain data, read by all behind the meeting, and a second one before it is written again.
+  // All threads read plain data after the meeting. They meet a second time before it is written again.
   void walk(std::uint32_t rank) {
     for (long episode = 1;; ++episode) {
       written_[rank] = episode;
@@ -161,7 +161,8 @@ void check_changes(const Kind& kind, std::uint32_t members) {
   for (int round = 0; round < 6; ++round) {
     const cpu_set_t one = one_of(all, round % CPU_COUNT(&all));
     walkers.run(kMeetings);
-    if (round >= 3) burner.burn(one);  // beside all of them, then beside those that stay there
+    // the burner disturbs all of them first, and later those that stay on this CPU
+    if (round >= 3) burner.burn(one);
     walkers.only_on(one);
     walkers.run(kMeetings);
     walkers.only_on(all);

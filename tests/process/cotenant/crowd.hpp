@@ -1,4 +1,4 @@
-// Everything that members can meet at, behind one small interface.
+// One small interface to everything at which members can meet.
 #ifndef FERMATA_TESTS_PROCESS_COTENANT_CROWD_HPP
 #define FERMATA_TESTS_PROCESS_COTENANT_CROWD_HPP
 
@@ -15,7 +15,7 @@ class Place {
  public:
   virtual ~Place() = default;
   virtual bool meet(std::uint32_t rank) = 0;
-  virtual void leave(std::uint32_t) {}  // by each rank's thread at the end
+  virtual void leave(std::uint32_t) {}  // each rank's thread calls it at the end
 };
 
 class AnonymousPlace : public Place {
@@ -30,7 +30,7 @@ class AnonymousPlace : public Place {
   barrier<> barrier_;
 };
 
-// Its phases end in a tree of one leaf and not in a counter: another way to wait.
+// Its phases end in a tree of one leaf and not in a counter, so members wait in another way.
 class CompletingPlace : public Place {
  public:
   explicit CompletingPlace(std::uint32_t members) : barrier_(members, Step{}) {}

@@ -1,5 +1,4 @@
-// Operations on blocks that go wrong: calls that differ, members that die, arguments that are refused, waits
-// that are given up.
+// Operations on blocks that fail: calls differ, members die, arguments are refused, waits time out.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,7 +21,7 @@ struct Called {
   std::size_t count;
   int op;
   int root;
-  const char* name;  // as errors name it
+  const char* name;  // its name in error messages
   int ordered = FERMATA_ANY_ORDER;
 };
 
@@ -50,8 +49,8 @@ int call(fermata_member* m, const Called& c, const double* in, double* out) {
   }
 }
 
-// The last rank calls `one`, all others `most`. Who had nothing to wait for learns of it in the next call
-// that waits.
+// The last rank calls `one`, all others call `most`. A member that had nothing to wait for learns of the
+// mismatch in its next call that waits.
 void expect_mismatch(int members, const Called& most, const Called& one) {
   SCOPED_TRACE(std::string(most.name) + " against " + one.name + ", P " + std::to_string(members));
   with_members(members, [&](fermata_member* m, int rank) {
@@ -88,7 +87,7 @@ TEST(BlockMismatch, OnALineAgainstOnBlocks) {
                     {FERMATA_DO_ALLREDUCE, 8, FERMATA_SUM, 0, "64 bytes"});
 }
 
-// Operations of 1 MiB until something fails.
+// Runs operations of 1 MiB until one fails.
 int run_for_ever(fermata_team* team, int rank, unsigned seed, std::atomic<int>& joined) {
   fermata_member* member = nullptr;
   int status = fermata_team_join(team, rank, &member);
@@ -157,7 +156,7 @@ TEST(BlockArguments, BadOnesAreRefusedAndChangeNothing) {
     refused([](fermata_operation& o) { o.collective = FERMATA_DO_EXSCAN + 1; }, FERMATA_ERR_ARGUMENT);
     refused([](fermata_operation& o) { o.out = nullptr; }, FERMATA_ERR_ARGUMENT);
     refused([](fermata_operation& o) { o.count = SIZE_MAX / 16; }, FERMATA_ERR_ARGUMENT);
-    // without an operator of its own
+    // elements without an operator of their own
     refused([](fermata_operation& o) { o.element = 24; }, FERMATA_ERR_ARGUMENT);
     refused([](fermata_operation& o) { o.element = 5000; }, FERMATA_ERR_UNSUPPORTED);
     refused([](fermata_operation& o) { o.irregular = 1; }, FERMATA_ERR_UNSUPPORTED);
@@ -213,7 +212,7 @@ TEST(BlockRequests, WhatIsActiveIsLeftAlone) {
     EXPECT_EQ(fermata_request_wait(prepared), FERMATA_OK) << fermata_error_detail();
     EXPECT_EQ(x, std::vector<double>(500, 2.0));
     EXPECT_EQ(y, std::vector<double>(500, 6.0));
-    ASSERT_EQ(fermata_request_start(begun), FERMATA_OK) << fermata_error_detail();  // once more
+    ASSERT_EQ(fermata_request_start(begun), FERMATA_OK) << fermata_error_detail();  // a second time
     EXPECT_EQ(fermata_request_wait(begun), FERMATA_OK) << fermata_error_detail();
     EXPECT_EQ(y, std::vector<double>(500, 12.0));
     EXPECT_EQ(fermata_request_free(begun), FERMATA_OK);

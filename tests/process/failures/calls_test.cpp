@@ -1,4 +1,4 @@
-// Mismatched calls and tags, time-outs, stalls, aborts, serving and splitting.
+// Mismatched calls and tags, time-outs, stalls, aborts, served and split teams.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@
 namespace fermata::test {
 namespace {
 
-// Runs one thread per member with its own handle.
+// Runs one thread per member, each with its own handle.
 template <class Body>
 void with_threads(fermata_team* team, int members, Body&& body) {
   std::vector<std::thread> crew;
@@ -192,7 +192,7 @@ TEST(Abort, IsSeenByWhoNeverWaits) {
   }
 }
 
-// What a process of its own writes to stderr; it has to exit with 0.
+// Returns what a separate process writes to stderr. That process has to exit with 0.
 std::string stderr_of(const std::function<int()>& body) {
   int out[2];
   EXPECT_EQ(pipe(out), 0);
@@ -301,7 +301,7 @@ int split_and_sum(fermata_member* m, int rank) {
   fermata_member* sub = nullptr;
   if (fermata_team_split(m, colour, -rank, &sub) != FERMATA_OK) return 80;
   if (colour < 0) return sub == nullptr && fermata_barrier(m) == FERMATA_OK ? 0 : 81;
-  // Keys descend with the rank, so new ranks do too.
+  // Keys descend with the rank, so the new ranks descend with it, too.
   if (fermata_member_count(sub) != 2 || fermata_member_rank(sub) != (rank < 2 ? 1 : 0)) return 82;
   int sum = rank;
   for (int e = 0; e < 20; ++e) {

@@ -1,5 +1,5 @@
-// Operations that are outstanding when their team is given up: each is over at once, with an error, its
-// callback is called once, and it can be freed.
+// The team fails while operations are outstanding. Each operation ends at once with an error, its callback is
+// called once, and it can be freed.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -36,7 +36,7 @@ fermata_operation operation_on(Ending& e, std::size_t i) {
   return o;
 }
 
-// Every other one is persistent.
+// Every second operation is persistent.
 void start_many(fermata_member* m, std::vector<Ending>& all, bool also_start) {
   for (std::size_t i = 0; i < kMany; i += 2) {
     const fermata_operation o = operation_on(all[i], i / 2);
@@ -59,7 +59,7 @@ void expect_over(std::vector<Ending>& all, int status) {
   }
 }
 
-// Member 0 starts many that member 1 never does; then end(member 0, team) gives them up.
+// Member 0 starts many operations that member 1 never starts; then end(member 0, team) cancels them.
 template <class End>
 void with_outstanding_of(int engine, End&& end) {
   fermata_team* team = make_team(2, engine);
@@ -83,7 +83,7 @@ void with_outstanding_of(int engine, End&& end) {
   fermata_team_destroy(team);
 }
 
-// In a team of threads, and in one of processes, of which this one has both members.
+// Runs in a team of threads, and in a team of processes of which this process has both members.
 template <class End>
 void with_outstanding(End&& end) {
   for (const int engine : {FERMATA_THREADS, FERMATA_PROCESSES}) {
@@ -141,8 +141,8 @@ TEST(Cancel, ATimeoutLeavesAllAsTheyWere) {
   });
 }
 
-// Rank 1 ends it: by an abort, by leaving, by exiting. The others' requests are over, each with an error,
-// while they wait or only ask.
+// Rank 1 ends the team: it aborts, leaves or exits. The other members' requests end with an error, whether
+// they wait or test.
 int gives_up(fermata_team* team, int members, std::atomic<int>& started, int rank, int how) {
   fermata_member* m = nullptr;
   if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 90;

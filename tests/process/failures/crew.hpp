@@ -1,4 +1,4 @@
-// Forked members of one process team, ended and counted without leaving anything behind.
+// Forked members of one process team. The tests end and count them and leave nothing behind.
 #ifndef FERMATA_TESTS_PROCESS_CREW_HPP
 #define FERMATA_TESTS_PROCESS_CREW_HPP
 
@@ -17,12 +17,12 @@
 
 namespace fermata::test {
 
-// Exit codes of a member: 0 .. 63 are -status, others are the test's own.
+// A member's exit code: 0 .. 63 stand for a status with its sign changed, others are the test's own.
 inline int code_of(int status) { return status < 0 ? -status : status; }
 
 class Crew {
  public:
-  // Each child runs body(rank) and exits with what it returns.
+  // Each child runs body(rank) and exits with its result.
   Crew(int members, const std::function<int(int)>& body) {
     for (int r = 0; r < members; ++r) {
       const pid_t pid = fork();
@@ -40,7 +40,7 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
 
   pid_t pid(int rank) const { return pids_[static_cast<std::size_t>(rank)]; }
-  // Exit code; 1000 + signal if it was killed; -1 if it was waited for before.
+  // The exit code; 1000 + signal if a signal killed the process; -1 if it was waited for before.
   int wait_for(int rank) {
     pid_t& pid = pids_[static_cast<std::size_t>(rank)];
     if (pid <= 0) return -1;
@@ -54,7 +54,7 @@ class Crew {
   std::vector<pid_t> pids_;
 };
 
-// A count that forked processes share.
+// A counter that forked processes share.
 class SharedCount {
  public:
   SharedCount()
@@ -78,7 +78,7 @@ inline fermata_team* make_team(int members, int engine, int wait = FERMATA_WAIT_
   return fermata_team_create(&config, &team) == FERMATA_OK ? team : nullptr;
 }
 
-// The team's report comes to say this of a rank, within 30 s or so.
+// Waits up to about 30 s until the team's report says `what` of a rank.
 inline bool comes_to_say(fermata_team* team, int rank, const std::string& what) {
   const std::string name = "rank " + std::to_string(rank) + " (";
   for (int look = 0; look < 300'000; ++look) {

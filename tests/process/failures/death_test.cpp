@@ -1,4 +1,5 @@
-// Members that die, leave, or never come: those that wait are told who, and nothing is left behind.
+// Members die, leave or never join. The members that wait for them learn which rank is missing, and nothing
+// is left behind.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,10 +16,10 @@ namespace {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr int kKills = 10;
 #else
-constexpr int kKills = 250;  // in each of four tests: a thousand
+constexpr int kKills = 250;  // in each of four tests: 1,000 in all
 #endif
 
-// Barriers, and data of every kind, until something fails.
+// Runs barriers and collectives of every kind until one fails.
 int run_for_ever(fermata_team* team, int rank, unsigned seed, std::atomic<int>& joined) {
   fermata_member* member = nullptr;
   int status = fermata_team_join(team, rank, &member);
@@ -35,7 +36,7 @@ int run_for_ever(fermata_team* team, int rank, unsigned seed, std::atomic<int>& 
       default: status = fermata_broadcast(member, &x, sizeof x, root); break;
     }
   }
-  // The detail must name the one who was killed: always rank 0 here.
+  // The detail must name the member that was killed, always rank 0 here.
   const bool names = std::strstr(fermata_error_detail(), "rank 0") != nullptr;
   fermata_member_leave(member);
   return names ? code_of(status) : 99;
@@ -102,7 +103,7 @@ TEST(Death, ExitWhileOthersWait) {
   fermata_team_destroy(team);
 }
 
-// The process ends with the code it was given, whatever its threads wait in, and however they wait.
+// The process ends with the exit code it was given, in whatever call and by whatever policy its threads wait.
 TEST(Death, ExitWhileThreadsWait) {
   for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_PARK}) {
     Crew crew(1, [wait](int) -> int {
@@ -118,7 +119,7 @@ TEST(Death, ExitWhileThreadsWait) {
         }).detach();
       while (joined < 2) usleep(100);
       usleep(5000);
-      std::exit(7);  // runs what is registered, ends the threads where they are
+      std::exit(7);  // runs the exit handlers; ends the threads while they wait
     });
     EXPECT_EQ(crew.wait_for(0), 7);
   }
@@ -133,11 +134,12 @@ TEST(Death, InterruptInABlockingCallKillsAndIsReported) {
     fermata_member* m = nullptr;
     if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 98;
     if (fermata_barrier(m) != FERMATA_OK) return 97;
-    // Ctrl-C comes here: the default action ends the process
+    // Ctrl-C arrives here: the default action ends the process
     if (rank == 0) return code_of(fermata_barrier(m));
     char byte = 0;
     if (read(over[0], &byte, 1) != 1) return 96;
-    // Its arrival may have been made before it died, and then this barrier is complete; the next cannot be.
+    // Its arrival may have been made before it died, and then this barrier completes. The next barrier
+    // cannot.
     const int status = fermata_barrier(m);
     return code_of(status != FERMATA_OK ? status : fermata_barrier(m));
   });
@@ -158,7 +160,7 @@ TEST(Fork, ChildCannotUseItsParentsMember) {
   const pid_t pid = fork();
   if (pid == 0) {
     const int status = fermata_barrier(m);
-    fermata_member_leave(m);  // must not give the parent's rank up
+    fermata_member_leave(m);  // must not give up the parent's rank
     _exit(code_of(status));
   }
   int how = 0;

@@ -1,4 +1,4 @@
-// Kills a member's process in the middle of what it does, again and again.
+// Kills a member's process in the middle of a call, again and again.
 #ifndef FERMATA_TESTS_PROCESS_KILL_HPP
 #define FERMATA_TESTS_PROCESS_KILL_HPP
 
@@ -22,21 +22,21 @@ inline int open_descriptors() {
   return n;
 }
 
-// One process of a team that is killed, delay_us after all members have counted themselves; before that
-// nobody could know that it will not come.
+// The process of a team that is killed, delay_us after all members have counted themselves. Before all have
+// joined, no member could know that it is lost.
 struct Victim {
-  int rank;  // number of the process, which is its member's rank where each has one
+  int rank;  // number of the process; its member's rank where each process has one member
   int processes;
   int delay_us;
   int members_each = 1;
 };
 
-// All others exit with `code`, soon. body(team, process, joined), in a process of its own, counts each of its
-// members in `joined` once.
+// Expects all other processes to exit with `code` soon. body(team, process, joined) runs in a process of its
+// own and counts each of its members in `joined` once.
 inline void expect_survivors_exit(const Victim& victim, int code,
                                   const std::function<int(fermata_team*, int, std::atomic<int>&)>& body) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::seconds kSoon{5 * FERMATA_TEST_SCALE};  // on a machine that does other things, too
+  constexpr std::chrono::seconds kSoon{5 * FERMATA_TEST_SCALE};  // also enough on a loaded machine
   const SharedCount count;
   std::atomic<int>& joined = *count;
   const int members = victim.processes * victim.members_each;
@@ -58,11 +58,10 @@ inline void expect_survivors_exit(const Victim& victim, int code,
   fermata_team_destroy(team);
 }
 
-// Joins, counts itself, makes calls until one fails, and hands back code_of its status if the error names
-// rank 0.
+// Joins, counts itself and makes calls until one fails. Returns code_of the status if the error names rank 0.
 using Life = std::function<int(fermata_team* team, int rank, unsigned seed, std::atomic<int>& joined)>;
 
-// Kills rank 0 again and again, up to most_us after all have joined.
+// Kills rank 0 again and again, at times up to most_us after all have joined.
 inline void expect_survivors_report(int first, int trials, int step_us, int most_us, const Life& life) {
   const int descriptors = open_descriptors();
   for (int trial = first; trial < first + trials && !::testing::Test::HasFailure(); ++trial) {

@@ -1,7 +1,7 @@
-// A process killed in the middle of a collective, at a random moment, in each collective in turn: in blocking
-// calls, begun and persistent requests and chains of them, with and without reading each other's memory, a
-// progress thread, several members in each process. Survivors report who was lost within the set time, all
-// their requests are over, and nothing is left behind: no mapping, descriptor or zombie.
+// A process is killed at a random moment in the middle of each collective. The trials cover blocking calls,
+// started and persistent requests and chains of them, with and without single copy, with a progress thread,
+// and with several members in each process. Survivors report the lost rank within the set time, all their
+// requests end, and no mapping, descriptor or zombie is left behind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,15 +29,15 @@ struct Trial {
   bool irregular;
   std::size_t count;  // doubles in a block
   int members;
-  int each;    // members of a process, whose ranks lie `processes` apart
-  int victim;  // the process, and its first rank
+  int each;    // members of a process, whose ranks are `processes` apart
+  int victim;  // number of the process, and its first rank
   bool lends;
-  bool polls;       // asks for progress instead of waiting
-  bool has_thread;  // for progress
+  bool polls;       // calls fermata_progress instead of waiting
+  bool has_thread;  // a progress thread runs
   int processes() const { return members / each; }
 };
 
-// What a survivor has to say, as an exit code; 0: all is well.
+// A survivor's complaint, as its exit code; 0: all is well.
 enum Complaint { kFine = 0, kNotJoined = 100, kOtherError, kNamesAnother, kStillActive, kMapped, kOpen };
 
 bool has_segment_mapped() {
@@ -47,13 +47,13 @@ bool has_segment_mapped() {
   return false;
 }
 
-// Buffers, and the operation on them, of one of several that are outstanding at once.
+// Buffers of one outstanding request, and the operation on them.
 struct Work {
   std::vector<double> in, out;
   std::vector<std::size_t> counts, other_counts;
 
   Work(const Trial& t, int rank) : in(t.count * static_cast<std::size_t>(t.members), 1.0), out(in.size()) {
-    // Never 0: who gets nothing from the victim and sends it nothing does not wait for it.
+    // Never 0: a member that exchanges no data with the victim does not wait for it.
     const auto share = [&](int n) {
       return std::max(std::size_t{1}, t.count / (1 + static_cast<std::size_t>(n % 2)));
     };
@@ -94,7 +94,7 @@ int call(fermata_member* m, const Trial& t, Work& w, int root) {
       return fermata_allreduce(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_SUM);
     default: break;
   }
-  // By its own function it rides on lines where it is short.
+  // A short call by its own function is carried on lines.
   if (t.irregular || root % 2 == 1) {
     const fermata_operation o = w.operation(t, fermata_member_rank(m), root);
     return fermata_execute(m, &o);
@@ -115,7 +115,7 @@ int call(fermata_member* m, const Trial& t, Work& w, int root) {
   }
 }
 
-// Until all are over, one way or the other: the first error.
+// Waits until all requests have ended. Returns the first error.
 int finish(fermata_member* m, const Trial& t, const std::vector<fermata_request*>& requests) {
   while (t.polls && fermata_progress(m, 50) == FERMATA_PENDING) continue;
   return fermata_request_wait_all(requests.data(), requests.size());
@@ -206,7 +206,7 @@ int survive(fermata_team* team, const Trial& t, int process, std::atomic<int>& r
   return open_descriptors() == descriptors ? kFine : kOpen;
 }
 
-// Every kind in every mode in turn; what else there is at random.
+// Takes each collective in each mode, one after the other; chooses the rest at random.
 Trial trial_of(int number, std::mt19937& random) {
   const auto below = [&](unsigned n) { return static_cast<int>(random() % n); };
   Trial t{};
@@ -242,7 +242,7 @@ int wanted_kills() {
   return text != nullptr ? std::atoi(text) : 132 / FERMATA_TEST_SCALE;
 }
 
-// FERMATA_KILLS=1000 for as many.
+// FERMATA_KILLS=1000 asks for 1,000 trials.
 TEST(Kill, InTheMiddleOfEachCollective) {
   std::mt19937 random(20);
   const int kills = wanted_kills();

@@ -1,5 +1,5 @@
-// Calls that differ, of every kind and where nobody waits for them: every member learns of it at the latest
-// in its next call that synchronizes, and is told who called what.
+// Members make calls of every kind that differ, also calls in which no member waits for the other. Every
+// member gets an error that names the calls, at the latest in its next call that synchronizes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ constexpr std::size_t kSpace = 4 * 20001;  // doubles
 constexpr int kBarrier = 0;
 
 struct Call {
-  int collective;  // kBarrier, or of fermata_collective
+  int collective;  // kBarrier or a fermata_collective
   std::size_t count = 0;
   int root = 0;
   int op = FERMATA_SUM;
@@ -25,9 +25,9 @@ struct Call {
 
 struct Differing {
   const char* what;
-  std::vector<Call> most, last;  // what all but the last rank call, and what that one does
-  std::string names[2];          // as errors name them
-  bool begun = false;            // not blocking; waited for before the call that synchronizes
+  std::vector<Call> most, last;  // the calls of all but the last rank, and the calls of the last rank
+  std::string names[2];          // their names in error messages
+  bool begun = false;            // started, not blocking; waited for before the call that synchronizes
 };
 
 fermata_operation operation_of(const Call& c, double* in, double* out) {
@@ -118,7 +118,7 @@ void expect_mismatch(fermata_team* team, const Differing& d, Next next) {
   fermata_team_destroy(team);
 }
 
-// each: members of a process.
+// each: members per process.
 void expect_mismatch_of_processes(int processes, int each, const Differing& d, Next next) {
   fermata_team* team = make_team(processes * each, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();

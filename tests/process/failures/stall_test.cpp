@@ -1,4 +1,5 @@
-// FERMATA_STALL_SECONDS asks for reports in teams of threads and of processes; the configuration wins.
+// FERMATA_STALL_SECONDS asks for reports in teams of threads and of processes. The configuration has
+// precedence.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -24,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Asked, StallSeconds,
                                            Asked{"0.05", 60, FERMATA_THREADS, false},
                                            Asked{"0", 0, FERMATA_THREADS, false}));
 
-// Rank 0 waits for rank 1, which has not joined, until its time-out.
+// Rank 0 waits until its time-out for rank 1, which has not joined.
 int wait_alone(const Asked& asked) {
   setenv("FERMATA_STALL_SECONDS", asked.by_environment, 1);
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;

@@ -1,5 +1,5 @@
-// Teams within another's memory: their processes need no descriptor, get an error where there is no room, and
-// leave nothing behind.
+// Teams within another team's segment. Their processes need no descriptor, get an error where the segment has
+// no room, and leave nothing behind.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -16,7 +16,7 @@
 namespace fermata::test {
 namespace {
 
-// What processes tell each other: the place of a team, and who has come how far.
+// Shared between the processes of a test: the place of a team, and how many have come how far.
 struct Board {
   std::atomic<std::uint64_t> place{0};
   std::atomic<int> joined{0}, step{0};
@@ -66,7 +66,7 @@ class Within : public ::testing::Test {
     return code_of(status);
   }
 
-  // The ground's file: memory that it has.
+  // The memory that the outer team's segment file occupies.
   static blkcnt_t memory() {
     struct stat info{};
     DIR* dir = opendir("/proc/self/fd");
@@ -110,11 +110,11 @@ TEST_F(Within, ProcessesMeetByAPlaceAlone) {
   for (int r = 0; r < kMembers; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r;
 }
 
-// What a team leaves in its place is gone for the next one there, and the number that it had is nobody's.
+// After a team is destroyed, the next team in its place sees nothing of it, and no team has its place number.
 TEST_F(Within, PlacesAreUsedAgain) {
   std::uint64_t before = 0, now = 0;
   const blkcnt_t at_first = [&] {
-    fermata_team_destroy(create(1, &before));  // the plans stay
+    fermata_team_destroy(create(1, &before));  // the cached plans stay
     return memory();
   }();
   for (int i = 0; i < 50; ++i) {
@@ -147,7 +147,7 @@ TEST_F(Within, ManyAtOnceAndOneTooMany) {
   EXPECT_EQ(create(1, &place), nullptr);
   EXPECT_EQ(status_, FERMATA_ERR_MEMORY);
   for (fermata_team* team : teams) fermata_team_destroy(team);
-  // Of another size than any that there was.
+  // A size that no team had before.
   teams.assign(100, nullptr);
   for (fermata_team*& team : teams) {
     team = create(3, &place);
@@ -176,7 +176,8 @@ TEST_F(Within, TheGroundsMemoryStaysAsLongAsTheyDo) {
   EXPECT_EQ(memory(), 0);
 }
 
-// A handle that a child was forked with counts from when it joins: then its parent may let go.
+// A handle that a child inherits by fork counts only after the child has joined. From then on its parent may
+// destroy the team.
 TEST_F(Within, AForkedChildCountsOnceItHasJoined) {
   std::uint64_t place = 0;
   fermata_team* team = create(2, &place);
@@ -196,7 +197,7 @@ TEST_F(Within, AForkedChildCountsOnceItHasJoined) {
   ASSERT_TRUE(comes(board_->joined, 2));
   fermata_team_destroy(team);
   std::uint64_t next = 0;
-  fermata_team* other = create(2, &next);  // not in the same place
+  fermata_team* other = create(2, &next);  // has another place
   ASSERT_NE(other, nullptr) << fermata_error_detail();
   board_->step = 1;
   for (int r = 0; r < 2; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r;
@@ -236,7 +237,7 @@ TEST_F(Within, WhoWasKilledIsNamed) {
   }
 }
 
-// Whoever leaves one team is not taken for dead in the next, however late it comes there.
+// A member that leaves one team does not count as dead in the next one, however late it joins there.
 TEST_F(Within, LeavingOneTeamLeavesTheOthersAlone) {
   std::uint64_t place = 0;
   fermata_team* other = create(2, &place);
@@ -259,7 +260,7 @@ TEST_F(Within, LeavingOneTeamLeavesTheOthersAlone) {
   fermata_team_destroy(other);
 }
 
-// The file may not grow: an error, not the signal that growing would be.
+// The file may not grow. The caller gets an error, and not the signal that a write past the limit raises.
 TEST_F(Within, AFileThatMayNotGrowIsAnError) {
   Crew crew(1, [&](int) {
     const rlimit short_files{1 << 20, 1 << 20};
@@ -271,7 +272,7 @@ TEST_F(Within, AFileThatMayNotGrowIsAnError) {
   EXPECT_EQ(crew.wait_for(0), 0);
 }
 
-// Nor are there addresses for it: then others may still have its place.
+// This process has no address space for another team. Other processes may still use its place.
 TEST_F(Within, WithoutAddressesItIsAnError) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "sanitizers need all addresses";

@@ -1,4 +1,4 @@
-// A process for what may hang, crash or spoil the limits of the process that it runs in.
+// A child process for work that may hang, crash or spoil the limits of its process.
 #ifndef FERMATA_TESTS_PROCESS_GUESTS_CHILD_HPP
 #define FERMATA_TESTS_PROCESS_GUESTS_CHILD_HPP
 
@@ -14,8 +14,8 @@ namespace fermata {
 
 inline constexpr int kHung = 1000, kKilled = 2000;
 
-// How a child ended: its exit code; kHung: it was killed after most_ns; kKilled + a signal's number: that
-// ended it.
+// How a child ended: its exit code; kHung: it was killed after most_ns; kKilled + the number of the signal
+// that ended it.
 inline int result_of(pid_t child, std::int64_t most_ns) {
   const std::int64_t until = os::now_ns() + most_ns;
   int status = 0;
@@ -30,7 +30,7 @@ inline int result_of(pid_t child, std::int64_t most_ns) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : kKilled + WTERMSIG(status);
 }
 
-// What `work` returns in a forked child, as result_of() says.
+// Runs `work` in a forked child. Returns its result as result_of() does.
 template <class Work>
 int in_child(std::int64_t most_ns, Work&& work) {
   const pid_t child = fork();

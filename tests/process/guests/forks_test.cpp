@@ -1,5 +1,5 @@
-// A child that is forked while another thread is in a call of the library has not got that thread, and what
-// it held is nobody's there.
+// A child is forked while another thread is in a call of Fermata. The child lacks that thread, and the locks
+// that the thread held have no owner there.
 #include <fermata/fermata.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ int make_team() {
   return team != nullptr ? 0 : 1;
 }
 
-// Who makes a process's first team reads the machine and its profile, which takes milliseconds.
+// A process's first team reads the machine and its profile, which takes milliseconds.
 int first_teams() {
   std::thread first([] { make_team(); });
   usleep(2000);
@@ -49,8 +49,8 @@ TEST(Forks, WhileAnotherThreadSwitchesTheProgressThread) {
   switcher.join();
 }
 
-// What its parent has begun is no child's: no call advances it there, whoever had its turn when the child was
-// forked.
+// The parent's requests do not belong to the child. No call advances them in the child, whichever thread held
+// the biased lock at the fork.
 int no_call_is_allowed(fermata_member* member, fermata_request* request) {
   std::size_t index = 0;
   const int said[] = {fermata_request_test(request),

@@ -1,5 +1,5 @@
-// A member that writes random bytes over its team's memory while others work: they get errors, or wrong data,
-// and nobody crashes or hangs.
+// A member writes random bytes over its team's memory while others work. They get errors or wrong data, and
+// no process crashes or hangs.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdio.h>
@@ -19,23 +19,23 @@
 
 #include "../../operation.hpp"
 #include "../failures/crew.hpp"
-#include "team/handles.hpp"
 #include "child.hpp"
 #include "exec/team.hpp"
 #include "fermata/fermata.h"
+#include "team/handles.hpp"
 
 namespace fermata {
 namespace {
 
-constexpr int kWorkers = 3;         // of which two are in one process
-constexpr double kPatience = 0.15;  // s, of each call
+constexpr int kWorkers = 3;         // two of them are in one process
+constexpr double kPatience = 0.15;  // s, for each call
 constexpr std::int64_t kHangNs = 60'000'000'000;
 constexpr int kSeeds = 20;
 constexpr int kBursts = 60;
 constexpr int kAlone = 50;
 constexpr int kKinds = 14, kSplit = 10;
 constexpr int kCalls = 400;            // of a worker, at most
-constexpr std::size_t kLong = 20'000;  // elements: by address, or through rings
+constexpr std::size_t kLong = 20'000;  // elements: by address, or through ring buffers
 
 using Random = std::mt19937_64;
 
@@ -45,7 +45,7 @@ struct Target {
   std::size_t bytes = 0;
 };
 
-// The memory of all teams that this process has.
+// Finds the memory of all teams that this process has.
 std::vector<Target> segments() {
   std::vector<Target> found;
   for (int fd = 3; fd < 256; ++fd) {
@@ -62,7 +62,7 @@ std::vector<Target> segments() {
   return found;
 }
 
-// Where there is something, or may soon be: rings and heap are mostly empty.
+// Finds the pages that have been or may soon be used: ring buffers and heap are mostly empty.
 std::vector<std::size_t> used_pages(const Target& target) {
   std::vector<std::size_t> pages{0};
   char page[4096];
@@ -79,13 +79,12 @@ std::uint64_t some_word(Random& random) {
     case 1: return ~std::uint64_t{0};
     case 2: return random() % 64;
     case 3: return std::uint64_t{1} << random() % 64;
-    case 4: return random() % (std::uint64_t{64} << 20);  // where an offset may point
+    case 4: return random() % (std::uint64_t{64} << 20);  // an offset that may lie within the segment
     default: return random();
   }
 }
 
-// How: a few words now and then, single bytes, or blocks. Most of it goes where there is something: pages
-// that somebody has used.
+// Writes a few words now and then, single bytes, or blocks, as `how` says. Most writes go to used pages.
 void scribble(Random& random, int how, const std::vector<std::size_t>& pages, char* memory,
               std::size_t bytes) {
   const std::size_t page = pages[random() % pages.size()];
@@ -105,7 +104,7 @@ void lie(std::uint64_t seed) {
   const auto targets = segments();
   std::vector<std::vector<std::size_t>> used(targets.size());
   const int how = static_cast<int>(seed % 3);
-  // a word at a time, and not where it would be seen at once that the team is broken
+  // writes single words, and not where members would see at once that the team is broken
   const bool gently = seed % 4 != 0;
   usleep(static_cast<useconds_t>(random() % 8 * 2000));
   for (int burst = 0; burst < kBursts; ++burst) {
@@ -121,12 +120,12 @@ void lie(std::uint64_t seed) {
   }
 }
 
-// Buffers with room for each member's block.
+// A member with buffers that have room for each member's block.
 struct Worker {
   Worker(fermata_team* of, fermata_member* joined, double patience) : team(of), member(joined) {
     fermata_member_set_timeout(member, patience);
   }
-  // From here on those who get data may have room for more than is given.
+  // From this call on, a receiver may have room for more than it is sent.
   void be_bounded() {
     fermata_member_set_bounded(member, 1);
     room = 8;
@@ -199,14 +198,14 @@ struct Worker {
       default: return fermata_gather(member, in.data(), out.data(), kLong, FERMATA_INT32, n % (kWorkers + 1));
     }
   }
-  // Until it fails; the call of each number is the same at all. Splits wait for half a minute where a liar
-  // has had its hand in them.
+  // Makes calls until one fails. Calls with the same number are the same at all members. A split may wait for
+  // half a minute after the liar has written to it.
   void work(int from) {
     for (int n = from; n < from + kCalls; ++n) {
       if (n % kKinds == kSplit && from % kKinds != kSplit) continue;
       if (call(n) != FERMATA_OK) break;
     }
-    // What needs no other member goes on, whatever has become of the team.
+    // Calls that need no other member still work, in whatever state the team is.
     for (int n = 0; n < kAlone; ++n) {
       within();
       report();
@@ -220,7 +219,7 @@ struct Worker {
   std::vector<char> text = std::vector<char>(4096);
 };
 
-// One member's life, in a thread of a process that may have another.
+// The life of one member, in a thread of a process that may have another member.
 void live(fermata_team* team, int rank, int from) {
   fermata_member* member = nullptr;
   if (fermata_team_join(team, rank, &member) != FERMATA_OK) return;
@@ -230,7 +229,8 @@ void live(fermata_team* team, int rank, int from) {
   fermata_member_leave(member);
 }
 
-// What the processes of ranks 0 to 2 return, while rank 3 works a little and then lies.
+// Expects the processes of ranks 0 to 2 to end well, while rank 3 works a little and then writes random
+// bytes.
 void expect_no_crash(int seed) {
   fermata_team* const team = test::make_team(kWorkers + 1, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
@@ -255,7 +255,7 @@ void expect_no_crash(int seed) {
   });
   EXPECT_EQ(result_of(both, kHangNs), 0) << "seed " << seed << ", the process of two";
   EXPECT_EQ(result_of(alone, kHangNs), 0) << "seed " << seed << ", the process of one";
-  result_of(liar, kHangNs);  // it may do to itself what it likes
+  result_of(liar, kHangNs);  // it may crash or hang itself
   fermata_team_destroy(team);
 }
 
@@ -274,7 +274,7 @@ INSTANTIATE_TEST_SUITE_P(Reads, Liar, testing::Values("0", "1"), [](const auto& 
   return std::string(by.param[0] == '0' ? "ThroughRings" : "ByTheKernel");
 });
 
-// A file as somebody else may hand it over; -1: there is none to be had.
+// Copies a segment's file, as another process might serve it; -1: the copy failed.
 int copy_of(const Target& original, const std::vector<std::size_t>& pages) {
   const int file = memfd_create("liar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0 || ftruncate(file, static_cast<off_t>(original.bytes)) != 0 ||
@@ -285,7 +285,7 @@ int copy_of(const Target& original, const std::vector<std::size_t>& pages) {
   return file;
 }
 
-// Null: what lies there is refused.
+// Null: the file was refused.
 fermata_team* taken(int file) {
   exec::Team* team = nullptr;
   const char* detail = "";
@@ -295,8 +295,7 @@ fermata_team* taken(int file) {
   return handle;
 }
 
-// A copy of a team's segment with a changed layout: what its members' calls come to. -1: nobody can attach to
-// it.
+// Runs the members' calls in a copy of a team's segment with a changed layout. -1: the attach was refused.
 int attach_changed(void (*change)(exec::TeamLayout&)) {
   fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
   const auto found = segments();
@@ -322,15 +321,15 @@ int attach_changed(void (*change)(exec::TeamLayout&)) {
 
 TEST(ALiarsLayout, IsOfNoUse) {
   EXPECT_EQ(in_child(kHangNs, [] { return attach_changed([](exec::TeamLayout&) {}); }), 0);
-  // No place for other teams, whose table is then where the segment begins.
+  // No place for other teams, so the table of places is at the start of the segment.
   const auto work = [] {
     return attach_changed([](exec::TeamLayout& l) { l.places = l.rings = 0; }) == -1 ? 0 : 7;
   };
   EXPECT_EQ(in_child(kHangNs, work), 0);
 }
 
-// A segment that somebody else made, with some of it changed: whoever takes it gets an error, or a team whose
-// calls end.
+// Another process made the segment and changed some of it. A process that attaches gets an error, or a team
+// whose calls end.
 TEST(ALiarsSegment, CrashesNobody) {
   fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
@@ -346,7 +345,7 @@ TEST(ALiarsSegment, CrashesNobody) {
       if (file < 0) return 1;
       auto* const copy =
           static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
-      const int writes = static_cast<int>(random() % 4);  // none, too: then it is as good as the original
+      const int writes = static_cast<int>(random() % 4);  // with 0 writes the copy equals the original
       for (int i = 0; i < writes; ++i) scribble(random, seed % 3, pages, copy, bytes);
       munmap(copy, bytes);
       fermata_team* const handle = taken(file);
@@ -361,7 +360,7 @@ TEST(ALiarsSegment, CrashesNobody) {
       }
       fermata_team_destroy(handle);
     }
-    return joined > 0 ? 0 : 2;  // or this shows nothing
+    return joined > 0 ? 0 : 2;  // without one join, the test shows nothing
   });
   EXPECT_EQ(status, 0) << (status == kHung ? "it hangs" : "");
   fermata_team_destroy(team);

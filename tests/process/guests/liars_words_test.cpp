@@ -1,5 +1,5 @@
-// A member that writes some word over its team's memory where another one reads it for the first time: an
-// error, and no crash.
+// A member overwrites a word of its team's memory that another member reads for the first time. The other
+// gets an error and does not crash.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -8,25 +8,25 @@
 #include <vector>
 
 #include "../failures/crew.hpp"
-#include "team/handles.hpp"
-#include "team/plans.hpp"
 #include "child.hpp"
 #include "exec/team.hpp"
 #include "fermata/fermata.h"
+#include "team/handles.hpp"
+#include "team/plans.hpp"
 
 namespace fermata::test::words_of_liars {
 namespace {
 
-constexpr double kPatience = 0.15;  // s, of each call
+constexpr double kPatience = 0.15;  // s, for each call
 constexpr std::int64_t kHangNs = 60'000'000'000;
-#ifdef __SANITIZE_THREAD__  // its shadow of what is allocated is written at once
+#ifdef __SANITIZE_THREAD__  // TSan writes its shadow of an allocation at once
 constexpr bool kSeesMemory = false;
 #else
 constexpr bool kSeesMemory = true;
 #endif
 
-// The steps that a member runs for another root are copied at its first call with that root. Each of these is
-// sound by itself, and none that a team of one host, or a broadcast, can work.
+// At its first call with another root, a member copies the steps for that root. Each of these changed steps
+// is valid by itself, but not in a team of one host, or not in a broadcast.
 void send_away(Step& step) {
   if (step.code == Code::kSend) step.code = Code::kSendAway;
 }
@@ -68,7 +68,7 @@ TEST(ALiarsSteps, AreNotRun) {
     EXPECT_EQ(in_child(kHangNs, [change] { return broadcast_by_changed_steps(change); }), 0);
 }
 
-// The first of two members, in a child; the other one says what a test says.
+// The first of two members, in a child. The test itself plays the other one.
 struct Victim {
   explicit Victim(double patience) : team(test::make_team(2, FERMATA_PROCESSES)) {
     if (team == nullptr || fermata_team_join(team, 0, &member) != FERMATA_OK) _exit(1);
@@ -78,8 +78,8 @@ struct Victim {
   fermata_member* member = nullptr;
 };
 
-// Whatever the word says that breaks a team: it is broken.
-constexpr std::uint32_t kNoCause = 1u << 8;  // and yet who
+// A team is broken whatever the value of the word that breaks it.
+constexpr std::uint32_t kNoCause = 1u << 8;  // names a member, but no cause
 
 TEST(ALiarsBreach, IsNoReasonToGoOn) {
   EXPECT_EQ(in_child(kHangNs, [] { return broadcast_by_changed_steps(send_away, kNoCause); }), 0);
@@ -93,9 +93,9 @@ TEST(ALiarsBreach, IsNoReasonToGoOn) {
   }
 }
 
-// Who gets less than is given does the call with the length that the giver has said, once: of memory it takes
-// what comes. What is said here differs from what is done then in more than the length, so it would be done
-// again and again.
+// A receiver with too little room repeats the call once, with the length that the sender gives. Memory that
+// it reads may hold any length. Here the call that the liar gives differs in more than the length from the
+// one it makes, so without a bound it would be repeated for ever.
 TEST(ALiarsLength, TakesNoMemory) {
   constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
   const auto work = [](bool gathers) {
@@ -121,7 +121,7 @@ TEST(ALiarsLength, TakesNoMemory) {
     EXPECT_EQ(in_child(kHangNs, [&] { return work(gathers); }), 0) << gathers;
 }
 
-// How many have joined, and where they may run, is read at a member's first long wait.
+// A member reads at its first long wait how many members have joined, and on which CPUs they may run.
 TEST(ALiarsCounts, AreNotBelieved) {
   for (const std::uint32_t joined : {0U, ~0U}) {
     const auto work = [joined] {

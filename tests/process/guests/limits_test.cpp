@@ -1,5 +1,5 @@
-// Under limits of every kind a team works as ever, or says why it can't: it never hangs, and no signal ends
-// its process.
+// Under limits of every kind a team works as usual or returns an error that gives the reason. It never hangs,
+// and no signal ends its process.
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -23,24 +23,24 @@
 #include "../../own_folder.hpp"
 #include "../failures/crew.hpp"
 #include "algo/algorithm.hpp"
-#include "team/measure.hpp"
-#include "team/machine.hpp"
 #include "child.hpp"
 #include "fermata/fermata.h"
 #include "profile/store.hpp"
+#include "team/machine.hpp"
+#include "team/measure.hpp"
 
 namespace fermata {
 namespace {
 
 constexpr std::int64_t kHangNs = 100'000'000'000;
-// the little: where one member may find out alone that it can't go on
+// kLittlePatience: where one member may find out alone that it cannot go on
 constexpr double kPatience = 30, kLittlePatience = 1;
 constexpr int kWorks = 0, kSaysWhy = 10, kSilent = 11, kNotHere = 77;
 constexpr std::size_t kLong = 50'000;
 
 int said(int rc) { return rc == FERMATA_OK ? kWorks : *fermata_error_detail() != '\0' ? kSaysWhy : kSilent; }
 
-// Each kind of call, by one of two members in processes of their own.
+// Makes a call of each kind, as one of two members in separate processes.
 int meet(fermata_team* team, int rank, double patience) {
   fermata_member* member = nullptr;
   if (const int rc = fermata_team_join(team, rank, &member); rc != FERMATA_OK) return said(rc);
@@ -63,7 +63,8 @@ int meet(fermata_team* team, int rank, double patience) {
   return result;
 }
 
-// The whole life of a team of two processes, under what `limit` does; false: it can't be done here.
+// The whole life of a team of two processes under `limit`, which returns false where the machine does not
+// permit it.
 template <class Limit>
 int live(Limit&& limit, double patience = kPatience) {
   return in_child(kHangNs, [&] {
@@ -71,7 +72,7 @@ int live(Limit&& limit, double patience = kPatience) {
     fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
     if (team == nullptr) return said(FERMATA_ERR_SYSTEM);
     const pid_t other = fork();
-    if (other < 0) return kSaysWhy;  // the system has said it
+    if (other < 0) return kSaysWhy;  // the system has given the reason
     if (other == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       _exit(meet(team, 1, patience));
@@ -87,7 +88,7 @@ bool set_limit(__rlimit_resource_t what, rlim_t most) {
   return setrlimit(what, &limit) == 0;
 }
 
-// Calls of these numbers fail, in this process and its children.
+// Makes the system calls with these numbers fail, in this process and its children.
 bool deny(const std::vector<long>& calls, int error) {
   std::vector<sock_filter> filter = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   for (const long call : calls) {
@@ -100,7 +101,7 @@ bool deny(const std::vector<long>& calls, int error) {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// An empty file system of 4 KiB there, in this process's own view.
+// Mounts an empty file system of 4 KiB on the folder, in this process's own view.
 bool cover(const char* folder) {
   return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          mount("tmpfs", folder, "tmpfs", 0, "size=4k") == 0;
@@ -117,7 +118,7 @@ TEST(Limits, NoneIsTheRule) { EXPECT_LIFE(kWorks, true); }
 
 TEST(Limits, FewDescriptorsDo) { EXPECT_LIFE(kWorks, set_limit(RLIMIT_NOFILE, 32)); }
 #if !defined(__SANITIZE_THREAD__) && \
-    !defined(__SANITIZE_ADDRESS__)  // which take descriptors and address space for themselves
+    !defined(__SANITIZE_ADDRESS__)  // sanitizers use descriptors and address space themselves
 TEST(Limits, NoDescriptorsAreSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_NOFILE, 3)); }
 TEST(Limits, AnyNumberOfDescriptorsWorksOrIsSaid) {
   for (rlim_t most = 0; most < 20; ++most) {
@@ -186,8 +187,7 @@ TEST(Limits, WithoutReadingOthersMemoryFallsBack) {
   EXPECT_LIFE(kWorks, deny({SYS_process_vm_readv}, ENOSYS));
   unsetenv("FERMATA_CMA");
 }
-// What a split hands over takes no longer than the member's timeout: here its second process may not connect
-// to anybody.
+// A split takes no longer than the member's timeout. Here its second process may not connect to any other.
 TEST(Limits, ASplitWaitsNoLongerThanItsMembers) {
   constexpr std::int64_t kSoonNs = 20'000'000'000;
   const int ended = in_child(kSoonNs, [&] {
@@ -210,7 +210,7 @@ TEST(Limits, ASplitWaitsNoLongerThanItsMembers) {
   EXPECT_EQ(ended, kSaysWhy);
 }
 
-// A time that nobody took is none.
+// A cost that was not measured is an error.
 TEST(Limits, AMeasurementSaysThatAProcessCouldNotBeMade) {
   const int ended = in_child(kHangNs, [] {
     Plan plan;
@@ -229,7 +229,7 @@ TEST(Limits, AMeasurementSaysThatAProcessCouldNotBeMade) {
 TEST(Limits, WithoutRandomNumbersFallsBack) { EXPECT_LIFE(kWorks, deny({SYS_getrandom}, ENOSYS)); }
 TEST(Limits, WithoutMemfdIsSaid) { EXPECT_LIFE(kSaysWhy, deny({SYS_memfd_create}, EPERM)); }
 TEST(Limits, WithoutSocketsASplitIsSaid) { EXPECT_LIFE(kSaysWhy, deny({SYS_socket}, EPERM)); }
-// hwloc would ask for ever. Where this process knows its machine already, all works.
+// hwloc would ask for ever. All works where this process has read its machine before.
 TEST(Limits, WithoutAffinityItEnds) {
   const int lived = live([&] { return deny({SYS_sched_getaffinity, SYS_sched_setaffinity}, EPERM); });
   if (lived == kNotHere) GTEST_SKIP() << "not permitted here";

@@ -1,5 +1,5 @@
-// Jobs in PID namespaces of their own have the same numbers of processes. Where they share a network, as
-// containers do that are told to, the names of their sockets stay apart.
+// Jobs in PID namespaces of their own use the same process numbers. Containers may share a network namespace:
+// then the names of the jobs' sockets must still differ.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,8 +18,8 @@ namespace {
 constexpr std::int64_t kLongNs = 100'000'000'000;
 constexpr int kRounds = 40, kNotPermitted = 77;
 
-// One of two members: each round makes a team of its own, whose memory goes from one process to the other.
-// The job's number shows whose memory it is.
+// Runs one of two members. Each round makes a team of its own, whose segment one process hands to the other.
+// The job's number shows which job the segment belongs to.
 int split_often(fermata_team* team, int rank, int job) {
   fermata_member* member = nullptr;
   if (fermata_team_join(team, rank, &member) != FERMATA_OK) return 2;

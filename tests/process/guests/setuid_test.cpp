@@ -1,4 +1,4 @@
-// A program that runs with its file's rights: its caller's environment names no file and changes no setting.
+// A set-user-ID program ignores its caller's environment: no variable names a file or changes a setting.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ constexpr uid_t kNobody = 65534;
 
 constexpr char kAsked[] = "FERMATA_TEST_SETUID";  // set for the copy
 
-// In a copy of this program that is root's, run by another user.
+// Runs in a copy of this program that belongs to root and that another user starts.
 void ask() {
   if (getauxval(AT_SECURE) == 0) exit(77);
   ASSERT_NE(getenv("XDG_CACHE_HOME"), nullptr);

@@ -1,5 +1,5 @@
-// Other users of the host: whoever holds a socket's name, or fills its queue, costs a caller the time that it
-// gave, and no more.
+// Other users of the host may hold a socket's name or fill its queue. A caller then waits for its timeout,
+// and no longer.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ sockaddr_un address_of(const std::string& name, socklen_t* length) {
   return address;
 }
 
-// Listens there; -1: the name is taken.
+// Listens at that name; -1: the name is taken.
 int listen_at(const std::string& name, int backlog) {
   socklen_t length = 0;
   const sockaddr_un address = address_of(name, &length);
@@ -51,7 +51,7 @@ int listen_at(const std::string& name, int backlog) {
              : -1;
 }
 
-// An exit code: whether this process is given a descriptor.
+// An exit code: whether this process receives a descriptor.
 int receives(const std::string& name) {
   std::int32_t fd = -1;
   const char* why = "";
@@ -60,8 +60,8 @@ int receives(const std::string& name) {
              : 1;
 }
 
-// A process that holds the name for as long as it lives, and whose queue is full, or not. It is another
-// user's where that is permitted.
+// Starts a process that holds the name as long as it lives, with a full or an empty queue. It belongs to
+// another user where that is permitted.
 pid_t squat(const std::string& name, bool full) {
   int ready[2];
   if (pipe(ready) != 0) return -1;
@@ -91,7 +91,7 @@ void end(pid_t child) {
   waitpid(child, nullptr, 0);
 }
 
-// In a process of its own, which is killed if it hangs.
+// Runs in a separate process, which is killed if it hangs.
 void attach_times_out(const std::string& name, const char* why) {
   const int status = in_child(kHangNs, [&] {
     fermata_team* team = nullptr;
@@ -119,9 +119,10 @@ TEST(Squatter, OfAnotherUserIsNamed) {
   end(squatter);
 }
 
-TEST(Squatter, NobodyIsNamed) { attach_times_out(name_of("nobody"), "nobody offers it"); }
+TEST(Squatter, NobodyIsNamed) { attach_times_out(name_of("nobody"), "no process offers it"); }
 
-// The queue belongs to a process of ours, whose own clients are let in among those that are refused.
+// The queue belongs to a process of this user. The server refuses other users' clients in it and serves the
+// process's own clients.
 TEST(Squatter, StrangersInTheQueueAreRefusedAndOthersServed) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   fermata_team* const team = test::make_team(1, FERMATA_PROCESSES);
@@ -151,7 +152,7 @@ TEST(Squatter, StrangersInTheQueueAreRefusedAndOthersServed) {
   fermata_team_destroy(team);
 }
 
-// Who asked and gave up has nothing: it is not taken for the one that the server waits for.
+// A client that asked and gave up has received nothing. The server must not count it as the one it waits for.
 TEST(Squatter, WhoGaveUpIsNotCounted) {
   const std::string name = name_of("impatient");
   const pid_t client = fork();
@@ -164,7 +165,7 @@ TEST(Squatter, WhoGaveUpIsNotCounted) {
       s = socket(AF_UNIX, SOCK_STREAM, 0);
     } while (connect(s, reinterpret_cast<const sockaddr*>(&address), length) != 0);
     pollfd given{s, POLLIN, 0};
-    poll(&given, 1, -1);  // it is on its way, and is left there
+    poll(&given, 1, -1);  // the answer arrives, and stays unread
     close(s);
     _exit(receives(name));
   }
@@ -174,7 +175,7 @@ TEST(Squatter, WhoGaveUpIsNotCounted) {
   close(file);
 }
 
-// Who takes so long that the server has gone on has nothing either, and knows it.
+// A client that answers so late that the server has moved on receives nothing either, and knows it.
 TEST(Squatter, WhoIsTooLateAsksAgain) {
   const std::string name = name_of("late");
   const int listener = listen_at(name, 1);
@@ -186,7 +187,7 @@ TEST(Squatter, WhoIsTooLateAsksAgain) {
     _exit(receives(name));
   }
   const int late = accept(listener, nullptr, nullptr);
-  shutdown(late, SHUT_RD);  // as a server does that does not wait any more
+  shutdown(late, SHUT_RD);  // as a server does that has stopped waiting
   char byte = 'f';
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof file)] = {};
   iovec data{&byte, 1};
@@ -209,7 +210,7 @@ TEST(Squatter, WhoIsTooLateAsksAgain) {
   close(file);
 }
 
-// It waits for what it may be given until the server has closed: nothing, not even a byte.
+// The client waits until the server closes the socket. It must receive nothing, not even a byte.
 TEST(Squatter, AStrangerIsGivenNothing) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   const std::string name = name_of("stranger");
@@ -237,7 +238,7 @@ TEST(Squatter, AStrangerIsGivenNothing) {
   close(file);
 }
 
-// Without a descriptor for whoever asks, the server naps; it would take a CPU for itself otherwise.
+// Without a descriptor for the next client the server sleeps. Without the sleep it would keep a CPU busy.
 TEST(Squatter, AServerWithoutDescriptorsDoesNotSpin) {
   const std::string name = name_of("files");
   const int status = in_child(kHangNs, [&] {
@@ -281,7 +282,7 @@ TEST(Squatter, AClientWithoutDescriptorsSaysSoAtOnce) {
   EXPECT_EQ(status, 0);
 }
 
-// A file that its sender may shrink would be a SIGBUS for whoever reads it.
+// If the sender can shrink the file, every process that reads it risks a SIGBUS.
 TEST(Squatter, AFileThatCanShrinkIsNoSegment) {
   const int file = memfd_create("shrinks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(ftruncate(file, 4096), 0);

@@ -1,5 +1,5 @@
-// Teams over several hosts, which threads pretend to be: what members are told when a host dies, a link
-// stalls, somebody leaves, aborts or makes another call. Nobody hangs, and the detail names who is missed.
+// Teams over several pretended hosts, whose ranks are threads. A host dies, a link stalls, a member leaves,
+// aborts or makes another call. No member hangs, and the detail names the missing one.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "../../soon.hpp"
-#include "team/handles.hpp"
 #include "fermata/fermata.h"
 #include "fermata/hosts.h"
 #include "house.hpp"
+#include "team/handles.hpp"
 
 namespace fermata::test {
 namespace {
@@ -25,14 +25,14 @@ int barriers(fermata_member* m, int count) {
   return FERMATA_OK;
 }
 
-// What came when is kept where it is asked for alone.
+// Link delays are recorded only where a refresh is configured.
 TEST(Hosts, AreObservedForARefreshAlone) {
   const House house(kLinks);
   for (const fermata_team* team : house.teams) EXPECT_EQ(team->team->arrivals(), nullptr);
 }
 
-// The team breaks while what this call waits for is here already, but not looked at: the call ends well, the
-// next one does not.
+// The team breaks after the signals of this call have come, but before the member looks at them. The call
+// ends well, and the next one fails.
 TEST(HostsDie, ACallWhoseSignalsHaveComeEndsWell) {
   for (const bool in_blocks : {false, true}) {
     House house({}, false, {0, 1});
@@ -70,7 +70,7 @@ TEST(HostsDie, ACallWhoseSignalsHaveComeEndsWell) {
   }
 }
 
-// Host 2 stops where it stands. Its own members are told by time, the others that it is lost.
+// Host 2 stops. Its own members time out, and the others learn that it is lost.
 TEST(HostsDie, TheOthersAreTold) {
   House house(kLinks);
   std::atomic<int> ready{0};
@@ -93,7 +93,7 @@ TEST(HostsDie, TheOthersAreTold) {
         << ends[r].detail;
 }
 
-// Hosts 0 and 1 can't reach each other; 2 hears of it from them.
+// Hosts 0 and 1 cannot reach each other. They tell host 2.
 TEST(HostsDie, ALinkThatStallsIsFound) {
   House house(kLinks);
   std::atomic<int> ready{0};
@@ -125,7 +125,8 @@ TEST(HostsDie, WhoLeavesIsMissedEverywhere) {
   EXPECT_EQ(ends[3].status, FERMATA_OK) << ends[3].detail;
 }
 
-// Leaving in order, after different numbers of calls that don't synchronize, is nobody's loss.
+// Members may leave in order after different numbers of calls that don't synchronize: no other member counts
+// them as lost.
 TEST(HostsDie, WhoHasDoneItsPartMayLeave) {
   House house({.delay_ns = 100'000, .jitter_ns = 200'000, .held = 0.2, .lost = 0.1, .seed = 5});
   const auto ends = house.run(20, [&](fermata_member* m, int rank) -> int {
@@ -140,7 +141,7 @@ TEST(HostsDie, WhoHasDoneItsPartMayLeave) {
   for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
 }
 
-// In the middle of blocks that are longer than a ring.
+// Host 2 stops in the middle of blocks that are longer than a ring buffer.
 TEST(HostsDie, TheOthersAreToldInBlocks) {
   for (const bool begun : {false, true}) {
     House house(kLinks);
@@ -155,7 +156,7 @@ TEST(HostsDie, TheOthersAreToldInBlocks) {
       ++ready;
       while (ready < kMembers) std::this_thread::yield();
       if (rank == 4) house.loop.kill(2);
-      const int limit = house.hosts[rank] == 2 ? 2 : 20;  // s: host 2 hears of nothing any more
+      const int limit = house.hosts[rank] == 2 ? 2 : 20;  // s: host 2 receives nothing any more
       fermata_member_set_timeout(m, limit);
       fermata_operation operation = FERMATA_OPERATION_INIT;
       operation.collective = FERMATA_DO_ALLREDUCE;
@@ -184,7 +185,7 @@ TEST(HostsDie, TheOthersAreToldInBlocks) {
   }
 }
 
-// Blocks of a broadcast that nobody answers, behind which their root leaves.
+// Broadcast blocks that no member answers; the root leaves after it has sent them.
 TEST(HostsDie, WhoHasSentItsBlocksMayLeave) {
   House house({.delay_ns = 100'000, .jitter_ns = 200'000, .held = 0.2, .lost = 0.1, .seed = 6});
   const auto ends = house.run(20, [&](fermata_member* m, int rank) -> int {
@@ -214,7 +215,8 @@ TEST(HostsDie, AnotherBlockIsMetAcrossHosts) {
     EXPECT_EQ(end.status, FERMATA_ERR_MISMATCH) << end.status << ": " << end.detail;
 }
 
-// In a team that was split from the one with the port: who is missed is named by its rank there.
+// In a team that was split from the team with the port, the detail gives the lost member's rank in the
+// sub-team.
 TEST(HostsDie, TheOthersAreToldInATeamOfASplit) {
   House house(kLinks);
   std::atomic<int> ready{0};
@@ -230,7 +232,8 @@ TEST(HostsDie, TheOthersAreToldInATeamOfASplit) {
     while (status == FERMATA_OK) status = fermata_barrier(part);
     const std::string detail = fermata_error_detail();
     fermata_member_leave(part);
-    // Of ranks 4, 2, 0, or 5, 3, 1: the first one, on the third host, which is that team's first.
+    // Sub-teams are ranks 4, 2, 0 and 5, 3, 1. Their rank 0 is on the third host, which is the sub-team's
+    // host 0.
     const bool named = detail.find("rank 0 on host 0") != std::string::npos;
     return status == FERMATA_ERR_MEMBER_LOST && rank < 4 && !named ? FERMATA_ERR_VERIFY : status;
   });

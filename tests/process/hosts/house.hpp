@@ -1,4 +1,4 @@
-// Pretended hosts: three with two threads each, if nothing else is said.
+// Pretended hosts: by default three with two threads each.
 #ifndef FERMATA_TESTS_PROCESS_HOSTS_HOUSE_HPP
 #define FERMATA_TESTS_PROCESS_HOSTS_HOUSE_HPP
 

@@ -1,6 +1,6 @@
 // The proof of heterogeneous-mpi-barriers section VI, over hosts: each rank in turn is late by a fixed time,
-// and every other rank's exit shows it. By a composed plan, by one that goes round a slow link, and by the
-// paper's three algorithms.
+// and every other rank leaves only after it. The test runs a composed plan, a plan that avoids a slow link,
+// and the paper's three algorithms.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -10,12 +10,12 @@
 #include <thread>
 #include <vector>
 
-#include "team/handles.hpp"
 #include "api/values.hpp"
-#include "plan/plan.hpp"
 #include "fermata/hosts.h"
 #include "net/loop.hpp"
 #include "plan/hosts.hpp"
+#include "plan/plan.hpp"
+#include "team/handles.hpp"
 
 namespace fermata::test {
 namespace {

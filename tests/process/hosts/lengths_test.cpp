@@ -1,5 +1,6 @@
-// Lengths that differ over several hosts: nobody waits for ever. Where all wait for all, all learn of it;
-// where one member has the data or gets them, it alone does, unless others differ, too.
+// Members over several hosts call with different lengths, and no member waits for ever. Where all wait for
+// all, every member gets the error. Where one member has or receives the data, only that one gets it, unless
+// others differ, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace fermata::test {
 namespace {
 
-// Of int32: on one word, on a line, in a piece's line, behind it.
+// Numbers of int32: on one word, on a line, on the line of a piece, past that line.
 constexpr int kLengths[][2] = {{1, 2},   {2, 1},   {2, 3},   {1, 14},  {14, 15},
                                {15, 14}, {1, 300}, {300, 1}, {20, 40}, {5000, 5001}};
 constexpr double kSeconds = 20;
@@ -40,8 +41,8 @@ int call(fermata_member* m, int collective, std::size_t count, int root) {
 
 constexpr unsigned kHost0 = 3, kHost2 = 48;
 
-// The ranks of the mask `odd` give lengths[0], all others lengths[1]; a barrier before and behind. Rank
-// `late` comes when others have looked at each other.
+// The ranks of the mask `odd` use lengths[0], all others lengths[1]. A barrier comes before and after the
+// call. Rank `late` calls after the others have looked at each other.
 std::vector<House::End> with_lengths(int collective, const int (&lengths)[2], unsigned odd, int root,
                                      bool bounded, int late = -1) {
   House house(kLinks);
@@ -78,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LengthsOverHosts,
 
 class LengthsOfARoot : public testing::TestWithParam<int> {};
 
-// The one that gets all, or one of those that get some.
+// The odd rank is the one that receives all, or one of those that receive a part.
 TEST_P(LengthsOfARoot, AreTheReceiversAlone) {
   const bool inward = GetParam() == FERMATA_DO_REDUCE || GetParam() == FERMATA_DO_GATHER;
   for (const auto& lengths : kLengths)
@@ -92,8 +93,8 @@ TEST_P(LengthsOfARoot, AreTheReceiversAlone) {
     }
 }
 
-// The one that gets it has begun with the others' length, and waits for the rest of it while more of that
-// length has come.
+// The receiver has begun with the others' length. It waits for the rest while more data of that length
+// arrives.
 TEST_P(LengthsOfARoot, AreTheReceiversAloneWhereOneIsLate) {
   const bool inward = GetParam() == FERMATA_DO_REDUCE || GetParam() == FERMATA_DO_GATHER;
   constexpr int kLong[] = {100'000, 100'001};
@@ -107,7 +108,7 @@ TEST_P(LengthsOfARoot, AreTheReceiversAloneWhereOneIsLate) {
     }
 }
 
-// What a later call brings may overtake what this one awaits elsewhere.
+// Data of a later call may arrive before data of this call from another member.
 TEST(LengthsOverHostsBegun, MayBeOvertaken) {
   for (const bool begun : {false, true}) {
     House house({.delay_ns = 20'000, .jitter_ns = 2 * kMilli, .held = 0.2, .repeat_ns = 20 * kMilli});
@@ -146,8 +147,8 @@ TEST(LengthsOverHostsBegun, MayBeOvertaken) {
   }
 }
 
-// The root's first reduce, begun in blocks, takes a line of which a part is late, while pieces of the second
-// come: whoever moves them.
+// The root's first reduce, started in blocks, reads a line of which a part is late, while pieces of the
+// second arrive. It must work whichever thread moves them.
 TEST(LengthsOverHostsBegun, AreMovedOnByAThread) {
   ASSERT_EQ(fermata_progress_thread(1), FERMATA_OK);
   for (int late = 1; late < kMembers; ++late) {
@@ -182,7 +183,7 @@ TEST(LengthsOverHostsBegun, AreMovedOnByAThread) {
   EXPECT_EQ(fermata_progress_thread(0), FERMATA_OK);
 }
 
-// One of several that give.
+// The odd rank is one of several senders.
 TEST_P(LengthsOfARoot, MayBeWrongAtAnyOther) {
   for (const auto& lengths : kLengths)
     for (const unsigned odd : {1u, 2u, 4u, 32u, kHost2}) {

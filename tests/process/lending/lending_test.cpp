@@ -1,5 +1,5 @@
-// Long blocks between processes: read out of each other's memory, through the segment, and where members
-// differ about that.
+// Long blocks between processes: read directly from the sender's memory, or through the segment, and with
+// members that differ about that.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ std::uint64_t value(std::uint64_t rank, std::uint64_t k, std::uint64_t round) {
   return (rank + 1) * 1'000'003 + k * 17 + round * 31;
 }
 
-// 0, or the line of what went wrong.
+// Returns a code that gives the line of the failed condition.
 #define NEED(condition) \
   if (!(condition)) return __LINE__ % 100 + 100
 
@@ -97,7 +97,7 @@ TEST_P(Lending, ResultsAreTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Processes, Lending, testing::Values(Who::kAll, Who::kNobody, Who::kOdd));
 
-// Whoever is read, or reads, when the other dies is told.
+// The other member dies while this one reads its memory, or is read by it. The survivor gets an error.
 TEST(Lending, ADeadLenderIsReported) {
   fermata_team* team = make_team(2, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
@@ -111,7 +111,7 @@ TEST(Lending, ADeadLenderIsReported) {
       if (status != FERMATA_OK) return code_of(status);
     }
   });
-  // in its first one, or behind: before, nobody could know that it will not come
+  // in its first call or later: before that, no member could know that it is lost
   EXPECT_TRUE(comes_to_say(team, 1, " call "));
   usleep(50'000);
   kill(crew.pid(1), SIGKILL);

@@ -1,4 +1,4 @@
-// A process dies with all its members: every survivor names every one of them, and nothing is left behind.
+// A process dies with all its members. Every survivor names every one of them, and nothing is left behind.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -18,7 +18,7 @@ constexpr int kKills = 6;
 constexpr int kKills = 60;
 #endif
 
-// Calls on lines and on blocks, until something fails.
+// Makes calls on lines and on blocks until one fails.
 int until_it_fails(fermata_member* m, int rank, unsigned seed) {
   const auto n = static_cast<unsigned>(fermata_member_count(m));
   std::vector<double> in(6000, rank), out(6000);
@@ -89,7 +89,7 @@ TEST(Death, EverySurvivorNamesAllRanksOfTheProcess) {
   EXPECT_EQ(open_descriptors(), descriptors);
 }
 
-// A member that had left is not among those that its process took along.
+// A member that has left before its process dies is not named as lost.
 TEST(Death, WhoHadLeftBeforeIsNotNamed) {
   fermata_team* team = make_team(4, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
@@ -98,7 +98,7 @@ TEST(Death, WhoHadLeftBeforeIsNotNamed) {
     if (p == 1)
       return live_in_house(team, {3}, [&](fermata_member* m, int) {
         if (fermata_barrier(m) != FERMATA_OK) return 90;
-        // Whoever looks earlier finds that rank 1 has left, and no more.
+        // A survivor that looks earlier finds only that rank 1 has left.
         for (int n = 0; n < 30'000 && *dead == 0; ++n) usleep(1000);
         const int status = fermata_barrier(m);
         const std::string detail = fermata_error_detail();

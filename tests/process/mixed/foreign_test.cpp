@@ -1,4 +1,5 @@
-// A segment that is not what its creator laid out: who attaches or joins refuses it, and nothing runs.
+// A segment differs from the one that its creator laid out. A process that attaches or joins refuses it, and
+// nothing runs.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -43,7 +44,7 @@ class Foreign : public testing::Test {
 
   const exec::TeamHeader& header() const { return *reinterpret_cast<const exec::TeamHeader*>(memory_); }
 
-  // The only memory of this process that has a team's name.
+  // Finds the only memory of this process that has a team's name.
   bool map() {
     for (int fd = 3; fd < 256; ++fd) {
       char name[64] = {}, target[64] = {};
@@ -61,7 +62,7 @@ class Foreign : public testing::Test {
     return false;
   }
 
-  // A file that begins with `content`.
+  // Makes a file that begins with `content`.
   static int file_of(const std::string& content, std::size_t bytes) {
     const int file = memfd_create("foreign", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     EXPECT_EQ(pwrite(file, content.data(), content.size(), 0), static_cast<ssize_t>(content.size()));
@@ -70,7 +71,7 @@ class Foreign : public testing::Test {
     return file;
   }
 
-  // Serves such a file as if it were a team's.
+  // Serves such a file as if it were a team's segment.
   static int attach(const std::string& content, std::size_t bytes) {
     const int file = file_of(content, bytes);
     static int number = 0;
@@ -84,7 +85,7 @@ class Foreign : public testing::Test {
     return status;
   }
 
-  // Whether such a file is a team's.
+  // Whether such a file is accepted as a team's segment.
   Status try_out(const std::string& content) const { return try_out(content, bytes_); }
   Status try_out(const std::string& content, std::size_t bytes) const {
     exec::Team* team = nullptr;
@@ -94,7 +95,7 @@ class Foreign : public testing::Test {
     return status;
   }
 
-  // The other plans may lie behind the first.
+  // The other plans may lie after the first.
   void take_all_plans() {
     std::size_t end = image_.size();
     for (const exec::PlanEntry& entry : header().layout.plans)
@@ -104,7 +105,7 @@ class Foreign : public testing::Test {
     image_.assign(memory_, end);
   }
 
-  // As the hash of a team whose plans are those of the image.
+  // Sets the hash to the hash of a team with the image's plans.
   static void rehash(std::string& image) {
     auto& layout = *reinterpret_cast<exec::TeamLayout*>(image.data());
     layout.hash = layout.members;
@@ -123,7 +124,7 @@ class Foreign : public testing::Test {
   fermata_team* team_ = nullptr;
   char* memory_ = nullptr;
   std::size_t bytes_ = 0, program_ = 0, plan_bytes_ = 0;
-  std::string image_;  // up to the first plan's end
+  std::string image_;  // up to the end of the first plan
 };
 
 TEST_F(Foreign, AMemberThatSeesAnotherProgramDoesNotJoin) {
@@ -148,13 +149,13 @@ TEST_F(Foreign, WhatIsNoTeamsSegmentIsRefused) {
   EXPECT_EQ(attach(with(offsetof(exec::TeamLayout, hash)), bytes_), FERMATA_ERR_MISMATCH);
 }
 
-// A whole copy is attached to, and with any one byte of the program changed it is not.
+// A whole copy is accepted. A copy with any one byte of the program changed is refused.
 TEST_F(Foreign, AnotherProgramIsRefused) {
   take_all_plans();
   ASSERT_EQ(attach(image_, bytes_), FERMATA_OK) << fermata_error_detail();
   EXPECT_EQ(attach(with(program_ + plan_bytes_ - 1), bytes_), FERMATA_ERR_MISMATCH);
   for (std::size_t at = program_; at < program_ + plan_bytes_; ++at) {
-    // The stored hash takes no part: it is computed anew.
+    // The check computes the hash anew and ignores the stored one.
     if (at - program_ - offsetof(ProgramHeader, hash) < sizeof(ProgramHeader::hash)) continue;
     EXPECT_EQ(try_out(with(at)), Status::kMismatch) << "byte " << at - program_ << " of " << plan_bytes_;
   }
@@ -166,10 +167,10 @@ struct Change {
   Status expected = Status::kMismatch;
 };
 
-// Each offset and size is refused where it can't be one, though every program is whole.
+// Each impossible offset or size is refused, though every program is whole.
 TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
   take_all_plans();
-  // Two more copies of the first program, of which the second is not at a line.
+  // Two more copies of the first program. The second is not aligned to a line.
   const std::string program = image_.substr(program_, plan_bytes_);
   const std::size_t copy = round_up(image_.size(), kMaxLine),
                     askew = round_up(copy + plan_bytes_, kMaxLine) + 8, most = bytes_;
@@ -231,7 +232,8 @@ TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
   }
 }
 
-// Without a plan, which says how many members it is for, there is to be room for their states at least.
+// A segment without a plan does not say how many members it is for. It must have room for their states at
+// least.
 TEST_F(Foreign, MoreMembersThanThereIsRoomForAreRefused) {
   exec::TeamLayout layout = header().layout;
   layout.members = kMaxMembers;
@@ -248,7 +250,7 @@ TEST_F(Foreign, MoreMembersThanThereIsRoomForAreRefused) {
   }
 }
 
-// Programs that send to other hosts are refused where there are none, however well they are hashed.
+// Programs that send to other hosts are refused in a team of one host, even with a valid hash.
 TEST_F(Foreign, AProgramThatLeavesTheHostIsRefused) {
   take_all_plans();
   std::string changed = image_;
@@ -262,7 +264,7 @@ TEST_F(Foreign, AProgramThatLeavesTheHostIsRefused) {
   EXPECT_EQ(try_out(changed), Status::kMismatch);
 }
 
-// A slot whose program is for another collective or payload is refused, although the program is sound.
+// A slot is refused if its program is for another collective or payload, even if that program is valid.
 TEST_F(Foreign, AProgramOfAnotherSlotIsRefused) {
   take_all_plans();
   for (std::uint32_t a = 0; a < exec::kPlanSlots; ++a)

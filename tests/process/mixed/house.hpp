@@ -1,4 +1,4 @@
-// A team whose processes have several members each, every one a thread.
+// A team whose processes have several members each. Every member is a thread.
 #ifndef FERMATA_TESTS_PROCESS_MIXED_HOUSE_HPP
 #define FERMATA_TESTS_PROCESS_MIXED_HOUSE_HPP
 
@@ -11,10 +11,10 @@
 
 namespace fermata::test {
 
-using Ranks = std::vector<std::vector<int>>;  // those of each process
+using Ranks = std::vector<std::vector<int>>;  // the ranks of each process
 
-// Runs body(member, rank) for each of `ranks` in a thread, and hands back the largest code. rank
-// FERMATA_ANY_RANK: whichever it gets.
+// Runs body(member, rank) in a thread for each of `ranks` and returns the largest code. With FERMATA_ANY_RANK
+// the thread takes any rank that is free.
 inline int live_in_house(fermata_team* team, const std::vector<int>& ranks,
                          const std::function<int(fermata_member*, int)>& body) {
   std::vector<int> codes(ranks.size(), 0);

@@ -1,4 +1,4 @@
-// Processes with several members of one team: they attach, join, split and are planned anew.
+// Processes with several members of one team attach, join, split and move to a new plan.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -8,15 +8,15 @@
 #include <sstream>
 #include <string>
 
-#include "team/handles.hpp"
-#include "team/review.hpp"
 #include "house.hpp"
 #include "os/os.hpp"
+#include "team/handles.hpp"
+#include "team/review.hpp"
 
 namespace fermata::test {
 namespace {
 
-// Record locks go with any descriptor of their file that a process closes.
+// A process loses its record locks on a file when it closes any descriptor of that file.
 TEST(Attach, AgainIsTheSameTeamAndKeepsItsLocks) {
   const std::string name = "again." + std::to_string(getpid());
   Crew crew(2, [&](int rank) {
@@ -34,7 +34,7 @@ TEST(Attach, AgainIsTheSameTeamAndKeepsItsLocks) {
     fermata_member_set_timeout(m, 20);
     fermata_team_destroy(again);
     if (fermata_barrier(m) != FERMATA_OK) return 93;
-    if (rank == 1) usleep(150'000);  // long enough for the other to look whether this one lives
+    if (rank == 1) usleep(150'000);  // long enough for the other process to check whether this one lives
     if (fermata_barrier(m) != FERMATA_OK) return 94;
     if (rank == 1) return 0;  // without leaving
     return code_of(fermata_barrier(m));
@@ -62,7 +62,8 @@ TEST(Attach, TheCreatorMayToo) {
   fermata_member_leave(m);
 }
 
-// The CPUs that a team was made for are known to who attaches, too: all or none look where they are.
+// An attaching process also learns the CPUs for which a team was made. Either all members look on which CPUs
+// they run, or none does.
 TEST(Attach, WhoIsPinnedFromTheStartStays) {
   const std::string name = "pinned." + std::to_string(getpid());
   Crew crew(2, [&](int rank) {
@@ -97,7 +98,7 @@ TEST(Attach, WhoIsPinnedFromTheStartStays) {
   for (int r = 0; r < 2; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r;
 }
 
-// Unrelated processes of 3, 2 and 1 members, which take what ranks there are.
+// Unrelated processes with 3, 2 and 1 members take the ranks that are free.
 TEST(Join, RanksAreAssigned) {
   const std::string name = "ranks." + std::to_string(getpid());
   Crew crew(3, [&](int process) {
@@ -133,7 +134,7 @@ int sum_of_ranks(fermata_member* m) {
   return sum == n * (n - 1) / 2 ? 0 : 81;
 }
 
-// Twice: the teams of the first are split at the same time, by leaders that are in one process.
+// Splits twice. The teams of the first split are split at the same time, by leaders that share one process.
 int split_and_split(fermata_member* world, int rank) {
   fermata_member* half = nullptr;
   if (fermata_team_split(world, rank == 6 ? -1 : rank / 3, -rank, &half) != FERMATA_OK) return 70;
@@ -162,7 +163,7 @@ TEST(Split, AcrossThreadsAndProcesses) {
   fermata_team_destroy(team);
 }
 
-// Members of one process leave a sub-team that it fetched once; those that stay are still there.
+// A process fetches a sub-team once for all its members. Some leave it, and those that stay can still use it.
 TEST(Split, WhoLeavesFirstTakesNobodyAlong) {
   const Ranks ranks = {{0, 1}, {2, 3}};
   fermata_team* team = make_team(4, FERMATA_PROCESSES);
@@ -190,8 +191,8 @@ TEST(Split, WhoLeavesFirstTakesNobodyAlong) {
   fermata_team_destroy(team);
 }
 
-// Ranks 0 and 1 live together, rank 2 alone. An operator sees where its operands lie.
-// more than goes by address within a process, less than is read out of another one
+// Ranks 0 and 1 share a process, rank 2 has its own. An operator sees where its operands lie.
+// Longer than what goes by address within a process, shorter than what is read from another process.
 constexpr std::size_t kDoubles = 1024;
 double inputs[3][kDoubles];
 std::atomic<int> folds_of_an_input{0}, folds{0};
@@ -226,8 +227,8 @@ int reduce_pair(fermata_member* world, int rank, int first, int second) {
   return 0;
 }
 
-// Another member may write over an address, so even the own process's memory is read by the kernel: no fold
-// sees the other's input.
+// Another member may overwrite an address, so the kernel reads even the own process's memory. No fold sees
+// the other member's input.
 TEST(Blocks, DoNotGoByAddressWithinAProcess) {
   const Ranks ranks = {{0, 1}, {2}};
   fermata_team* team = make_team(3, FERMATA_PROCESSES);
@@ -248,7 +249,7 @@ TEST(Blocks, DoNotGoByAddressWithinAProcess) {
   fermata_team_destroy(team);
 }
 
-// Segments of teams that this process has mapped.
+// The team segments that this process has mapped.
 std::size_t segments() {
   std::set<std::string> inodes;
   std::ifstream maps("/proc/self/maps");
@@ -261,7 +262,7 @@ std::size_t segments() {
   return inodes.size();
 }
 
-// Pinned after it was planned, a team moves to one that is planned for its CPUs.
+// A team whose threads are pinned after it was planned moves to a team that is planned for their CPUs.
 TEST(Review, MovesTheTeamOfAllProcesses) {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);

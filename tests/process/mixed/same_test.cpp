@@ -1,5 +1,5 @@
-// Sums of floating-point numbers are bitwise the same at every member and in every run of a plan: whoever
-// comes late, threads or processes.
+// Sums of floating-point numbers are bitwise the same at every member and in every run of a plan. They do not
+// depend on which member is late, nor on threads or processes.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -22,12 +22,12 @@ constexpr int kRounds = 40;
 constexpr int kWidth = 7;
 constexpr std::size_t kBytes = sizeof(double) * kRounds * kWidth;
 
-// Magnitudes that lie far apart: another order of additions rounds otherwise.
+// Magnitudes are far apart, so that another order of additions rounds to another sum.
 double contribution(int rank, int round, int k) {
   return std::sin(1.0 + 13.0 * rank + 7.0 * round + k) * std::pow(10.0, (rank * 5 + round + k) % 17);
 }
 
-// Every rank's sums into its part of `all`. Who comes late differs from round to round and from run to run.
+// Writes every rank's sums to its part of `all`. Another rank is late in each round and each run.
 int sum(fermata_team* team, int rank, int run, double* all) {
   fermata_member* m = nullptr;
   if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 1;
@@ -58,7 +58,7 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  // A new team each time; the sums of rank 0, which all others must have, too.
+  // Makes a new team each time. Returns the sums of rank 0, which all other ranks must have, too.
   std::vector<double> run(int engine, int number) const {
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.members = kMembers;

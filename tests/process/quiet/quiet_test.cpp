@@ -1,5 +1,5 @@
-// A call whose members are on time allocates nothing and asks the kernel for nothing: all memory that is
-// allocated, and all system calls of a member's thread, are counted while it calls.
+// A call whose members are on time allocates nothing and makes no system call. The test counts all
+// allocations, and all system calls of a member's thread, during its calls.
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -24,7 +24,7 @@
 namespace {
 thread_local std::uint64_t t_allocations = 0;
 thread_local std::uint64_t t_asked = 0;  // system calls
-// the number of one that is no look at the clock or at who still lives
+// number of the last system call that neither reads the clock nor checks which members live
 thread_local long t_strange = 0;
 }  // namespace
 
@@ -42,7 +42,7 @@ void* aligned_alloc(std::size_t alignment, std::size_t n) {
   return ++t_allocations, __libc_memalign(alignment, n);
 }
 
-// The one place from which system calls pass the filter.
+// The only code from which system calls pass the filter.
 long let_through(long number, long a, long b, long c, long d, long e, long f);
 extern const char let_through_passed[];
 }
@@ -66,7 +66,7 @@ let_through_passed:
 namespace fermata::test {
 namespace {
 
-// A call that the filter has stopped is counted and made.
+// Counts a system call that the filter has stopped, and makes it.
 void count(int, siginfo_t*, void* context) {
   ++t_asked;
   greg_t* const r = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
@@ -75,7 +75,7 @@ void count(int, siginfo_t*, void* context) {
   r[REG_RAX] = let_through(number, r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], r[REG_R9]);
 }
 
-// From here on every system call of this thread raises SIGSYS, unless the handler makes it, or ends.
+// From here on every system call of this thread raises SIGSYS, unless the handler makes it or returns.
 bool count_calls() {
   struct sigaction action = {};
   action.sa_sigaction = count;
@@ -134,7 +134,7 @@ const Op kOps[] = {
 constexpr int kBlocks = 400;
 constexpr int kCalls = 50;  // some tens of microseconds in which nothing else runs on either CPU
 
-// Planned for the CPUs that its members will be pinned to, so that it stays as it is.
+// The team is planned for the CPUs to which its members will be pinned, so that it is not replanned.
 fermata_team* make_pinned(int engine, int wait) {
   std::int32_t cpus[2];
   os::affinity_list(cpus, 2);
@@ -147,7 +147,7 @@ fermata_team* make_pinned(int engine, int wait) {
   return fermata_team_create(&config, &team) == FERMATA_OK ? team : nullptr;
 }
 
-// 0: nothing was allocated, and there were blocks without a system call; a spinning member makes none but for
+// 0: nothing was allocated, and some blocks of calls made no system call. A spinning member makes none but
 // the looks that follow a long wait.
 int live(fermata_team* team, int rank, int wait) {
   std::int32_t cpus[2];
@@ -158,7 +158,7 @@ int live(fermata_team* team, int rank, int wait) {
   fermata_member_set_timeout(m, 60);
   for (const Op& op : kOps)
     if (op.call(m) != FERMATA_OK || fermata_barrier(m) != FERMATA_OK) return 12;
-  // The first long wait reads what the control group permits.
+  // The first long wait reads the control group's CPU limit.
   for (int late = 0; late < 2; ++late) {
     if (rank == late) usleep(2000);
     if (fermata_barrier(m) != FERMATA_OK) return 12;
@@ -167,13 +167,13 @@ int live(fermata_team* team, int rank, int wait) {
   const std::uint64_t before = t_asked;
   syscall(SYS_getppid);
   if (t_asked != before + 1 || t_strange != SYS_getppid) return 14;
-  // Nor does a look at the others, after a while, ask for anything else.
+  // A look at the other members, after a while, makes no other system call either.
   for (int late = 0; late < 2; ++late) {
     if (rank == late) usleep(100'000);
     t_strange = 0;
     if (fermata_barrier(m) != FERMATA_OK) return 12;
     if (wait == FERMATA_WAIT_SPIN && t_strange != 0)
-      return std::fprintf(stderr, "a look: %d asks the kernel (%ld)\n", rank, t_strange), 17;
+      return std::fprintf(stderr, "a look: rank %d makes system call %ld\n", rank, t_strange), 17;
   }
   for (const Op& op : kOps) {
     int quiet = 0;
@@ -184,10 +184,10 @@ int live(fermata_team* team, int rank, int wait) {
         if (op.call(m) != FERMATA_OK) return 15;
       if (t_allocations != 0) return std::fprintf(stderr, "%s: %d allocates\n", op.name, rank), 16;
       if (wait == FERMATA_WAIT_SPIN && t_strange != 0)
-        return std::fprintf(stderr, "%s: %d asks the kernel (%ld)\n", op.name, rank, t_strange), 17;
+        return std::fprintf(stderr, "%s: rank %d makes system call %ld\n", op.name, rank, t_strange), 17;
       quiet += t_asked == 0;
     }
-    if (quiet == 0) return std::fprintf(stderr, "%s: %d never goes without the kernel\n", op.name, rank), 18;
+    if (quiet == 0) return std::fprintf(stderr, "%s: rank %d always calls the kernel\n", op.name, rank), 18;
     if (fermata_barrier(m) != FERMATA_OK) return 19;
   }
   fermata_member_leave(m);

@@ -1,5 +1,5 @@
-// Refreshes of a team's profile over links whose delays change while it runs: which plans the members change
-// to, and that nothing else changes for them.
+// Refreshes of a team's profile over links whose delays change while it runs. The tests check to which plans
+// the members change, and that nothing else changes for them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -46,7 +46,7 @@ class House : public Houses {
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.members = static_cast<int>(hosts.size());
     config.refresh_seconds = refresh_seconds;
-    // One plans for all, with names for its hosts.
+    // One host plans for all and has names for its hosts.
     const char* const names[] = {"a", "b", "c", "d"};
     std::vector<char> plans(1 << 20);
     size_t length = plans.size();
@@ -82,8 +82,8 @@ class House : public Houses {
   }
 };
 
-// A barrier, a sum and a broadcast with another root each time, whose values are looked at; rank 0 says when
-// it is enough.
+// A barrier, a sum and a broadcast with another root each time. All ranks check the values; rank 0 decides
+// when to stop.
 int episode(fermata_member* m, int rank, int e, bool* over, bool rooted = true) {
   const int all = fermata_member_count(m);
   if (const int status = fermata_barrier(m); status != FERMATA_OK) return status;
@@ -100,7 +100,7 @@ int episode(fermata_member* m, int rank, int e, bool* over, bool rooted = true) 
   return said == e ? FERMATA_OK : FERMATA_ERR_VERIFY;
 }
 
-// Until rank 0 finds that it is `enough`. The number of episodes.
+// Runs episodes until rank 0 finds `enough` true. Counts them in *e.
 int run_until(fermata_member* m, int rank, int* e, const std::function<bool()>& enough, bool rooted = true) {
   const auto end = Clock::now() + kLimit;
   for (bool over = false; !over; ++*e) {
@@ -112,7 +112,7 @@ int run_until(fermata_member* m, int rank, int* e, const std::function<bool()>& 
 
 constexpr int kBatch = 10, kBarriers = 4 * kBatch;
 
-// What a barrier takes, one behind the other, by rank 0's clock: the least of a few batches.
+// The time of one barrier in a back-to-back series, by rank 0's clock: the least of a few batches.
 double barrier_us(fermata_member* m) {
   double least = 1e9;
   for (int batch = 0; batch < kBarriers / kBatch; ++batch) {
@@ -150,7 +150,7 @@ TEST(Refresh, PlansGoRoundALinkThatHasBecomeSlowAndComeBack) {
       slow = us_slow;
       house.loop.set_delay(1, 2, kNear);
     }
-    // Nothing uses that link any more but probes.
+    // Only probes still use that link.
     const auto back = [&] { return house.changes() > second; };
     if (const int status = run_until(m, rank, &e, back, false); status != FERMATA_OK) return status;
     const double us_after = barrier_us(m);
@@ -169,7 +169,7 @@ TEST(Refresh, PlansGoRoundALinkThatHasBecomeSlowAndComeBack) {
               static_cast<long long>(kFar / kMicro), slow, after, text.c_str());
 }
 
-// Links that are a little slower, or now and then, and members that are late, are no reason.
+// Small or rare delays of a link, and late members, do not cause a change of plans.
 TEST(Refresh, NoiseAndLateMembersChangeNothing) {
   House house({0, 0, 1, 1, 2, 3}, 0.02);
   const auto ends = house.run([&](fermata_member* m, int rank) -> int {
@@ -192,7 +192,7 @@ TEST(Refresh, NoiseAndLateMembersChangeNothing) {
   house.expect_right(ends);
   EXPECT_GE(house.refreshes(), 9u);
   EXPECT_EQ(house.changes(), 0u) << house.text();
-  // Not even half as slow as the member is late.
+  // No link looks even half as slow as the member is late.
   const std::string text = house.text();
   for (std::size_t at = 0; (at = text.find(" - d: ", at)) != std::string::npos; ++at)
     EXPECT_LT(std::strtod(text.c_str() + at + 6, nullptr), kLateMs / 2.0) << text;
@@ -212,8 +212,8 @@ TEST(Refresh, OffItNeverComes) {
   EXPECT_EQ(house.text(), "");
 }
 
-// FERMATA_REFRESH asks for them where the configuration doesn't say, of the one who plans for all; what isn't
-// right asks for nothing. With "keep" what has changed goes to the profile that the team was planned by.
+// FERMATA_REFRESH of the planning host applies where the configuration does not ask for refreshes. A
+// malformed value asks for none. "keep" writes the changes to the profile by which the team was planned.
 TEST(Refresh, TheEnvironmentAsks) {
   const OwnCache cache;
   const auto ask = [](const char* text, double configured) {
@@ -231,23 +231,23 @@ TEST(Refresh, TheEnvironmentAsks) {
   for (const char* text : {"soon", "", "-1", "0", "1,kept", "1 s"}) EXPECT_EQ(ask(text, 0).first, 0u) << text;
   EXPECT_EQ(ask("0.01", -1).first, 0u);
   EXPECT_GE(ask("0.01", 0).first, 1u);
-  EXPECT_NE(ask("0.01,keep", 0).second.find("not kept: no MPI job"), std::string::npos);
+  EXPECT_NE(ask("0.01,keep", 0).second.find("not saved: no MPI job"), std::string::npos);
   Profile job = profile_of_hosts(topology_of_hosts({0, 1, 2}));
   job.hosts = {"b", "c", "a"};
   job.pinned = {-1, -1, -1};
   job.fingerprint = fingerprint(job.topology);
   const auto path = save_profile(job);
   ASSERT_TRUE(path) << path.error().message;
-  EXPECT_EQ(ask("0.01", 0).second.find("kept in"), std::string::npos);
-  EXPECT_NE(ask("0.01,keep", 0).second.find("kept in " + *path), std::string::npos);
+  EXPECT_EQ(ask("0.01", 0).second.find("saved in"), std::string::npos);
+  EXPECT_NE(ask("0.01,keep", 0).second.find("saved in " + *path), std::string::npos);
   const auto kept = load_job_profile({"a", "b", "c"});
   ASSERT_TRUE(kept) << kept.error().message;
   EXPECT_GE(kept->o.at(0, 2), static_cast<double>(kNear));  // b and a
   EXPECT_EQ(kept->o.at(0, 1), job.o.at(0, 1)) << "there was no c";
 }
 
-// Blocks between, in calls and begun, and teams that are split off: all is right behind a change as before.
-// What is outstanding holds a change up, a persistent operation holds the plans for good.
+// Blocks, started requests and split teams give correct results after a change of plans as before. An
+// outstanding request delays a change; a persistent operation prevents every later one.
 TEST(Refresh, EverythingElseIsRightBehindAChange) {
   House house({0, 0, 1, 1, 2, 2}, 0.02);
   constexpr std::size_t kCount = 3000;
@@ -266,7 +266,8 @@ TEST(Refresh, EverythingElseIsRightBehindAChange) {
     int e = 0, status = blocks(1);
     if (status == FERMATA_OK) status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; });
     if (status != FERMATA_OK) return status;
-    // Begun by all but the last before a link becomes slow: it ends only when that one has begun it, too.
+    // All but the last rank start it before a link becomes slow. It ends only after the last rank has started
+    // it, too.
     const fermata_operation operation =
         test::operation(FERMATA_DO_ALLREDUCE, in.data(), again.data(), kCount, FERMATA_DOUBLE);
     fermata_request* request = nullptr;
@@ -277,7 +278,7 @@ TEST(Refresh, EverythingElseIsRightBehindAChange) {
       if (again[i] != out[i]) status = FERMATA_ERR_VERIFY;
     if (status != FERMATA_OK) return status;
     if ((status = run_until(m, rank, &e, [&] { return house.changes() >= 1; })) != FERMATA_OK) return status;
-    // It is over, and is freed behind the change.
+    // It has ended; it is freed after the change.
     if (fermata_request_test(request) != FERMATA_OK || fermata_request_free(request) != FERMATA_OK)
       return FERMATA_ERR_VERIFY;
     fermata_member* part = nullptr;
@@ -306,7 +307,7 @@ TEST(Refresh, EverythingElseIsRightBehindAChange) {
   EXPECT_EQ(house.refreshes(), last) << "a persistent operation's slots are in the team's memory";
 }
 
-// Requests that are not over yet are outstanding: no change meanwhile, and then it comes.
+// A request that has not ended is outstanding: the plans do not change meanwhile, and change afterwards.
 TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
   House house({0, 1, 2, 3}, 0.02);
   std::atomic<std::uint64_t> meanwhile{99};
@@ -315,8 +316,8 @@ TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
     const fermata_operation operation =
         test::operation(FERMATA_DO_ALLREDUCE, data.data(), data.data(), data.size(), FERMATA_DOUBLE);
     int e = 0;
-    // One behind the other is begun before each episode, and so before each refresh: from the start, because
-    // the next refresh comes by what calls took before.
+    // One request after the other is started before each episode, and so before each refresh. That holds from
+    // the start, because the time of the next refresh depends on how long earlier calls took.
     const auto begun_until = [&](const std::function<bool()>& enough) -> int {
       const auto end = Clock::now() + kLimit;
       for (bool over = false; !over; ++e) {
@@ -344,7 +345,7 @@ TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
   EXPECT_EQ(house.changes(), 1u) << house.text();
 }
 
-// Wherever in a refresh, or in a change of plans, a host dies: it is named, and nobody hangs.
+// A host dies anywhere in a refresh or a change of plans. The others name it, and none hangs.
 TEST(Refresh, WhoDiesInItIsNamed) {
   for (int when = 0; when < 4; ++when) {
     House house({0, 0, 1, 2, 2, 3}, 0.001, 10);
@@ -362,12 +363,12 @@ TEST(Refresh, WhoDiesInItIsNamed) {
       int e = 0;
       if (rank == 0) house.loop.set_delay(1, 3, kFar);
       if (rank == 0 && when % 2 == 0) go = true;
-      const auto late = Clock::now() + std::chrono::seconds(2);  // where refreshes are slow they are rare
+      const auto late = Clock::now() + std::chrono::seconds(2);  // slow refreshes are rare
       const int status = run_until(m, rank, &e, [&] {
         if (house.refreshes() >= 5 || Clock::now() > late) go = true;
         return false;
       });
-      // which hears of nothing any more
+      // host 2 receives nothing any more
       if (house.hosts[rank] != 2 && ++told == 4) fermata_team_abort(house.teams[2]);
       return status;
     });
@@ -384,7 +385,7 @@ TEST(Refresh, WhoDiesInItIsNamed) {
   }
 }
 
-// By the handle that the members joined from, whatever they have moved on to.
+// An abort through the handle from which the members joined reaches them, to whatever team they have moved.
 TEST(Refresh, AnAbortFollowsTheMembers) {
   House house({0, 1, 2, 3}, 0.02);
   const auto ends = house.run([&](fermata_member* m, int rank) -> int {
@@ -403,7 +404,7 @@ TEST(Refresh, AnAbortFollowsTheMembers) {
         return FERMATA_ERR_VERIFY;
       fermata_team_abort(house.teams[3]);
     }
-    // The first one may be over before the abort has come to all.
+    // The first barriers may complete before the abort reaches all members.
     int status = FERMATA_OK;
     for (int n = 0; n < 1000 && status == FERMATA_OK; ++n) status = fermata_barrier(m);
     return status;

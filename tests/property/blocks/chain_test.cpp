@@ -1,4 +1,4 @@
-// Chains: persistent operations as one request, of one team and of several; reset, failed, and freed as one.
+// Chains: persistent operations of one or several teams as one request, which is reset, fails, or is freed.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,8 +21,8 @@ void note(fermata_request*, int status, void* user) {
   over.status = status;
 }
 
-// Sum, then everybody's copy of it, then the sum of those; several chains at once, started in different
-// orders.
+// A sum, then an allgather of it, then a reduce_scatter of that. Members start several such chains in
+// different orders.
 struct ThreeLinks {
   ThreeLinks(Seat& seat, std::size_t n)
       : count(n), in(n), sum(n), all(n * static_cast<std::size_t>(seat.members)), back(n) {
@@ -84,7 +84,7 @@ void several_chains(Seat& seat) {
   }
 }
 
-// The whole hierarchy as one request: sums of pairs, among the leaders of pairs, and back.
+// A hierarchy as one request: sums in pairs, then among the pairs' leaders, then back.
 void hierarchy(Seat& seat) {
   fermata_member* near = nullptr;
   fermata_member* leaders = nullptr;
@@ -122,7 +122,7 @@ void hierarchy(Seat& seat) {
   fermata_member_leave(near);
 }
 
-// Along a buffer: the chain is reset between its uses.
+// The chain walks along a buffer: it is reset between its uses.
 void along_a_buffer(Seat& seat) {
   constexpr std::size_t kPart = 900, kParts = 5;
   std::vector<double> in(kPart * kParts, seat.rank), out(kPart * kParts, -1), between(kPart);
@@ -149,14 +149,14 @@ void along_a_buffer(Seat& seat) {
   if (ok) seat.holds(fermata_request_free(chain), "free");
 }
 
-// A member leaves: the chain ends with its error, once, and starts no further link.
+// A member leaves: the chain ends once, with the error of its link, and starts no further link.
 void failing(Seat& seat) {
   ThreeLinks c(seat, 20'000);
   if (!seat.holds(fermata_barrier(seat.member), "barrier")) return;
   if (seat.rank == 0) {
     seat.holds(fermata_request_free(c.chain), "free");
     seat.count_one();
-    return;  // leaves
+    return;
   }
   int status = fermata_request_start(c.chain);
   if (status == FERMATA_OK) status = fermata_request_wait(c.chain);
@@ -190,7 +190,7 @@ std::string name_of(const ::testing::TestParamInfo<int>& info) { return name_of_
 
 INSTANTIATE_TEST_SUITE_P(Engines, Chains, ::testing::ValuesIn(engines()), name_of);
 
-// What makes no chain changes nothing.
+// A call that makes no chain has no effect.
 void refused(Seat& seat) {
   double v = 1;
   const fermata_operation o = operation(FERMATA_DO_ALLREDUCE, FERMATA_IN_PLACE, &v, 1, FERMATA_DOUBLE);

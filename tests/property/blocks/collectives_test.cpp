@@ -1,5 +1,5 @@
 // Every collective on blocks x type x size around each threshold x team x wait policy, in place or not,
-// called, begun or prepared: against a serial reference.
+// called, begun or prepared: compared with a serial reference.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -12,10 +12,10 @@
 namespace fermata::test {
 namespace {
 
-// Bytes of a block: nothing, an element, the header's line, a signal's line, where addresses go instead of
-// data, a slot, five slots.
+// Bytes of a block: none, one element, the header's line, a signal's line, the first sizes sent as addresses,
+// one slot, five slots.
 constexpr std::size_t kSizes[] = {0, 1, 48, 56, 57, 2040, 2048, 2049, 16376, 16384, 16385, 5 * 16384 + 1};
-constexpr int kRegular = FERMATA_DO_EXSCAN;  // collectives
+constexpr int kRegular = FERMATA_DO_EXSCAN;  // the last regular collective
 constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER,
                               FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL};
 constexpr int kIrregulars = static_cast<int>(std::size(kIrregular));
@@ -42,7 +42,6 @@ std::vector<Shape> shapes(int members) {
   return all;
 }
 
-// One operation, called in one of six ways.
 bool run_one(Seat& seat, const Shape& shape, std::uint64_t way) {
   Instance one(shape, seat.rank, seat.members);
   int status = FERMATA_OK;
@@ -74,7 +73,7 @@ bool run_one(Seat& seat, const Shape& shape, std::uint64_t way) {
   return true;
 }
 
-// Every `stride`-th shape, each time another part of them.
+// Runs every `stride`-th shape, and another part of them each time.
 long expect_all(const TeamCase& test, std::size_t stride, std::size_t most_bytes) {
   static std::size_t phase = 0;
   const std::size_t first = phase++ % stride;
@@ -98,7 +97,7 @@ class Blocks : public ::testing::TestWithParam<int> {};
 TEST_P(Blocks, EveryShape) {
   long ran = 0;
   for (int members = 1; members <= 9; ++members) {
-    if (GetParam() == kMixed && members < 3) continue;  // the same as one of the others
+    if (GetParam() == kMixed && members < 3) continue;  // the same as another engine
     const std::size_t stride = (members <= 3 ? 3 : 11) * FERMATA_TEST_SCALE;
     ran += expect_all({members, GetParam(), FERMATA_WAIT_AUTO}, stride, SIZE_MAX);
     if (HasFailure()) return;
@@ -110,7 +109,7 @@ TEST_P(Blocks, EveryWaitPolicy) {
   for (const int wait : {FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK, FERMATA_WAIT_SPIN}) {
     for (const int members : {2, 3, 4, 5, 9}) {
       if (GetParam() == kMixed && members < 3) continue;
-      // a spinner without a CPU of its own only burns its slice
+      // a spinner without a CPU of its own only wastes time slices
       if (wait == FERMATA_WAIT_SPIN && members > 2) continue;
       EXPECT_GT(expect_all({members, GetParam(), wait}, 23 * FERMATA_TEST_SCALE, 20000), 0);
       if (HasFailure()) return;
@@ -149,7 +148,7 @@ TEST_P(Blocks, AMebibyte) {
   }
 }
 
-// Every size class has its own schedule; left to right all give the bits of a serial sum.
+// Every size class has its own schedule; folded left to right, all give the bits of a serial sum.
 TEST_P(Blocks, LeftToRightAtEverySize) {
   constexpr int kFolds[] = {FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_REDUCE_SCATTER,
                             FERMATA_DO_SCAN, FERMATA_DO_EXSCAN};
@@ -181,7 +180,7 @@ TEST_P(Blocks, LeftToRightAtEverySize) {
   }
 }
 
-// Twice, with other contents.
+// Runs a prepared operation twice, with different contents.
 bool run_prepared(Seat& seat, const Shape& shape) {
   Instance one(shape, seat.rank, seat.members);
   fermata_request* request = nullptr;
@@ -198,12 +197,12 @@ bool run_prepared(Seat& seat, const Shape& shape) {
   return seat.holds(fermata_request_free(request), "free");
 }
 
-// Slots of their own: as large as a piece of the schedule is, which all members must find alike, whatever
-// each of them has to move.
+// Prepared operations have their own slots, as large as a piece of the schedule. All members must compute the
+// same size, although each moves other amounts.
 TEST_P(Blocks, PreparedInEveryTeam) {
   for (const int members : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) {
     if (GetParam() == kMixed && members < 3) continue;
-    // to choose their schedules takes each of them as long
+    // each engine needs as long to choose the schedules
     if (members > 9 && GetParam() != FERMATA_THREADS) continue;
     long ran = 0, expected = 0;
     std::vector<Shape> all;
@@ -237,8 +236,8 @@ TEST_P(Blocks, PreparedInEveryTeam) {
 
 constexpr int kTypes = FERMATA_INT16_INT + 1, kOps = FERMATA_MAXLOC + 1;
 
-// Every type of each kind that moves, every type and operator of each kind that folds: at sizes that ride on
-// a word, on a line, through a ring, and by address.
+// Every type for each collective that moves, and every type and operator for each that folds. The sizes are
+// carried in a word, on a line, through a ring buffer, and by address.
 std::vector<Shape> typed_shapes(int members) {
   constexpr std::size_t kBytes[] = {16, 56, 57, 600, 4000, 33'000};
   std::vector<Shape> all;
@@ -274,7 +273,7 @@ TEST_P(Blocks, EveryTypeAndOperator) {
         {members, GetParam(), FERMATA_WAIT_AUTO},
         [&](Seat& seat) {
           for (std::size_t i = 0; i < all.size(); i += FERMATA_TEST_SCALE)
-            // mostly by its own function: only that rides on lines
+            // mostly by its own function: only that one uses signal lines
             if (!run_one(seat, all[i], i % 7 == 0 ? i : 5)) return;
         },
         &ran);
@@ -284,13 +283,13 @@ TEST_P(Blocks, EveryTypeAndOperator) {
   }
 }
 
-// To both sides of each size from which something is done in another way.
+// Sizes on both sides of each threshold at which another method starts.
 TEST_P(Blocks, AroundEveryThreshold) {
   for (const int members : {2, 3}) {
     if (GetParam() == kMixed && members < 3) continue;
     const auto p = static_cast<std::size_t>(members);
-    // All blocks on a word or a line, one block there; by address; a piece, or lent; a quarter, a lap; lent
-    // at a time.
+    // In order: all blocks fit in a word or on a line; one block does; by address; one piece, or single copy;
+    // a quarter of a ring buffer, a whole one; the most that single copy reads at a time.
     const std::size_t thresholds[] = {8 / p, 56 / p, 56 / p / p, 8,     48,     56,
                                       2048,  16384,  32768,      65536, 262144, 1 << 20};
     long ran = 0, expected = 0;

@@ -1,6 +1,6 @@
-// Operations on blocks of teams over several hosts, which threads pretend to be: every collective, regular
-// and irregular, at sizes around what rides on a line, in a piece, in a ring, over links that are late, out
-// of order and lossy.
+// Collectives on blocks over several hosts, which threads simulate: every collective, regular and irregular.
+// The sizes are around the limits of a line, a piece and a ring buffer. Links delay, reorder and lose
+// messages.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -21,7 +21,7 @@ constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_
                               FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL};
 constexpr int kIrregulars = static_cast<int>(std::size(kIrregular));
 
-// All collectives, each at the next of the sizes.
+// All collectives with all sizes, each starting at another size.
 std::vector<Shape> shapes(int members, const std::vector<std::size_t>& sizes, std::size_t first) {
   std::vector<Shape> all;
   for (std::size_t k = 0; k < sizes.size(); ++k)
@@ -84,7 +84,8 @@ TEST(BlocksOverHosts, EveryCollectiveOverGoodAndBadLinks) {
     }
 }
 
-// Longer than what a ring holds, so that it goes round, and longer by one than what goes in whole pieces.
+// Blocks longer than a ring buffer, so that it wraps around, and blocks one longer than a whole number of
+// pieces.
 TEST(BlocksOverHosts, LongBlocks) {
   for (const Layout& l : kLayouts)
     expect_all(
@@ -101,8 +102,8 @@ TEST(BlocksOverHosts, EveryWaitPolicy) {
                shapes(4, {57, 3000}, static_cast<std::size_t>(wait)));
 }
 
-// Calls that nobody answers stream: the sender is ahead by what a ring holds, and its lines come in any
-// order.
+// Broadcasts, which need no answer, stream: the sender is ahead by the contents of a ring buffer, and its
+// lines arrive in any order.
 TEST(BlocksOverHosts, StreamsOfShortAndLongBroadcasts) {
   long ran = 0;
   const int calls = 400 / FERMATA_TEST_SCALE;
@@ -127,8 +128,8 @@ TEST(BlocksOverHosts, StreamsOfShortAndLongBroadcasts) {
   EXPECT_EQ(ran, 4L * calls);
 }
 
-// Persistent operations, freed and made again: slots are used again, while lines of the last use may still be
-// on their way.
+// Persistent operations are freed and made again: they reuse slots while lines of the last use may still
+// arrive.
 TEST(BlocksOverHosts, PreparedOnesUseTheirSlotsAgain) {
   for (const Layout& l : kLayouts) {
     long ran = 0;
@@ -162,7 +163,7 @@ TEST(BlocksOverHosts, PreparedOnesUseTheirSlotsAgain) {
   }
 }
 
-// Everything in a team of `members`, of which this member is `rank`.
+// Runs calls and requests in a team of `members`, in which this member has `rank`.
 bool works(Seat& seat, fermata_member* member, int rank, int members, std::uint64_t seed) {
   if (!seat.holds(fermata_member_rank(member) == rank ? "" : "another rank than its key says")) return false;
   for (const int collective : {FERMATA_DO_ALLREDUCE, FERMATA_DO_BROADCAST, FERMATA_DO_ALLTOALL}) {
@@ -179,7 +180,8 @@ bool works(Seat& seat, fermata_member* member, int rank, int members, std::uint6
   return seat.holds(fermata_barrier(member), "barrier");
 }
 
-// By parity and in reverse, over hosts; by halves, on few; that again; and with members that go into none.
+// Splits over all hosts, by parity and in reverse; splits by halves, over few hosts; splits one of these
+// again; some members join no part.
 TEST(BlocksOverHosts, SplitTeamsWorkBesideTheirs) {
   for (const Layout& l : kLayouts)
     for (const net::LoopOptions& links : {kGoodLinks, kBadLinks}) {
@@ -205,7 +207,7 @@ TEST(BlocksOverHosts, SplitTeamsWorkBesideTheirs) {
                 return;
               if (r != 0 && !works(seat, none, r - 1, seat.members - 1, round)) return;
               if (!seat.holds((none == nullptr) == (r == 0) ? "" : "rank 0 goes into no team")) return;
-              // Beside each other, and the first one still.
+              // The sub-teams work beside each other, and the parity team still works after the others.
               if (!works(seat, parity, of_parity - 1 - r / 2, of_parity, round + 7)) return;
               if (!seat.holds(fermata_barrier(seat.member), "barrier")) return;
               for (fermata_member* m : {quarter, half, none, parity}) fermata_member_leave(m);
@@ -218,7 +220,7 @@ TEST(BlocksOverHosts, SplitTeamsWorkBesideTheirs) {
     }
 }
 
-// Far more than the heap has room for at once.
+// Far more requests than the heap can hold at once.
 TEST(BlocksOverHosts, PreparedOnesByTheThousand) {
   long ran = 0;
   const int calls = 1200 / FERMATA_TEST_SCALE;

@@ -1,6 +1,5 @@
-// Blocks of more than 2^32 bytes and elements. All but four windows of a buffer are one small piece of
-// memory, mapped again and again: at the beginning, around 2^31 and 2^32, and at the end each byte is its
-// own.
+// Blocks of more than 2^32 bytes and elements. Four windows of a buffer have memory of their own: the
+// beginning, around 2^31, around 2^32, and the end. The rest maps one small piece of memory again and again.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,7 +15,7 @@ constexpr std::size_t kAlias = std::size_t{4} << 20;
 constexpr std::size_t kWindow = std::size_t{1} << 20;
 constexpr std::size_t kMiddle = std::size_t{1} << 31, kFar = 2 * kMiddle;
 constexpr std::size_t kMapped = kFar + 2 * kAlias;
-constexpr std::size_t kBytes = kMapped - 4093;  // that are used
+constexpr std::size_t kBytes = kMapped - 4093;  // the part in use
 constexpr std::size_t kWindows[][2] = {{0, kWindow},
                                        {kMiddle - kWindow, kMiddle + kWindow},
                                        {kFar - kWindow, kFar + kWindow},
@@ -50,9 +49,9 @@ class Buffer {
   }
   void fill() const {
     for (const auto& [begin, end] : kWindows) fill(begin, end);
-    fill(kAlias, 2 * kAlias);  // which is all of the rest
+    fill(kAlias, 2 * kAlias);  // one piece, mapped as all the rest
   }
-  // Where what lies there isn't `times` the values; SIZE_MAX: nowhere.
+  // Returns the first place where a byte isn't `times` its value, or SIZE_MAX.
   std::size_t first_wrong(unsigned times) const {
     for (const auto& [begin, end] : kWindows)
       for (std::size_t i = begin; i < end && i < kBytes; ++i)
@@ -98,7 +97,7 @@ void allreduce(Seat& seat) {
   if (seat.holds(status, "allreduce")) holds(seat, out, 2, "allreduce");
 }
 
-// One block is longer than 2^31, and the place of the other is beyond it.
+// One block is longer than 2^31, and the other one starts beyond 2^31.
 void gatherv(Seat& seat) {
   const Buffer in, out;
   if (!seat.holds(in.at() != nullptr && out.at() != nullptr ? "" : "no memory")) return;

@@ -12,7 +12,7 @@ namespace fermata::test {
 namespace {
 
 constexpr unsigned char kUntouched = 0xa5;
-constexpr std::size_t kGuard = 64;  // bytes behind each buffer
+constexpr std::size_t kGuard = 64;  // bytes after each buffer
 constexpr std::size_t kMostBytes = 24;
 using Bytes = std::array<unsigned char, kMostBytes>;
 
@@ -42,7 +42,7 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-// An element as the reference has it: a number 0..7 (or a sum of some), a pair, or a map.
+// An element in the reference: a number 0..7 (or a sum of some), a pair, or a map.
 struct Value {
   std::int64_t number = 0;
   std::int32_t index = 0;
@@ -62,7 +62,7 @@ Value contribution(const Shape& shape, int rank, int block, std::size_t i) {
     return v;
   }
   if (element == Element::kAffine) return {0, 0, {h | 1, h >> 7, 1}};
-  if (element == Element::kRounded)  // of all magnitudes between 2^-20 and 2^19, and both signs
+  if (element == Element::kRounded)  // magnitudes between 2^-20 and 2^19, and both signs
     return {0,
             0,
             {},
@@ -160,7 +160,7 @@ std::string describe(const Shape& s) {
 Instance::Instance(const Shape& shape, int rank, int members)
     : shape_(shape), rank_(rank), members_(members), operation_(FERMATA_OPERATION_INIT) {
   lay_out(in_, several_in(shape.collective), false);
-  // In place, all that goes in lies where the output is.
+  // In place, the input lies where the output is.
   const bool reduces_here = in_place_here() && shape.collective == FERMATA_DO_REDUCE_SCATTER;
   lay_out(out_, several_out(shape.collective) || (in_place_here() && several_in(shape.collective)),
           !reduces_here);
@@ -186,7 +186,7 @@ Instance::Instance(const Shape& shape, int rank, int members)
   fill(shape.seed);
 }
 
-// Who has a say in it: others may pass NULL, and do.
+// Does this member's input count? Other members pass NULL.
 bool Instance::has_input() const {
   return shape_.collective != FERMATA_DO_BROADCAST && (shape_.collective != FERMATA_DO_SCATTER || is_root());
 }
@@ -211,7 +211,7 @@ std::size_t Instance::count_of(int from, int to) const {
   return h % 4 == 0 ? 0 : (h >> 8) % (shape_.count + 1);
 }
 
-// Blocks one behind the other, or (irregular, odd seeds) backwards with a hole between two.
+// Blocks in sequence, or (irregular, odd seeds) in reverse with a gap between two.
 void Instance::lay_out(Side& side, bool several, bool receives) {
   const int blocks = several ? members_ : 1;
   const bool scattered = shape_.irregular && several && shape_.seed % 2 == 1;
@@ -234,7 +234,7 @@ void Instance::lay_out(Side& side, bool several, bool receives) {
 }
 
 void Instance::write_input(std::vector<unsigned char>& into, const Side& side) const {
-  const bool own_block = side.counts.size() > 1 && !several_in(shape_.collective);  // in place, of a gather
+  const bool own_block = side.counts.size() > 1 && !several_in(shape_.collective);  // a gather in place
   const std::size_t size = size_of(shape_);
   for (std::size_t b = 0; b < side.counts.size(); ++b) {
     if (own_block && b != static_cast<std::size_t>(rank_)) continue;
@@ -247,7 +247,7 @@ void Instance::write_input(std::vector<unsigned char>& into, const Side& side) c
 }
 
 void Instance::fill(std::uint64_t seed) {
-  // The counts stay those of the first seed.
+  // Counts remain those of the first seed.
   if (!shape_.irregular) shape_.seed = seed;
   const std::size_t size = size_of(shape_);
   in_.bytes.assign(in_.elements * size + kGuard, kUntouched);
@@ -282,7 +282,7 @@ std::vector<unsigned char> Instance::expected_output() const {
   const std::size_t blocks = several_out(c) ? static_cast<std::size_t>(members_) : 1;
   const auto given = [&](int rank, int block, std::size_t i) { return contribution(shape_, rank, block, i); };
   for (std::size_t b = 0; b < blocks; ++b) {
-    // Of a reduce_scatter in place the result comes first, whatever block lay there.
+    // A reduce_scatter in place writes its result to the first block's place.
     const bool first = c == FERMATA_DO_REDUCE_SCATTER;
     const std::size_t count = first ? count_of(rank_, rank_) : out_.counts[b],
                       at = first ? 0 : out_.displacements[b];
@@ -307,7 +307,7 @@ std::vector<unsigned char> Instance::expected_output() const {
 
 std::string Instance::check() const {
   std::vector<unsigned char> expected = expected_output();
-  // Its other blocks were input; what is left of them is not said.
+  // The other blocks were input; their contents afterwards are undefined.
   if (in_place_here() && shape_.collective == FERMATA_DO_REDUCE_SCATTER) {
     const std::size_t own = count_of(rank_, rank_) * size_of(shape_);
     const auto from = static_cast<std::ptrdiff_t>(own);

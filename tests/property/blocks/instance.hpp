@@ -1,6 +1,6 @@
-// One member's part of one operation on blocks: buffers filled with what this rank contributes, and the
-// serial reference that says what must be in them afterwards. Contributions are small integers, so that every
-// order of a sum gives the same bits; those that are to be folded left to right are not.
+// One member's part of one collective on blocks: buffers with this rank's contribution, and the serial
+// reference for their contents afterwards. Contributions are small integers, so every order of a sum gives
+// the same bits; only contributions that are folded left to right are not.
 #ifndef FERMATA_TESTS_PROPERTY_BLOCKS_INSTANCE_HPP
 #define FERMATA_TESTS_PROPERTY_BLOCKS_INSTANCE_HPP
 
@@ -12,8 +12,8 @@
 
 namespace fermata::test {
 
-// kAffine: opaque, its operator does not commute. kRounded: doubles whose sum depends on the order, folded
-// left to right. kTyped: the shape's own type and operator.
+// kAffine: opaque, with an operator that does not commute. kRounded: doubles whose sum depends on the order,
+// folded left to right. kTyped: the shape's own type and operator.
 enum class Element { kDouble, kInt32, kInt8, kHalf, kFloatInt, kAffine, kRounded, kTyped };
 inline constexpr Element kElements[] = {Element::kDouble, Element::kInt32,    Element::kInt8,
                                         Element::kHalf,   Element::kFloatInt, Element::kAffine,
@@ -27,7 +27,7 @@ struct Shape {
   int root = 0;
   bool in_place = false;
   bool irregular = false;
-  std::uint64_t seed = 0;                       // of the contributions, and of the counts of an irregular one
+  std::uint64_t seed = 0;                       // for the contributions and for the irregular counts
   int type = FERMATA_DOUBLE, op = FERMATA_SUM;  // of kTyped
 };
 std::size_t size_of(const Shape& shape);
@@ -37,12 +37,13 @@ std::string describe(const Shape& shape);
 class Instance {
  public:
   Instance(const Shape& shape, int rank, int members);
-  // Refills all buffers. Not while an operation uses them.
+  // Refills all buffers. Must not be called while an operation uses them.
   void fill(std::uint64_t seed);
   const fermata_operation& operation() const { return operation_; }
-  // The blocking call: by its own function where there is one, or as data.
+  // Makes the blocking call: by the collective's own function if there is one, or by fermata_operation
+  // (as_data).
   int call(fermata_member* member, bool as_data) const;
-  // What is wrong after the operation; empty: nothing. Every byte of both buffers is looked at.
+  // Returns what is wrong after the operation, or an empty string. It compares every byte of both buffers.
   std::string check() const;
 
  private:

@@ -1,5 +1,5 @@
-// Elements and operators of the caller's own, of all sizes, in each order; and sums that round: the same bits
-// everywhere, each time.
+// User-defined elements and operators, of all sizes, in each order; and rounded sums, which must give the
+// same bits at all members and in all runs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,8 @@ constexpr int kFolds[] = {FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_RE
                           FERMATA_DO_EXSCAN};
 constexpr std::size_t kElementBytes[] = {1, 5, 8, 100, 4096};
 
-// Byte by byte. What the ordered one gives shows each step's place: it neither commutes nor associates.
+// Folds bytes. The ordered operator neither commutes nor associates, so its result shows the place of each
+// step.
 unsigned char folded(int order, unsigned char left, unsigned char right) {
   return static_cast<unsigned char>(order == FERMATA_ANY_ORDER ? left + right : 3 * left + right);
 }
@@ -82,7 +83,7 @@ void every_size(Seat& seat) {
           if (count * element < 200'000 && !run_one(seat, collective, {order, element}, count)) return;
 }
 
-// Magnitudes far apart: another tree would round otherwise.
+// Magnitudes far apart: another tree would round differently.
 double rounded(int rank, std::size_t i) {
   return std::ldexp(1.0 + 1.0 / (3.0 + rank + static_cast<double>(i % 100)), rank * 11 % 53);
 }
@@ -92,7 +93,7 @@ void same_bits(Seat& seat) {
     std::vector<double> in(count), first(count), out(count);
     for (std::size_t i = 0; i < count; ++i) in[i] = rounded(seat.rank, i);
     for (int run = 0; run < 4; ++run) {
-      if (run % seat.members == seat.rank) usleep(300);  // another one comes late each time
+      if (run % seat.members == seat.rank) usleep(300);  // each run has another late member
       if (!seat.holds(
               fermata_allreduce(seat.member, in.data(), out.data(), count, FERMATA_DOUBLE, FERMATA_SUM),
               "allreduce"))
@@ -133,7 +134,7 @@ TEST_P(Own, SumsThatRoundHaveTheSameBits) { expect(same_bits, 16); }
 INSTANTIATE_TEST_SUITE_P(Engines, Own, ::testing::ValuesIn(engines()),
                          [](const auto& param) { return std::string(name_of_engine(param.param)); });
 
-// What a team is too large for is said.
+// A team that is too large for an operation gets an error.
 TEST(Limits, LargeTeamsAndLongElements) {
   const struct {
     int members, collective, status;
@@ -142,7 +143,7 @@ TEST(Limits, LargeTeamsAndLongElements) {
                {1025, FERMATA_DO_ALLGATHER, FERMATA_ERR_UNSUPPORTED, 8},
                {128, FERMATA_DO_ALLGATHER, FERMATA_ERR_UNSUPPORTED, 4096}};
   for (const auto& c : cases) {
-    if (FERMATA_TEST_SCALE > 1 && c.members > 1024) continue;  // its plans alone take 20 s there
+    if (FERMATA_TEST_SCALE > 1 && c.members > 1024) continue;  // its plans alone take 20 s under a sanitizer
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.members = c.members;
     fermata_team* team = nullptr;

@@ -1,6 +1,5 @@
-// Progress: a thread that waits in one of its members advances the others, whatever it waits for and in
-// whatever order; turns are fair and short; members change hands with requests outstanding.
-#include <gtest/gtest.h>
+// Progress: a thread that waits in one of its members advances the others, in every order of waits. Each call
+// does a fair and bounded part of the work. Members move between threads with requests outstanding.
 
 #include <condition_variable>
 #include <memory>
@@ -13,11 +12,11 @@
 namespace fermata::test {
 namespace {
 
-// doubles: too long for any ring, so both ends must take part
+// doubles: too long for a ring buffer, so both ends must take part
 constexpr std::size_t kLong = std::size_t{1} << 17;
 constexpr int kRounds = FERMATA_TEST_SCALE > 1 ? 3 : 10;
 
-// Another team of the same members.
+// A second team of the same members.
 struct Second {
   explicit Second(Seat& seat) {
     ok = seat.holds(fermata_team_split(seat.member, 0, seat.rank, &member), "split");
@@ -87,8 +86,8 @@ void crossed_polls(Seat& seat) {
   }
 }
 
-// Some are in a call on lines of one team, or a call on blocks, while others wait for a request of the other
-// one.
+// Some members are in a call on lines or on blocks of one team, while others wait for a request of the other
+// team.
 void calls_beside_requests(Seat& seat) {
   Second second(seat);
   for (int round = 0; second.ok && round < kRounds; ++round) {
@@ -111,7 +110,7 @@ void calls_beside_requests(Seat& seat) {
   }
 }
 
-// A barrier that this member has arrived at goes on while it waits for a request, too.
+// A barrier that this member has arrived at also progresses while the member waits for a request.
 void arrived_beside_requests(Seat& seat) {
   Sum a(seat, kLong);
   if (!a.prepare(seat, seat.member)) return;
@@ -128,7 +127,7 @@ void arrived_beside_requests(Seat& seat) {
   a.holds(seat);
 }
 
-// Any of several members' requests, by waiting and by asking.
+// Waits for any of several members' requests, and tests them.
 void any_of_several(Seat& seat) {
   Second second(seat);
   for (int round = 0; second.ok && round < kRounds; ++round) {
@@ -161,8 +160,8 @@ void any_of_several(Seat& seat) {
   }
 }
 
-// A short operation is over long before a long one that was started first, and no call takes all of the long
-// one's work on itself.
+// A short operation ends long before a long one that was started first, and no call does all the work of the
+// long one.
 void short_beside_long(Seat& seat) {
   constexpr std::size_t kVeryLong = std::size_t{1} << 21;
   Sum big(seat, kVeryLong), small(seat, 2);
@@ -179,8 +178,8 @@ void short_beside_long(Seat& seat) {
     if (small_after == 0) std::this_thread::yield();
   }
   if (!big.holds(seat) || !small.holds(seat)) return;
-  // 16 MiB by at most 64 KiB a turn and 9 turns a call: what a member reads or writes of them, at least a
-  // P-th.
+  // A call locks a request at most 9 times, and moves at most 64 KiB each time. Of the 16 MiB, a member reads
+  // or writes at least a P-th.
   const int least = static_cast<int>(kVeryLong * sizeof(double) / 65536 / 9) / seat.members;
   if (!seat.holds(seat.members == 1 || calls >= least
                       ? ""
@@ -244,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, Progress,
                                                                 {kMixed, FERMATA_WAIT_AUTO}})),
                          name_of);
 
-// Hands something from one thread to another.
+// Passes control from one thread to another.
 class Baton {
  public:
   void pass() {
@@ -264,8 +263,8 @@ class Baton {
   bool passed_ = false;
 };
 
-// A member is given away with a request outstanding, while the giver goes on waiting, and thereby advancing
-// its members, in another team.
+// A thread gives a member with an outstanding request to another thread. It then waits in another team, and
+// so advances the members that it still has.
 void given_away(Seat& seat) {
   Second second(seat);
   if (!second.ok) return;

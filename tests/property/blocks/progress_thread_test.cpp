@@ -1,6 +1,5 @@
-// The progress thread: requests move while their members' threads do nothing; it may come and go while all
-// kinds of calls are made, in any thread; callbacks stay where they are.
-#include <gtest/gtest.h>
+// The progress thread: it advances requests while their members' threads do nothing. It may start and stop
+// while any thread makes calls of any kind. Callbacks still run in the members' own threads.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,9 +19,9 @@
 namespace fermata::test {
 namespace {
 
-constexpr std::size_t kVeryLong = std::size_t{1} << 21;  // doubles: hundreds of turns
+constexpr std::size_t kVeryLong = std::size_t{1} << 21;  // doubles: hundreds of steps
 
-// Asks now and then, and says how often it had to ask.
+// Tests the request from time to time, and counts the tests.
 int ask_seldom(fermata_request* request, int most, int* asked) {
   int status = FERMATA_PENDING;
   for (*asked = 0; status == FERMATA_PENDING && *asked < most; ++*asked) {
@@ -35,7 +34,7 @@ int ask_seldom(fermata_request* request, int most, int* asked) {
 void moves_while_members_sleep(Seat& seat) {
   std::vector<double> data(kVeryLong, seat.rank + 1);
   fermata_operation o = in_place_sum(data.data(), kVeryLong);
-  fermata_request* requests[2] = {};  // the second one waits for the first one's channel
+  fermata_request* requests[2] = {};  // the second one waits for the channel of the first one
   std::vector<double> small(3, 1);
   if (!seat.holds(fermata_begin(seat.member, &o, &requests[0]), "begin")) return;
   o.out = small.data();
@@ -47,7 +46,7 @@ void moves_while_members_sleep(Seat& seat) {
   };
   seat.holds(fermata_request_set_callback(requests[1], note, &called), "set_callback");
   int asked = 0;
-  // Without the thread the long one alone takes 16 MiB / 64 KiB = 256 questions.
+  // Without the thread, the long one alone takes 16 MiB / 64 KiB = 256 tests.
   const int status = ask_seldom(requests[1], 120, &asked);
   if (!seat.holds(status == FERMATA_PENDING ? "nothing moves while the members sleep" : "")) return;
   if (!seat.holds(status, "test")) return;
@@ -59,7 +58,7 @@ void moves_while_members_sleep(Seat& seat) {
     if (seat.holds(fermata_request_free(r), "free")) seat.count_one();
 }
 
-// All kinds of calls, as the tests of requests make them, while it runs or comes and goes.
+// All kinds of calls, as in the tests of requests, while the thread runs or starts and stops.
 void all_kinds(Seat& seat) {
   constexpr int kRounds = 40 / FERMATA_TEST_SCALE;
   constexpr std::size_t kCounts[] = {3, 2100, 60'000};
@@ -129,12 +128,12 @@ TEST(ProgressThread, IsOneHoweverOftenItIsSwitched) {
     const std::filesystem::directory_iterator all("/proc/self/task");
     return std::distance(begin(all), end(all));
   };
-  // A thread that was joined may be listed a little longer.
+  // A joined thread may remain listed for a short time.
   const auto in_a_while = [](const auto& holds) {
     for (int i = 0; i < 1000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return holds();
   };
-  // With a program's first thread ThreadSanitizer starts one of its own.
+  // ThreadSanitizer starts a thread of its own together with a program's first thread.
   std::string first;
   std::thread([&first] { first = "/proc/self/task/" + std::to_string(gettid()); }).join();
   ASSERT_TRUE(in_a_while([&first] { return !std::filesystem::exists(first); }));
@@ -146,7 +145,7 @@ TEST(ProgressThread, IsOneHoweverOftenItIsSwitched) {
   }
 }
 
-// Each process has its own, switched on by the environment.
+// Each process has its own progress thread, switched on by the environment.
 TEST(ProgressThread, EnvironmentSwitchesItOn) {
   ASSERT_EQ(setenv("FERMATA_PROGRESS_THREAD", "1", 1), 0);
   ASSERT_EQ(fermata_progress_thread(-1), FERMATA_OK);
@@ -165,13 +164,13 @@ TEST(ProgressThread, EnvironmentSwitchesItOn) {
   EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 0);
 }
 
-// Switched on by each member, of whom several may be in a process.
+// Each member switches it on, although several members may share a process.
 void all_kinds_beside_it(Seat& seat) {
   if (seat.holds(fermata_progress_thread(1), "progress_thread")) all_kinds(seat);
 }
 
 TEST(ProgressThread, MayRunBesideEverything) {
-  // this process's own last
+  // threads, which use this process, come last
   for (const int engine : {kMixed, static_cast<int>(FERMATA_PROCESSES), static_cast<int>(FERMATA_THREADS)})
     for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_PARK}) {
       long ran = 0;

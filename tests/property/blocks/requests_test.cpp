@@ -1,6 +1,5 @@
 // Requests: several outstanding, mixed with calls that wait; persistent ones started in different orders;
-// callbacks that go on further along a buffer; waiting for any or for all.
-#include <gtest/gtest.h>
+// callbacks that restart them further along a buffer; waits for any or for all.
 
 #include <algorithm>
 #include <iterator>
@@ -40,7 +39,7 @@ bool check_and_free(Seat& seat, Begun& one) {
   return true;
 }
 
-// A barrier or a small allreduce in between.
+// A barrier, a small allreduce or nothing in between.
 bool wait_in_between(Seat& seat, std::uint64_t n) {
   if (n % 3 == 0) return seat.holds(fermata_barrier(seat.member), "barrier");
   if (n % 3 == 1) return true;
@@ -61,7 +60,7 @@ void outstanding(Seat& seat) {
       if (!seat.holds(fermata_begin(seat.member, &one.instance->operation(), &one.request), "begin")) return;
       requests.push_back(one.request);
       if (!wait_in_between(seat, n)) return;
-      // A call on blocks behind those that have begun.
+      // A call on blocks after requests that have begun.
       if (n % 5 == 0) {
         const Instance call(shape_of(n + 3, seat.members), seat.rank, seat.members);
         if (!seat.holds(call.call(seat.member, true), "call") || !seat.holds(call.check())) return;
@@ -84,7 +83,7 @@ void outstanding(Seat& seat) {
   }
 }
 
-// Each member starts them in an order of its own, every round another.
+// Each member starts the requests in an order of its own, which changes every round.
 void persistent(Seat& seat) {
   constexpr std::size_t kRequests = 6;
   std::vector<Begun> all(kRequests);
@@ -107,11 +106,11 @@ void persistent(Seat& seat) {
       if (!seat.holds(fermata_request_reset(all[i].request, o.in, o.out), "reset")) return;
       if (!seat.holds(fermata_request_start(all[i].request), "start")) return;
       requests.push_back(all[i].request);
-      // One at a time at some members, all at once at others.
+      // Some members start them with progress in between, others all at once.
       if ((round + seat.rank) % 4 == 0 && !seat.holds(fermata_progress(seat.member, 0) < 0 ? "progress" : ""))
         return;
     }
-    // A barrier that only some of them are over by.
+    // A barrier that ends after some of the requests and before others.
     if (round % 3 == 0 && !seat.holds(fermata_barrier(seat.member), "barrier")) return;
     if (!seat.holds(fermata_request_wait_all(requests.data(), requests.size()), "wait_all")) return;
     for (const Begun& one : all)
@@ -122,11 +121,10 @@ void persistent(Seat& seat) {
     if (!seat.holds(fermata_request_free(one.request), "free")) return;
 }
 
-// Far more of them than there are slots at a time. Each member frees them in an order of its own, some long
-// after the others have.
+// Far more requests than slots. Each member frees them in an order of its own, some long after the others.
 void made_and_freed(Seat& seat) {
   constexpr std::size_t kKept = 5;
-  // doubles: slots of 16 KiB and less, so parts that don't repeat
+  // doubles: slots of 16 KiB and less; the parts do not repeat
   constexpr std::size_t kCounts[] = {2100, 3, 700, 1500, 60};
   constexpr int kMade = 2000 / FERMATA_TEST_SCALE;
   std::vector<Begun> kept(kKept);
@@ -148,7 +146,7 @@ void made_and_freed(Seat& seat) {
     if (one.request != nullptr && !check_and_free(seat, one)) return;
 }
 
-// One operation walks along a buffer, segment by segment, restarted from its own callback.
+// One operation walks along a buffer, segment by segment: its own callback restarts it.
 struct Walk {
   std::vector<double> data;
   std::size_t segment = 0, at = 0;

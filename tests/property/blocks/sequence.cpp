@@ -43,7 +43,7 @@ bool Sequence::returns(int status, std::initializer_list<int> allowed, const cha
                      std::to_string(status) + " (" + fermata_error_detail() + ") instead of " + expected);
 }
 
-// Its result is looked at once, when the model learns that it is over.
+// The result is checked once, when the model learns that the request is over.
 bool Sequence::is_over(Request& request) {
   request.state = State::kIdle;
   if (!seat_.holds(request.instance->check())) return false;
@@ -70,7 +70,7 @@ int Sequence::interrupt(fermata_member*, void* user) {
   return draw(*static_cast<Random*>(user), 3) == 0 ? 1 : 0;
 }
 
-// Now and then: a hook that interrupts, or a time that is too short.
+// Sometimes sets a hook that interrupts, or a time limit that is too short.
 bool Sequence::grow_impatient() {
   const std::uint64_t how = draw(own_, 8);
   if (how == 0)
@@ -86,8 +86,7 @@ bool Sequence::grow_patient() {
                  "set_timeout");
 }
 
-// What a timeout or a hook has left outstanding: everything else is refused, and fermata_resume goes on with
-// it.
+// After a timeout or an interruption, every other call is refused, and fermata_resume continues the call.
 bool Sequence::goes_on(int status, const char* call) {
   for (int n = 0; status == FERMATA_ERR_TIMEOUT || status == FERMATA_ERR_INTERRUPTED; ++n) {
     if (n > 20 && !grow_patient()) return false;
@@ -155,7 +154,7 @@ bool Sequence::prepare() {
   return true;
 }
 
-// Of a prepared one; whoever has not waited for its last use does so first, or is refused.
+// Starts a prepared operation. A member that has not waited for its last use waits first, or is refused.
 bool Sequence::start() {
   const std::uint64_t which = draw(common_, kMostRequests);
   if (which >= requests_.size() || !requests_[which]->prepared) return true;
@@ -254,7 +253,7 @@ bool Sequence::end_well() {
          returns(fermata_progress(seat_.member, 0), {FERMATA_OK}, "fermata_progress");
 }
 
-// Whatever is called now says so, requests are over, and may be freed.
+// After `status`, every call reports it, all requests are over, and each may be freed.
 bool Sequence::is_broken_by(int status) {
   const Shape shape = random_shape();
   const Instance instance(shape, seat_.rank, seat_.members);
@@ -267,7 +266,7 @@ bool Sequence::is_broken_by(int status) {
   return give_back(status) && good;
 }
 
-// What was over before the team broke has ended well.
+// Operations that were over before the team broke have ended well.
 bool Sequence::give_back(int status) {
   bool good = true;
   for (const auto& one : requests_)
@@ -277,16 +276,14 @@ bool Sequence::give_back(int status) {
   return good;
 }
 
-// Nobody is in an earlier step when one breaks the team; others may still be on their way out of this
-// barrier.
+// When one member breaks the team, nobody is in an earlier step; others may still be leaving this barrier.
 bool Sequence::meet_before(int status, bool breaks) {
   const int met = fermata_barrier(seat_.member);
   return breaks ? returns(met, {FERMATA_OK}, "fermata_barrier")
                 : returns(met, {FERMATA_OK, status}, "fermata_barrier");
 }
 
-// Calls whose members all come need not wait, and then don't notice an abort: so the one that aborts comes no
-// more.
+// A call that needs no waiting does not notice an abort, so the aborting member takes no further part.
 bool Sequence::end_by_abort() {
   at_ = "end by an abort";
   if (split_ != Split::kNone && !depart()) return false;
@@ -304,10 +301,11 @@ bool Sequence::end_by_leaving() {
   const bool leaves =
       static_cast<int>(draw(common_, static_cast<std::uint64_t>(seat_.members))) == seat_.rank;
   if (!meet_before(FERMATA_ERR_MEMBER_LOST, leaves)) return false;
-  return leaves || is_broken_by(FERMATA_ERR_MEMBER_LOST);  // its body leaves
+  return leaves || is_broken_by(FERMATA_ERR_MEMBER_LOST);  // the leaving member's body ends
 }
 
-// One calls something else: every member learns of it at the latest in its next call that synchronizes.
+// One member makes a different call: every other one learns of it at the latest in its next call that
+// synchronizes.
 bool Sequence::end_by_mismatch() {
   at_ = "end by a mismatch";
   if (!drain()) return false;

@@ -1,9 +1,8 @@
-// A random sequence of calls of the C ABI by one member, legal and illegal, each compared with a model of the
-// interface: which statuses the header allows now, and what a finished operation must have written.
-//
-// Two generators: all members draw the collective steps from the same seed, so that they make the same calls
-// in the same order; each draws from its own seed what only it does (tests, waits, frees, resets, illegal
-// arguments).
+// One member's random sequence of legal and illegal calls of the C ABI. A model of the interface checks each:
+// the statuses that the header allows now, and what a finished operation must have written.
+// There are two random generators. All members draw the collective steps from the same seed, so they make the
+// same calls in the same order. Each member draws its own actions from its own seed: tests, waits, frees,
+// resets, illegal arguments.
 #ifndef FERMATA_TESTS_PROPERTY_BLOCKS_SEQUENCE_HPP
 #define FERMATA_TESTS_PROPERTY_BLOCKS_SEQUENCE_HPP
 
@@ -21,24 +20,23 @@ namespace fermata::test {
 class Sequence {
  public:
   Sequence(Seat& seat, std::uint64_t seed);
-  // False: the seat has been told what was wrong, and in which step.
+  // Returns false after it has told the seat what was wrong, and in which step.
   bool run(int steps);
 
  private:
   using Random = std::mt19937_64;
   enum class Split { kNone, kBarrier, kData };
-  // Idle: never started, or the model knows that it is over. Begun: active, or over already without the
-  // model's knowledge.
+  // Idle: never started, or over as the model knows. Begun: active, or over but the model does not know yet.
   enum class State { kIdle, kBegun };
   struct Request {
     std::unique_ptr<Instance> instance;
     fermata_request* handle = nullptr;
     State state = State::kIdle;
     bool prepared = false;
-    std::uint64_t starts = 0;  // of a prepared one: its buffers' seed
+    std::uint64_t starts = 0;  // of a prepared request: the seed of its buffers
     std::uint64_t seed = 0;
     int called_back = 0;
-    int expected = 0;  // calls of its callback, once it is over
+    int expected = 0;  // calls of its callback once it is over
     bool has_callback = false;
   };
   using Step = bool (Sequence::*)();
@@ -53,7 +51,7 @@ class Sequence {
   bool grow_impatient();
   bool grow_patient();
   bool goes_on(int status, const char* call);
-  // Collective: the same at all members.
+  // Collective steps: the same at all members.
   bool call();
   bool barrier();
   bool begin();
@@ -63,7 +61,7 @@ class Sequence {
   bool arrive();
   bool depart();
   bool split();
-  // This member's own.
+  // Steps of this member alone.
   bool local();
   bool look();
   bool wait_for_any();
@@ -71,7 +69,7 @@ class Sequence {
   bool refuse_operation();
   bool refuse_call();
   bool refuse_handle();
-  // Ends.
+  // Last steps.
   bool drain();
   bool end_well();
   bool end_by_abort();

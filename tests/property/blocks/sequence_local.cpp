@@ -1,5 +1,4 @@
-// What one member does for itself between the collective steps: no other member knows of it, and none of it
-// changes what they see.
+// Steps of one member between the collective steps: no other member knows of them or sees an effect.
 #include <algorithm>
 #include <iterator>
 
@@ -15,7 +14,7 @@ bool Sequence::local() {
   return (this->*kSteps[draw(own_, std::size(kSteps))])();
 }
 
-// Progress, and a test of one request; a member that computes alone sees no more than PENDING.
+// Makes progress and tests one request. A request that needs other members may stay PENDING.
 bool Sequence::look() {
   at_ += ", look";
   const double us = draw(own_, 4) == 0 ? 20 : 0;
@@ -52,8 +51,8 @@ bool Sequence::wait_for_any() {
   return requests_[index]->state == State::kIdle || is_over(*requests_[index]);
 }
 
-// Of one that may still be active: BUSY, and nothing has changed. One that was begun is freed by all at some
-// step, so it stays.
+// Reset or restart of a request that may still be active: BUSY, with no effect. All members free a begun
+// request in the same later step, so it is not freed here.
 bool Sequence::free_early() {
   at_ += ", reset or restart of an active one";
   for (const auto& request : requests_) {
@@ -65,7 +64,7 @@ bool Sequence::free_early() {
   return true;
 }
 
-// Illegal arguments are found before anything has an effect, whatever is outstanding.
+// Illegal arguments are refused before they have an effect, whatever is outstanding.
 bool Sequence::refuse_operation() {
   at_ += ", an illegal operation";
   double in[8] = {}, out[8] = {};
@@ -128,7 +127,7 @@ bool Sequence::refuse_handle() {
       expected = FERMATA_ERR_BUSY;
       break;
     default:
-      if (split_ != Split::kNone) return true;  // resume goes on with a split-phase call
+      if (split_ != Split::kNone) return true;  // resume would continue the split-phase call
       status = fermata_resume(seat_.member);
       break;
   }

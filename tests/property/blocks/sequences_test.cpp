@@ -1,6 +1,6 @@
-// Random sequences of calls of the C ABI against a model of it. FERMATA_TEST_SEQUENCES=N runs N for each
-// engine and number of members instead of a few, FERMATA_TEST_SEED=S begins with sequence S; a failure names
-// its own.
+// Random sequences of calls of the C ABI, compared with a model of it. FERMATA_TEST_SEQUENCES=N runs N
+// sequences for each engine and number of members instead of a few; FERMATA_TEST_SEED=S begins with sequence
+// S. A failure names its sequence.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

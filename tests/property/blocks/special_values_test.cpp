@@ -1,7 +1,7 @@
 // Folds of NaNs with different payloads, infinities, signed zeros, subnormal numbers and values that
-// overflow: all members get the same bits, the ones that base/element.hpp's apply() gives in rank order,
-// whichever way a call goes. Neither order nor grouping matters to these values, so a path that swaps
-// operands, or leaves a NaN to the processor, is found by its bits.
+// overflow. In every kind of call, all members get the bits that base/element.hpp's apply() gives in rank
+// order. The results do not depend on order or grouping, so the bits show a path that swaps operands or
+// leaves a NaN to the processor.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -15,7 +15,7 @@
 namespace fermata::test {
 namespace {
 
-constexpr int kColumns = 10;  // of special(); an array goes through them again and again
+constexpr int kColumns = 10;  // of special(), repeated along an array
 
 template <class T>
 T special(int rank, int members, std::size_t i) {
@@ -27,11 +27,11 @@ T special(int rank, int members, std::size_t i) {
   const auto rows = static_cast<Bits>(i / kColumns % 50);  // so that vectors hold different payloads
   const bool last = rank == members - 1;
   switch (i % kColumns) {
-    // the largest isn't always the first or the last
+    // the largest NaN isn't always the first or the last
     case 0: return std::bit_cast<T>(kQuiet | (1 + rows + (r * 5 + 3) % 7 * 64));
     case 1:
-      return rank == 0 ? std::bit_cast<T>(kQuiet | (77 + rows)) : T(rank);  // one NaN, at each end
-    // a signalling one
+      return rank == 0 ? std::bit_cast<T>(kQuiet | (77 + rows)) : T(rank);  // one NaN, at the first member
+    // a signalling NaN
     case 2: return last ? std::bit_cast<T>(std::bit_cast<Bits>(kInfinity) | (5 + rows)) : T(1);
     case 3: return std::bit_cast<T>(kQuiet | (r % 2 == 0 ? kSign : 0) | (9 + r));
     case 4: return rank == 0 ? kInfinity : -kInfinity;
@@ -119,7 +119,7 @@ void body(Seat& seat) {
             !seat.holds(check<Op::kMax, double>(seat, collective, count, w)))
           return;
       }
-  // The shortest path: the same call of one word again and again, whose fold is compiled into it.
+  // The shortest path: repeated calls of one word, whose fold is compiled into the path.
   for (std::size_t i = 0; i < kColumns; ++i)
     for (int again = 0; again < 3; ++again) {
       const double in = special<double>(seat.rank, seat.members, i);

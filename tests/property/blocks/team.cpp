@@ -63,8 +63,8 @@ std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& bod
   void* page = mmap(nullptr, sizeof(Seat::Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return "mmap failed";
   auto& board = *new (page) Seat::Board;
-  // Blocks between processes by the kernel's copy; between those of several threads each as it is chosen
-  // without a profile, by rings.
+  // Processes use single copy by the kernel. Processes of several threads use ring buffers, the default
+  // without a profile.
   const bool lends = test.engine == FERMATA_PROCESSES && getenv("FERMATA_CMA") == nullptr;
   if (lends) setenv("FERMATA_CMA", "1", 1);
   run_members(

@@ -1,5 +1,5 @@
-// Runs a body as every member of a team, threads or processes, and hands back the first problem that one of
-// them reports.
+// Runs a body as every member of a team, in threads or processes, and returns the first problem that a member
+// reports.
 #ifndef FERMATA_TESTS_PROPERTY_BLOCKS_TEAM_HPP
 #define FERMATA_TESTS_PROPERTY_BLOCKS_TEAM_HPP
 
@@ -14,17 +14,17 @@ namespace fermata::test {
 
 struct TeamCase {
   int members = 2;
-  int engine = FERMATA_THREADS;  // or FERMATA_PROCESSES, kMixed
+  int engine = FERMATA_THREADS;  // or FERMATA_PROCESSES or kMixed
   int wait = FERMATA_WAIT_AUTO;
-  int hosts = 1;           // pretended ones, of threads
-  bool scattered = false;  // ranks are dealt out to them in turn, not in blocks
+  int hosts = 1;           // simulated by threads
+  bool scattered = false;  // ranks are dealt to the hosts in turn, not in blocks
   net::LoopOptions links = {};
 };
 
 const char* name_of_engine(int engine);
 std::string describe(const TeamCase& test);
 
-// The members' handle, and a board that processes see, too.
+// A member's handle, and a board that all processes share.
 class Seat {
  public:
   struct Board {
@@ -34,7 +34,7 @@ class Seat {
   };
   Seat(fermata_team* its_team, fermata_member* its_member, int its_rank, int in_team, Board& board)
       : team(its_team), member(its_member), rank(its_rank), members(in_team), board_(board) {}
-  // Empty, FERMATA_OK: nothing to report. True: go on; false: somebody has failed.
+  // Reports a problem; an empty string or FERMATA_OK is none. Returns false if any member has failed.
   bool holds(const std::string& problem);
   bool holds(int status, const std::string& what);
   void count_one() { board_.ran.fetch_add(1, std::memory_order_relaxed); }
@@ -48,7 +48,8 @@ class Seat {
   Board& board_;
 };
 
-// Every wait has 10 s, ten times that under sanitizers. Empty: all held, and *ran operations were checked.
+// Every wait has a limit of 10 s, under sanitizers of 100 s. Returns an empty string if all held; then *ran
+// operations were checked.
 std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& body, long* ran);
 
 }  // namespace fermata::test

@@ -37,7 +37,7 @@ constexpr auto kFolds = all_folds(std::make_index_sequence<kOpCount * kTypeCount
 
 Fold fold_of(int type, int op) { return kFolds[static_cast<std::size_t>(op * kTypeCount + type)]; }
 
-// Sums and products of a few of them are exact in every format; minima have both signs.
+// Sums and products of a few of these are exact in every format; minima have both signs.
 float small_number(Op op, std::uint64_t h) {
   const auto digit = static_cast<float>(h & 7);
   if (op == Op::kProd) return (h & 7) < 2 ? 2.0f : 1.0f;
@@ -51,7 +51,7 @@ void write_element(Op op, std::uint64_t h, void* out) {
   using T = Element<Y>;
   T value{};
   if constexpr (is_pair(Y)) {
-    value.value = static_cast<decltype(value.value)>(h & 3);  // many are equal
+    value.value = static_cast<decltype(value.value)>(h & 3);  // many values are equal
     value.index = static_cast<std::int32_t>(h >> 8 & 0xffff);
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
     value = narrow<T>(small_number(op, h));

@@ -1,5 +1,5 @@
-// Teams over several hosts, which threads pretend to be: every algorithm flat over them and the planner's
-// compositions, over links that are late, out of order and lossy.
+// Teams over several hosts, which threads simulate: every algorithm flat over the hosts, and the planner's
+// compositions. Links delay, reorder and lose messages.
 #include <gtest/gtest.h>
 
 #include "algo/algorithm.hpp"

@@ -10,7 +10,7 @@
 namespace fermata::test {
 namespace {
 
-// Under sanitizers and emulators.
+// Sanitizers and emulators run fewer cases.
 constexpr int kScale = FERMATA_TEST_SCALE > 1 ? 4 : 1;
 
 std::vector<std::string> spellings(int kind, int members) {
@@ -35,14 +35,14 @@ std::string describe(const PropertyCase& c) {
          std::to_string(c.engine) + " wait " + std::to_string(c.wait);
 }
 
-// One slot is refused where it would be overwritten unread, a payload where it doesn't fit: that is the proof
-// at work.
+// The proof refuses one slot where it would be overwritten unread, and the layout refuses a payload that does
+// not fit.
 bool is_refused(const std::string& problem) {
   return problem.rfind("team: ", 0) == 0 || problem.rfind("plan: ", 0) == 0 ||
          problem.rfind("unsupported", 0) == 0;
 }
 
-// Runs a case and counts those that the table can build.
+// Runs a case. Returns 0 if the table cannot build it, else 1.
 int expect_holds(const PropertyCase& c) {
   const std::string problem = run_property(c);
   if (problem.rfind("unsupported", 0) == 0) return 0;
@@ -76,12 +76,12 @@ TEST_P(Property, EveryAlgorithmEverySmallTeam) {
   EXPECT_GT(ran, 30);
 }
 
-// Under sanitizers and emulators every third of all combinations of three.
+// Sanitizers and emulators run a third of all combinations of three.
 bool is_left_out(std::size_t one, std::size_t other, std::size_t another) {
   return kScale > 1 && (one + other + another) % 3 != 0;
 }
 
-// Engines, wait policies and layouts in turn, each with its own period, so that in the end each has met each.
+// Engines, wait policies and layouts change with different periods, so that all combinations occur.
 PropertyCase rotated(int n, const std::string& algorithm, const KindParam& kind, int members) {
   static constexpr int kEngines[] = {FERMATA_THREADS, FERMATA_PROCESSES, kMixed};
   static constexpr int kWaits[] = {FERMATA_WAIT_AUTO, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK,
@@ -97,7 +97,7 @@ PropertyCase rotated(int n, const std::string& algorithm, const KindParam& kind,
                  .wait = kWaits[n % 5],
                  .episodes = 8 / (kScale > 1 ? 2 : 1)};
   c.arrivals = static_cast<Arrivals>(n / 3 % 4);
-  // A spinner without a CPU of its own only burns its slice.
+  // A spinner without a CPU of its own only wastes time slices.
   if (c.wait == FERMATA_WAIT_SPIN && members > 2) c.wait = FERMATA_WAIT_YIELD;
   if (c.engine == kMixed && (members < 4 || !kSeesOtherProcesses)) c.engine = FERMATA_THREADS;
   return c;
@@ -107,8 +107,8 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
   int ran = 0;
   int n = 0;
   for (int members = 1; members <= 33; ++members) {
-    if (kScale > 1 && members != 2 && members != 17) continue;  // sanitizers: minutes a size
-    // Half of the kinds take the large even teams, half the odd ones: each algorithm meets each.
+    if (kScale > 1 && members != 2 && members != 17) continue;  // under sanitizers a size takes minutes
+    // Large teams: half of the kinds run the even sizes, half the odd ones; each algorithm runs both.
     if (kScale == 1 && members > 17 && (members + GetParam().kind + GetParam().payload / 56) % 2 == 0)
       continue;
     for (const std::string& algorithm : spellings(GetParam().kind, members)) {
@@ -162,8 +162,8 @@ TEST_P(Property, WaitPoliciesAndEngines) {
   for (const int engine : engines()) {
     for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK}) {
       for (const int members : {1, 2, 3, 4, 7}) {
-        if (kScale > 1 && members != 2 && members != 4) continue;  // 4: the least with a mixed team
-        // a spinner without a CPU of its own only burns its slice
+        if (kScale > 1 && members != 2 && members != 4) continue;  // 4: the smallest mixed team
+        // a spinner without a CPU of its own only wastes time slices
         if (wait == FERMATA_WAIT_SPIN && members > 2) continue;
         if (engine == kMixed && (members < 4 || wait == FERMATA_WAIT_YIELD || !kSeesOtherProcesses)) continue;
         const std::vector<std::string> algorithms = spellings(GetParam().kind, members);

@@ -12,19 +12,19 @@
 #include <vector>
 
 #include "api/values.hpp"
-#include "team/handles.hpp"
 #include "fermata/hosts.h"
 #include "plan/hosts.hpp"
+#include "team/handles.hpp"
 
 namespace fermata::test {
 namespace {
 
 constexpr int kMostMembers = 64;
 
-// Shared by the members of a case; an anonymous shared mapping, so that processes see it too.
+// Shared by the members of a case: an anonymous shared mapping, which processes see too.
 struct Shared {
   struct alignas(128) Cell {
-    std::uint64_t plain = 0;  // written before, read after: only the collective orders it
+    std::uint64_t plain = 0;  // written before, read after: ordered only by the collective
     std::atomic<std::uint64_t> entered{0};
     double result[7] = {};
   };
@@ -45,7 +45,7 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ x >> 29;
 }
 
-// Spread arrivals by yields, not by time: the schedule of the machine does the rest.
+// Spreads arrivals by yields, not by time; the kernel's scheduler adds the rest.
 void delay(const PropertyCase& test, int rank, std::uint64_t episode) {
   int turns = 0;
   if (test.arrivals == Arrivals::kOneLate &&
@@ -59,7 +59,7 @@ void delay(const PropertyCase& test, int rank, std::uint64_t episode) {
   for (int i = 0; i < turns; ++i) std::this_thread::yield();
 }
 
-// Not associative in doubles, so that different trees would give different bits.
+// Not associative in doubles: different trees would give different bits.
 double contribution(int rank, std::uint64_t episode, int i) {
   return 1.0 / (3.0 + rank) + static_cast<double>(episode % 1000) * 0.1 + i;
 }
@@ -96,14 +96,15 @@ class Worker {
     }
   }
 
-  // Of one episode, by some in one call and by others in two: each way to begin one finds the other's traces.
+  // In one episode, some members make one call and others two: each kind of call must cope with the state
+  // that the other left.
   int whole_or_split_barrier(std::uint64_t e) {
     if ((e + static_cast<unsigned>(rank_)) % 3 != 0) return fermata_barrier(member_);
     const int arrived = fermata_arrive(member_);
     return arrived != FERMATA_OK ? arrived : fermata_depart(member_);
   }
 
-  // A second barrier keeps the next episode's plain writes from overtaking these reads.
+  // A second barrier keeps the next episode's plain writes after these reads.
   int barrier(std::uint64_t e) {
     if (test_.sabotage && rank_ == 0) {
       const int arrived = fermata_arrive(member_);
@@ -139,10 +140,10 @@ class Worker {
     check_all_entered(e);
     std::memcpy(shared_.cells[rank_].result, out, sizeof out[0] * static_cast<unsigned>(count_));
     check_sum(out, e);
-    // the second one is the first one's like, and so is the third, but for what is between
+    // Calls 0 and 1 are alike; before call 2 another type comes between.
     for (std::int64_t call = 0; call < 3; ++call) {
       if (call == 2) {
-        std::int32_t half = 1;  // as many bytes as ride along, though not a whole word
+        std::int32_t half = 1;  // fewer bytes than a whole word
         status = fermata_allreduce(member_, &half, &half, 1, FERMATA_INT32, FERMATA_SUM);
         if (status != FERMATA_OK) return status;
         if (half != test_.members) shared_.report("wrong count", rank_, e);
@@ -169,7 +170,7 @@ class Worker {
     }
   }
 
-  // Back to back and with changing roots: nothing but slots and credits keeps members together.
+  // Back to back and with changing roots: only slots and credits keep members together.
   int reduce(std::uint64_t e) {
     double in[7];
     double out[7] = {};
@@ -215,8 +216,8 @@ void run_member(const PropertyCase& test, Shared& shared, fermata_team* team, in
 
 struct Handles {
   fermata_plan* plan = nullptr;
-  fermata_team* team = nullptr;  // where there is one host
-  std::vector<int> host_of;      // of each rank, where there are several
+  fermata_team* team = nullptr;  // if there is one host
+  std::vector<int> host_of;      // of each rank, if there are several hosts
   PretendedHosts hosts;
   Shared* shared = nullptr;
   fermata_team* team_of(int rank) const { return team != nullptr ? team : hosts.team_of(rank); }

@@ -1,5 +1,5 @@
-// docs/adding-an-algorithm.md shows pairs.cpp of this folder: it must be that file, and what the page
-// promises must hold.
+// docs/adding-an-algorithm.md quotes pairs.cpp of this folder: the quote must equal the file, and the page's
+// claims must hold.
 #include <gtest/gtest.h>
 
 #include <fstream>

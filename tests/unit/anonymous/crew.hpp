@@ -1,4 +1,4 @@
-// Threads that meet at an anonymous barrier, and what each checks.
+// Threads that meet at an anonymous barrier, and the checks that each makes.
 #ifndef FERMATA_TESTS_UNIT_ANONYMOUS_CREW_HPP
 #define FERMATA_TESTS_UNIT_ANONYMOUS_CREW_HPP
 
@@ -33,14 +33,14 @@ inline Owned make(std::uint32_t count, const Shape& shape = {}) {
 }
 
 inline bool meet(Barrier& b) {
-  const bool completes = b.has_completion();  // behind the arrival it may be another barrier's
+  const bool completes = b.has_completion();  // after the arrival, the memory may be another barrier's
   const Arrival arrival = b.arrive(1);
   if (arrival.last && completes) b.release(arrival.token);
   if (!arrival.last) b.wait(arrival.token);
   return arrival.last;
 }
 
-// Each thread as if it ran in a domain of its own, and then in another one.
+// Puts each thread in a domain of its own, and at its next call in another one.
 inline thread_local std::uint32_t t_domain = 0;
 inline std::uint32_t forced_domain() { return t_domain++; }
 

@@ -1,4 +1,5 @@
-// Making, giving back, using again: pool, slow leavers, shrinking counts; and division.
+// The life of a barrier: creation, destruction, reuse of its memory; slow leavers, shrinking counts; and
+// division.
 #include <set>
 
 #include "anonymous/divide.hpp"
@@ -38,7 +39,7 @@ TEST(Life, MemoryIsUsedAgain) {
   EXPECT_LT(places.size(), 10U);
 }
 
-// Whoever returns first destroys the barrier and makes the next one, most likely in the same memory, while
+// The first thread that returns destroys the barrier and makes the next one, mostly in the same memory, while
 // others are leaving.
 void check_destroy_while_leaving(int threads, int rounds, const std::vector<Shape>& shapes) {
   std::vector<std::atomic<Barrier*>> barriers(static_cast<std::size_t>(rounds) + 1);
@@ -90,8 +91,9 @@ TEST(Life, AnAbandonedPhaseDoesNotReachTheNextBarrier) {
   }
 }
 
-// A slow waiter may look at its phase's word when the memory is another barrier's: over stays over, whatever
-// that one counts to. A word that went back to a multiple below it would hold the waiter for ever.
+// A slow waiter may read its phase's word after the memory became another barrier's. Its phase must stay
+// over, whatever the new barrier counts to. A word that fell to a multiple below it would hold the waiter
+// forever.
 TEST(Life, WhatWasOverStaysSoInTheNextBarrier) {
   for (std::uint32_t before = 1; before <= 9; ++before) {
     for (std::uint32_t after = 1; after <= 9; ++after) {
@@ -148,7 +150,7 @@ TEST(Life, CountsShrinkOnOneWord) {
   }
 }
 
-// Threads leave one after the other while the others go on, and the last one finds itself alone.
+// Threads leave one after the other while the others continue; the last one is alone.
 void check_dropping_threads(int threads, const Shape& shape) {
   const Owned barrier = make(static_cast<std::uint32_t>(threads), shape);
   std::vector<std::uint64_t> written(static_cast<std::size_t>(threads) * 16);
@@ -186,7 +188,7 @@ TEST(Life, ThreadsDropOneAfterTheOther) {
 
 TEST(Life, AReleaseComesAfterTheStepBeforeIt) {
   const Owned barrier = make(6, {.completion = true, .leaves = 2, .entry = forced_domain});
-  int steps = 0;  // plain: written by the completer alone, read after the release
+  int steps = 0;  // plain: the completer writes it, all read it after the release
   run_threads(6, [&](int t) {
     t_domain = static_cast<std::uint32_t>(t);
     for (int e = 1; e <= 500 / kScale; ++e) {
@@ -226,7 +228,7 @@ TEST(AnonymousStanding, CountsWhoIsMissing) {
   }
 }
 
-// As long as each has a CPU, they look for longer before anything else.
+// While each member has a CPU, waiters spin longer before they do anything else.
 TEST(Life, MoreMembersThanCpusSpinLess) {
   ASSERT_EQ(wait_kind(), WaitKind::kAuto) << "FERMATA_WAIT is not to be set";
   EXPECT_EQ(choose_spins(2, 2), choose_spins(1, 2));

@@ -1,4 +1,4 @@
-// Localities and the current CPU, as the system under the test tells them.
+// Localities and the current CPU, as the operating system reports them.
 #include "anonymous/machine.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(Machine, EveryCpuHasALocality) {
   EXPECT_LT(current_domain(), domains());
 }
 
-// Localities as a machine with such files has them.
+// Writes the files of another machine and reads its localities.
 class OtherMachine : public ::testing::Test {
  protected:
   void write(const std::string& name, const std::string& content) {
@@ -52,7 +52,7 @@ class OtherMachine : public ::testing::Test {
   std::int32_t count_ = 0;
 };
 
-// A thread that may run on one CPU says nothing about the others: what is online counts.
+// A thread bound to one CPU still reads the localities of all CPUs that are online.
 TEST_F(OtherMachine, CpusThatShareACacheAreALocality) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
@@ -63,10 +63,10 @@ TEST_F(OtherMachine, CpusThatShareACacheAreALocality) {
   share_cache(0, "0,3-4");
   share_cache(1, "1-2");
   share_cache(5, "5");
-  // those that are not there are in the first one
+  // absent CPUs belong to the first locality
   EXPECT_EQ(localities(8), (std::vector<int>{0, 1, 1, 0, 0, 2, 0, 0}));
   EXPECT_EQ(count_, 3);
-  write("online", "0-6\n");  // one of which nothing is known: no locality can be trusted
+  write("online", "0-6\n");  // nothing is known of one CPU: no locality can be trusted
   EXPECT_EQ(localities(8), std::vector<int>(8, 0));
   EXPECT_EQ(count_, 1);
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
@@ -79,7 +79,7 @@ TEST_F(OtherMachine, LocalitiesAreThoseOfTheCpusThatThisThreadMayUse) {
   cpus.resize(static_cast<std::size_t>(std::min(count, 1024)));
   for (const std::int32_t cpu : cpus) share_cache(cpu, std::to_string(cpu));
   const std::vector<int> of = localities(4096);
-  EXPECT_EQ(count_, count <= 64 ? count : 1);  // more are one: a barrier has no more leaves
+  EXPECT_EQ(count_, count <= 64 ? count : 1);  // with more, all are one: a barrier has no more leaves
   EXPECT_EQ(of[static_cast<std::size_t>(cpus[1])], count <= 64 ? 1 : 0);
 }
 
@@ -89,7 +89,7 @@ TEST(Machine, ALeafForEachLocalityThatHasAShare) {
   EXPECT_EQ(leaves_for(64, 1), 1U);
   EXPECT_EQ(leaves_for(64, 2), 2U);
   EXPECT_EQ(leaves_for(64, 12), 12U);
-  EXPECT_EQ(leaves_for(9, 12), 2U);  // at least four to a leaf
+  EXPECT_EQ(leaves_for(9, 12), 2U);  // a leaf has at least four threads
   EXPECT_EQ(leaves_for(1U << 30, 1000), kMaxLeaves);
 }
 
@@ -119,8 +119,8 @@ TEST(Machine, APinnedThreadDoesNotSpeakForTheOthers) {
   EXPECT_EQ(usable_cpus(), all);
 }
 
-// Of all threads of this process: a sanitizer, or an emulator, has some of its own, and they may end
-// meanwhile.
+// Sets the CPUs of all threads of this process. A sanitizer or an emulator has threads of its own, which may
+// end meanwhile.
 void set_affinity_of_all(const cpu_set_t& cpus) {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     const int set = sched_setaffinity(std::stoi(task.path().filename()), sizeof cpus, &cpus);
@@ -128,7 +128,7 @@ void set_affinity_of_all(const cpu_set_t& cpus) {
   }
 }
 
-// How often a thread looks before it waits long, as it has learned in a meeting where it waited long.
+// Returns the spin count that a thread has learned in a meeting with a long wait.
 std::uint32_t looks_learned(Barrier& barrier) {
   std::uint32_t looks = 0;
   std::atomic<bool> comes{false};
@@ -145,8 +145,7 @@ std::uint32_t looks_learned(Barrier& barrier) {
   return looks;
 }
 
-// What a CPU that is taken offline does to a process: its threads' CPUs get fewer. Waiters of a barrier that
-// is there already follow.
+// When a CPU goes offline, a process's threads lose it. The waiters of an existing barrier adapt.
 TEST(Machine, FewerCpusAreNoticedAndMoreAgain) {
   constexpr std::int64_t kHour = 3'600'000'000'000;
   cpu_set_t before;
@@ -161,7 +160,7 @@ TEST(Machine, FewerCpusAreNoticedAndMoreAgain) {
   set_affinity_of_all(one);
   look_again(os::now_ns() + 3 * kHour);
   EXPECT_EQ(usable_cpus(), 1U);
-  // members outnumber the CPUs: whoever looks keeps another one from running
+  // more members than CPUs: a spinner keeps another member from running
   EXPECT_EQ(looks_learned(*barrier), 0U);
   set_affinity_of_all(before);
   look_again(os::now_ns() + 4 * kHour);

@@ -1,5 +1,5 @@
-// Barriers of every shape: nobody leaves before all have come, exactly one is the last, what was written
-// before is seen after.
+// Barriers of every shape: nobody leaves before all have arrived, exactly one arrival is the last, and data
+// written before are seen after.
 #include <random>
 
 #include "crew.hpp"
@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kScale = FERMATA_TEST_SCALE;
 
-// `threads` members meet `episodes` times. Plain data: a race would be ThreadSanitizer's to find, a wrong
-// value ours.
+// `threads` members meet `episodes` times. The data are plain: ThreadSanitizer finds a race, this test a
+// wrong value.
 void check_meetings(int threads, int episodes, const Shape& shape, int most_delay = 0) {
   const Owned barrier = make(static_cast<std::uint32_t>(threads), shape);
   std::vector<std::uint64_t> written(static_cast<std::size_t>(threads) * 16);
@@ -49,8 +49,8 @@ TEST(Meet, EveryCountInATree) {
   }
 }
 
-// All come from one domain: what its leaf does not take goes to the neighbours', or the phase would never
-// end.
+// All arrive in one domain: arrivals beyond its leaf's share go to the neighbours' leaves, else the phase
+// would never end.
 TEST(Meet, EveryCountAtOneLeaf) {
   for (const std::uint32_t leaves : {2U, 3U, 9U}) {
     for (const int n : {2, 3, 8, 9, 20, 33})
@@ -71,9 +71,9 @@ TEST(Meet, ManyMoreThreadsThanCpus) {
   check_meetings(200, 20 / kScale + 2, {.leaves = 12, .entry = forced_domain});
 }
 
-// More threads than the count: each phase takes whoever comes, and nobody is lost. Arrivals are taken from a
-// common stock, a multiple of the count: with a number for each thread, the last threads could be too few to
-// fill a phase.
+// More threads than the count: each phase takes any threads, and no arrival is lost. Arrivals are taken from
+// a common stock, a multiple of the count: with a fixed number per thread, the last threads might not fill a
+// phase.
 void check_strangers(std::uint32_t count, int threads, std::uint32_t phases, const Shape& shape) {
   const Owned barrier = make(count, shape);
   std::atomic<std::int64_t> stock{std::int64_t{count} * phases};
@@ -85,7 +85,7 @@ void check_strangers(std::uint32_t count, int threads, std::uint32_t phases, con
     while (stock.fetch_sub(1) > 0) {
       entered.fetch_add(1);
       if (!meet(*barrier)) continue;
-      // so many phases at least: looked at before the arrivals
+      // so many phases at least: read before the arrivals
       const std::uint32_t filled = lasts.fetch_add(1) + 1;
       if (entered.load() < filled * count) wrong.fetch_add(1);
     }

@@ -1,5 +1,5 @@
-// What the checks of arguments share: a team in the middle of its work, on which a refused call must leave no
-// trace.
+// Shared by the checks of arguments: a team with work outstanding, on which a refused call must have no
+// effect.
 #ifndef FERMATA_TESTS_UNIT_API_ARGUMENTS_HPP
 #define FERMATA_TESTS_UNIT_API_ARGUMENTS_HPP
 
@@ -21,17 +21,16 @@ inline constexpr int kMembers = 2;
 inline constexpr std::size_t kRoom = 256;
 inline const double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// What is said of the calls that a function refuses, each sentence once; the test compares it with
-// details.txt.
+// The details of the calls that a function refuses, each text once; the test compares them with details.txt.
 class Details {
  public:
-  // Behind this, what is said of the next call is told from what was said of an earlier one.
+  // Replaces the detail, so that the next call's detail is not an earlier call's.
   static void forget() { fermata_pin(INT_MIN); }
   static int note(int status) {
     if (status == FERMATA_OK || status == FERMATA_PENDING) return status;
     std::string now = fermata_error_detail();
     if (now.find("CPU -2147483648") == 0) now = "(nothing)";
-    now = now.substr(0, now.find("; there are "));  // the table's algorithms: it may get more
+    now = now.substr(0, now.find("; there are "));  // the table's algorithms, which may become more
     if (std::find(said.begin(), said.end(), now) == said.end()) said.push_back(now);
     return status;
   }
@@ -42,12 +41,12 @@ class Details {
 #define FAILS(call, status) \
   EXPECT_EQ((Details::forget(), Details::note(call)), status) << #call << ": " << fermata_error_detail()
 
-// A team of threads whose two members one thread moves, and what calls need.
+// A team of threads whose two members are used by one thread, and arguments for calls.
 struct World {
   fermata_team* team = nullptr;
   fermata_member* member[kMembers] = {};
   fermata_request* idle = nullptr;     // member 0's, over
-  fermata_request* running = nullptr;  // member 0's, begun; member 1 has not called it
+  fermata_request* running = nullptr;  // member 0's, begun; member 1 has not begun it
   std::vector<double> x = std::vector<double>(kRoom, 1.0), y = std::vector<double>(kRoom, 2.0), data = x;
   size_t counts[kMembers] = {1, 1};
   size_t huge[kMembers] = {SIZE_MAX / 2, 1};
@@ -102,7 +101,7 @@ struct World {
 using Check = std::function<void(World&)>;
 using Checks = std::map<std::string, Check>;
 
-// Those of one part of the header.
+// The checks for one part of the header.
 void add_members(Checks& all);
 void add_collectives(Checks& all);
 void add_requests(Checks& all);

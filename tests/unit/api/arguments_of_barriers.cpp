@@ -1,4 +1,4 @@
-// Arguments of barriers without ranks, or without a planner.
+// Arguments of barriers without ranks or without a planner.
 #include "arguments.hpp"
 
 namespace fermata::test {

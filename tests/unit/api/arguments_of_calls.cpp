@@ -6,7 +6,7 @@
 namespace fermata::test {
 namespace {
 
-// What all collectives with data refuse alike. call(member, in, out, count, type).
+// The arguments that all collectives with data refuse. call(member, in, out, count, type).
 template <class Call>
 void refuses_data(World& w, Call&& call) {
   double* const x = w.x.data();
@@ -17,7 +17,7 @@ void refuses_data(World& w, Call&& call) {
   REFUSED(call(w.member[0], x, y, 100, FERMATA_INT16_INT + 1));
   REFUSED(call(w.member[0], x, y, SIZE_MAX, FERMATA_DOUBLE));
   REFUSED(call(w.member[0], x, y, SIZE_MAX / 8, FERMATA_DOUBLE));
-  REFUSED(call(w.member[0], x, y, SIZE_MAX / 8 + 1, FERMATA_DOUBLE));  // 8 bytes, or 0, if it were multiplied
+  REFUSED(call(w.member[0], x, y, SIZE_MAX / 8 + 1, FERMATA_DOUBLE));  // would overflow to 8 bytes, or 0
 }
 template <class Call>
 void refuses_input(World& w, Call&& call) {
@@ -25,7 +25,7 @@ void refuses_input(World& w, Call&& call) {
   REFUSED(call(w.member[0], w.x.data() + 1, w.x.data(), 100, FERMATA_DOUBLE));  // they overlap
   REFUSED(call(w.member[0], w.x.data(), w.x.data() + 99, 100, FERMATA_DOUBLE));
 }
-// On lines and on blocks: FERMATA_IN_PLACE for both sides, and for the one that has a place of its own.
+// On lines and on blocks: FERMATA_IN_PLACE for both sides, and for the side that cannot be in place.
 template <class Call>
 void refuses_to_write_in_place(World& w, Call&& call) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{7}, std::size_t{100}}) {
@@ -34,7 +34,7 @@ void refuses_to_write_in_place(World& w, Call&& call) {
     REFUSED(call(w.member[0], FERMATA_IN_PLACE, nullptr, n, FERMATA_DOUBLE));
   }
 }
-// Where another member is the root.
+// The same when another member is the root.
 template <class Call>
 void refuses_places_of_the_root(World& w, Call&& call) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{7}, std::size_t{100}}) {
@@ -177,9 +177,9 @@ void irregular_collectives(Checks& all) {
     REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, nullptr, 99, 0));
     const size_t behind[] = {1, 2};
     REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, behind, FERMATA_DOUBLE, -1));
-    // its place is x + 1
+    // in place would be x + 1
     REFUSED(fermata_gatherv(w.member[0], x + 2, 1, x, w.counts, behind, FERMATA_DOUBLE, 0));
-    // both blocks at 1
+    // both blocks are at 1
     REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, w.counts, FERMATA_DOUBLE, 0));
     const size_t none[kMembers] = {};
     REFUSED(fermata_gatherv(w.member[0], x, 1, nullptr, none, nullptr, FERMATA_DOUBLE, 0));
@@ -337,7 +337,7 @@ void requests(Checks& all) {
     EXPECT_EQ(out, nullptr);
   };
   all["fermata_progress_thread"] = [](World&) {
-    FAILS(fermata_progress_thread(0), FERMATA_OK);  // takes any number
+    FAILS(fermata_progress_thread(0), FERMATA_OK);  // every number is valid
     FAILS(fermata_progress_thread(-1), FERMATA_OK);
   };
   all["fermata_request_reset"] = [](World& w) {

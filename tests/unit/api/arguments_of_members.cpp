@@ -1,4 +1,4 @@
-// Arguments of what a member is asked, and of its calls without data.
+// Arguments of queries about a member, and of a member's calls without data.
 #include <cmath>
 
 #include "../../operation.hpp"

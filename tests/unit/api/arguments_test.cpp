@@ -1,7 +1,7 @@
-// Every function of the C ABI, called with arguments that it must refuse: an error, out-pointers and buffers
-// as they were, and a team that goes on as if nothing had been called. The list of functions is
-// tests/abi/symbols.txt: a new one needs a check here. What is said of each is in details.txt, to be read as
-// a page.
+// Calls every function of the C ABI with arguments that it must refuse. It must return an error, leave
+// out-pointers and buffers unchanged, and leave the team working. The list of functions is
+// tests/abi/symbols.txt: a new function needs a check here. details.txt has the error texts of all functions,
+// to be read as a page.
 #include <cmath>
 #include <fstream>
 
@@ -328,7 +328,7 @@ TEST(Arguments, BadOnesAreRefusedByEveryFunctionAndChangeNothing) {
       ADD_FAILURE() << "no check of " << name;
       continue;
     }
-    World world;  // at its end: is the team as it was?
+    World world;  // its destructor checks that the team is unchanged
     Details::said.clear();
     found->second(world);
     if (!Details::said.empty()) details += name + "\n";
@@ -340,7 +340,7 @@ TEST(Arguments, BadOnesAreRefusedByEveryFunctionAndChangeNothing) {
   expect_golden("unit/api/details.txt", details);
 }
 
-// Each is freed, and then used as if it were there.
+// Handles are freed, and then used.
 TEST(Arguments, FreedHandlesAreRefused) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   fermata_team* team = nullptr;
@@ -378,7 +378,7 @@ TEST(Arguments, FreedHandlesAreRefused) {
   REFUSED(fermata_team_join(team, 0, &m));
   REFUSED(fermata_team_serve(team, "x", 1, 0.01));
   REFUSED(fermata_team_report(team, nullptr, &length));
-  // Others don't take their places at once.
+  // New teams do not reuse the freed handles at once.
   fermata_team* other = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &other), FERMATA_OK);
   REFUSED(fermata_team_size(team));

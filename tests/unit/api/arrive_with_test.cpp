@@ -1,5 +1,5 @@
-// Split phase with data: what fermata_arrive_with begins, fermata_depart ends, with the same result as the
-// blocking call of its name.
+// Split phase with data: fermata_arrive_with begins a call and fermata_depart ends it, with the result of the
+// blocking function.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -29,7 +29,7 @@ void work(fermata_member* m, int rank) {
     for (int k = 0; k < 7; ++k) mine[k] = rank + k + i;
     const size_t count = i % 3 == 0 ? 1 : 7;
     const fermata_operation all = operation(FERMATA_DO_ALLREDUCE, mine, sums, count, FERMATA_DOUBLE, 0);
-    if (rank == 1 && i % 5 == 0) {  // others may call the function of its name
+    if (rank == 1 && i % 5 == 0) {  // other members may call the blocking function
       ASSERT_EQ(fermata_allreduce(m, mine, sums, count, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_OK);
     } else {
       ASSERT_EQ(fermata_arrive_with(m, &all), FERMATA_OK) << fermata_error_detail();

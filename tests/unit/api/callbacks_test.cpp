@@ -1,5 +1,5 @@
-// What callbacks may do: start others, themselves, each other's; free their own request. And what they may
-// not: wait. One thread moves both members of a team.
+// A callback may start other requests, its own, or each other's, and free its own request. It must not wait.
+// One thread uses both members of a team.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -20,7 +20,7 @@ class Callbacks : public testing::Test {
     ASSERT_EQ(fermata_team_create(&config, &team_), FERMATA_OK) << fermata_error_detail();
     for (int r = 0; r < 2; ++r) {
       ASSERT_EQ(fermata_team_join(team_, r, &member_[r]), FERMATA_OK) << fermata_error_detail();
-      fermata_member_set_timeout(member_[r], 0.05);  // who waits here waits in vain
+      fermata_member_set_timeout(member_[r], 0.05);  // a member that waits here waits in vain
     }
   }
   void TearDown() override {
@@ -38,14 +38,14 @@ class Callbacks : public testing::Test {
     EXPECT_EQ(fermata_begin(member_[rank], &o, &r), FERMATA_OK) << fermata_error_detail();
     return r;
   }
-  // By rank 0 first, which tells the other of its slots.
+  // Rank 0 must prepare first: it tells rank 1 the slots.
   fermata_request* prepared(int rank, std::vector<double>& data) {
     const fermata_operation o = sum(data);
     fermata_request* r = nullptr;
     EXPECT_EQ(fermata_prepare(member_[rank], &o, &r), FERMATA_OK) << fermata_error_detail();
     return r;
   }
-  // Until nothing of rank 0's is active.
+  // Makes progress until no request of rank 0 is active.
   void finish() {
     int status = FERMATA_PENDING;
     for (int i = 0; i < kMostTurns && status == FERMATA_PENDING; ++i) {
@@ -124,7 +124,7 @@ TEST_F(Callbacks, MayNotWait) {
     EXPECT_EQ(fermata_request_free(r), FERMATA_OK);
 }
 
-// Three that start each other, from inside each other's callbacks, five times round.
+// Three requests start each other from their callbacks, five times around.
 struct Ring {
   fermata_request* next[3] = {};
   int calls = 0;
@@ -162,8 +162,8 @@ TEST_F(Callbacks, StartEachOther) {
   }
 }
 
-// A link's member leaves its team, which was a part of a hierarchy: the chain can't be used any more, nor
-// hurt anybody.
+// A link's member leaves its team, which was a part of a hierarchy. The chain becomes unusable, and harms
+// nothing else.
 TEST_F(Callbacks, AChainWithoutAMemberIsRefused) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   fermata_team* small = nullptr;

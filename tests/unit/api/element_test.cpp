@@ -1,5 +1,5 @@
-// Opaque elements: the longest that a team's rings take is taken, and a longer one is refused with that
-// length.
+// Opaque elements: the longest that fits a team's ring buffers works; a longer one is refused, and the error
+// names the limit.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Who has nothing to give or to get needs no buffer for it, whatever others give: an empty std::vector has
+// A member with nothing to give or to get needs no buffer, whatever others give: an empty std::vector has
 // none.
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ void begin_and_wait(fermata_member* m, const fermata_operation& operation) {
   fermata_request_free(request);
 }
 
-// Of `length` numbers, which member 1 gives: on a line, and in a ring.
+// Member 1 gives `length` numbers: on a line, or through a ring buffer.
 void calls(fermata_member* m, int rank, std::size_t length, bool begun) {
   const std::vector<std::int32_t> full(length, 7);
   const bool gives = rank == 1;
@@ -61,7 +61,7 @@ TEST(EmptyBlocks, NeedNoBuffers) {
       with_members(kMembers, [&](fermata_member* m, int rank) { calls(m, rank, length, begun); });
 }
 
-// Where an empty block would lie says nothing, in place either.
+// The place of an empty block does not matter, in place either.
 TEST(EmptyBlocks, MayLieAnywhere) {
   with_members(2, [&](fermata_member* m, int rank) {
     const std::size_t none[2] = {0, 0}, of_each[2] = {2, 0}, far[2] = {0, std::size_t{1} << 40};
@@ -76,7 +76,7 @@ TEST(EmptyBlocks, MayLieAnywhere) {
   });
 }
 
-// What isn't empty needs one.
+// A block that isn't empty needs a buffer.
 TEST(EmptyBlocks, OthersAreRefusedWithoutABuffer) {
   with_members(1, [&](fermata_member* m, int) {
     std::int32_t number = 3;

@@ -1,5 +1,5 @@
-// What teams of the API take from the environment: FERMATA_WAIT wins over the configuration,
-// FERMATA_STALL_SECONDS yields to it.
+// Teams of the API read the environment: FERMATA_WAIT overrides the configuration, the configuration
+// overrides FERMATA_STALL_SECONDS.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ TEST(Environment, WaitWinsOverTheConfiguration) {
       for (const int other : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK})
         EXPECT_EQ(configured(engine, other, 0).wait, kind) << name;
   }
-  const Variable wait("FERMATA_WAIT", "sleep");  // names none
+  const Variable wait("FERMATA_WAIT", "sleep");  // not a policy
   EXPECT_EQ(configured(FERMATA_THREADS, FERMATA_WAIT_PARK, 0).wait, WaitKind::kPark);
 }
 
@@ -83,7 +83,7 @@ TEST(Environment, WhoAttachesTakesItsOwn) {
   config.engine = FERMATA_PROCESSES;
   config.wait = FERMATA_WAIT_SPIN;
   fermata_team *team = nullptr, *again = nullptr;
-  // before the team is there: what it inherits would be the same team, whose waiting stays as it was
+  // fork before the team exists: an inherited team would keep the parent's wait policy
   const pid_t child = fork();
   if (child == 0) {
     const Variable wait("FERMATA_WAIT", "yield"), stall("FERMATA_STALL_SECONDS", "3");
@@ -99,7 +99,7 @@ TEST(Environment, WhoAttachesTakesItsOwn) {
   fermata_team_destroy(team);
 }
 
-// A sub-team waits as the team does that it was split off.
+// A sub-team has its parent team's wait policy.
 TEST(Environment, SubTeamsTakeTheTeams) {
   const Variable wait("FERMATA_WAIT", "yield"), stall("FERMATA_STALL_SECONDS", "3");
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;

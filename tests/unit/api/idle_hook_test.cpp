@@ -1,4 +1,4 @@
-// What an idle hook may do to the wait that it is called in.
+// The effects of an idle hook on the wait that calls it.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ namespace {
 thread_local int yields = 0;
 }  // namespace
 
-// In the place of the C library's.
+// Replaces the C library's function.
 extern "C" int sched_yield() noexcept {
   ++yields;
   return static_cast<int>(syscall(SYS_sched_yield));
@@ -24,7 +24,7 @@ struct Meeting {
   std::atomic<bool> may_come{false}, has_come{false};
 };
 
-// As a hook that gives the CPU to the member that is waited for.
+// Like a hook that gives the CPU to the awaited member.
 int let_the_other_come(fermata_member*, void* user) {
   auto* meeting = static_cast<Meeting*>(user);
   meeting->may_come = true;

@@ -1,4 +1,4 @@
-// fermata_member_set_idle_sleep: who sleeps in a wait wakes for its idle hook as often as it was told to.
+// fermata_member_set_idle_sleep: a sleeping waiter wakes for its idle hook as often as configured.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ int note_call(fermata_member*, void* user) {
   return 0;
 }
 
-// Seconds between two calls of the hook, their median in a wait of 0.6 s, once they have grown to what they
-// stay at, an eighth of 0.16 s: one stop of the process changes one of them.
+// Returns the median time in seconds between two calls of the hook in a wait of 0.6 s. The gaps grow to an
+// eighth of 0.16 s and stay there; the median ignores a single stop of the process.
 double gap_in_a_wait(double sleep) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = 2;
@@ -49,7 +49,7 @@ double gap_in_a_wait(double sleep) {
   return gaps[gaps.size() / 2];
 }
 
-// 20 ms and 1 ms where nobody disturbs them.
+// About 20 ms and 1 ms on an idle machine.
 TEST(IdleSleep, BoundsTheTimeBetweenCallsOfTheHook) {
   bool shorter = false;
   for (int round = 0; round < 10 && !shorter; ++round) shorter = 3 * gap_in_a_wait(1e-3) < gap_in_a_wait(0);

@@ -1,5 +1,5 @@
-// Lengths that differ, where some member is late or has left: what is decided by then is right, and nobody
-// waits for ever.
+// Differing lengths when some member is late or has left: every call has the right result, and no member
+// waits forever.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,10 +15,11 @@
 namespace fermata::test {
 namespace {
 
-// Whoever comes so late that the others' calls are no longer known learns from what has come of them, be it
-// on a line or in blocks.
+// A member that comes so late that the others' calls are forgotten learns the lengths from their data, on a
+// line or in blocks.
 TEST(Lengths, OfCallsLongAgoAreSettledByWhatHasCome) {
-  constexpr int kLengthsOf[][2] = {{10, 100}, {100, 3}, {10, 3}, {300, 200}};  // the others', and one's own
+  constexpr int kLengthsOf[][2] = {
+      {10, 100}, {100, 3}, {10, 3}, {300, 200}};  // the others', the late member's
   constexpr int kCalls = 20;
   for (const auto& [theirs, own] : kLengthsOf)
     with_members(kMembers, [&](fermata_member* m, int rank) {
@@ -40,7 +41,7 @@ TEST(Lengths, OfCallsLongAgoAreSettledByWhatHasCome) {
     });
 }
 
-// A later call's piece lies where a begun one's is looked for, which has come on a line.
+// A begun call expects blocks, but its data came on a line, and a later call's piece lies in its place.
 TEST(Lengths, OfABegunCallBehindWhichMoreHasCome) {
   for (const bool folds : {false, true})
     with_members(kMembers, [&](fermata_member* m, int rank) {
@@ -72,9 +73,10 @@ TEST(Lengths, OfABegunCallBehindWhichMoreHasCome) {
     });
 }
 
-// Those that have done their part leave at once; what they gave lies where the other one does not look.
+// Members that have done their part leave at once; their data lie where the other member does not expect
+// them.
 TEST(Lengths, OfThoseThatHaveLeft) {
-  constexpr int kLengthsOf[][2] = {{14, 15}, {15, 14}, {10, 3}, {3, 300}};  // the others', and one's own
+  constexpr int kLengthsOf[][2] = {{14, 15}, {15, 14}, {10, 3}, {3, 300}};  // the others', the odd member's
   for (const auto& [theirs, own] : kLengthsOf)
     for (const bool folds : {false, true})
       for (const int wait_ms : {0, 150})
@@ -83,7 +85,7 @@ TEST(Lengths, OfThoseThatHaveLeft) {
           fermata_member_set_timeout(m, 20);
           lives_on(m);
           const bool odd = rank == (folds ? 0 : 2);
-          // a giver, or the one that gets
+          // rank 2 gives or gets
           if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
           Numbers data(static_cast<std::size_t>(odd ? own : theirs), rank == 0 || folds ? 1 : kGuard),
               out(data);
@@ -96,7 +98,7 @@ TEST(Lengths, OfThoseThatHaveLeft) {
         });
 }
 
-// Two begun at once, which the others have on two lines, and are gone.
+// Two requests begun at once: the others send on two lines, and leave.
 TEST(Lengths, OfSeveralOfThoseThatHaveLeft) {
   with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
@@ -123,8 +125,8 @@ TEST(Lengths, OfSeveralOfThoseThatHaveLeft) {
   });
 }
 
-// A giver that has left before it gave is missed, also where a later call's piece was met and others' lengths
-// differ.
+// A giver leaves before it gives. The root reports it lost, although a later call's piece has come and
+// others' lengths differ.
 TEST(Lengths, OfOneThatLeftBefore) {
   with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
@@ -148,8 +150,7 @@ TEST(Lengths, OfOneThatLeftBefore) {
   });
 }
 
-// Members whose placement is reviewed, behind a call that one of them made by way of blocks and others on a
-// line.
+// The members' placement is reviewed after a call that one member made on blocks and the others on a line.
 TEST(Lengths, ThatDifferLeaveTheReviewToAll) {
   with_members(kMembers, [&](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
@@ -170,13 +171,13 @@ TEST(Lengths, ThatDifferLeaveTheReviewToAll) {
   });
 }
 
-// Nor does whoever resumes a call behind which nobody reviews.
+// A member that resumes a call after which nobody reviews makes no review either.
 TEST(Lengths, ThatMayDifferLeaveNoReviewToWhoeverResumes) {
   std::atomic<bool> gave_up{false};
   with_members(kMembers, [&](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     fermata_member_set_timeout(m, 20);
-    constexpr int kCalls = 4300, kLate = 4200;  // behind the first review
+    constexpr int kCalls = 4300, kLate = 4200;  // after the first review
     bool timed_out = false;
     for (int i = 0; i < kCalls; ++i) {
       Numbers data(i % 2 == 0 ? 250 : 10, rank == 0 ? i : kGuard);
@@ -197,7 +198,8 @@ TEST(Lengths, ThatMayDifferLeaveNoReviewToWhoeverResumes) {
   });
 }
 
-// Whoever comes so late that the others' calls are no longer known does not wait for what nobody will say.
+// A member that comes so late that the others' calls are forgotten does not wait for an answer that nobody
+// sends.
 TEST(Lengths, OfCallsLongAgoAreNotAwaited) {
   constexpr int kCalls = 40;
   for (const bool folds : {false, true})
@@ -221,8 +223,8 @@ TEST(Lengths, OfCallsLongAgoAreNotAwaited) {
     });
 }
 
-// Of those who give one alone comes late, long behind the others' first signals: that is no difference. With
-// a reduce of another length before it that is outstanding, too.
+// One giver comes long after the others' first signals: that is no difference. The same with an outstanding
+// reduce of another length before it.
 TEST(Lengths, AreSettledWhenTheLastHasCome) {
   constexpr int kLengthsOf[][2] = {{10, 3}, {3, 10}, {300, 200}, {30000, 100}};
   int late = 0;
@@ -275,7 +277,8 @@ TEST(Lengths, AreSettledWhenTheLastHasCome) {
   }
 }
 
-// The last one does not come: whoever has met another length waits for it as for any other, and no longer.
+// The last member does not come. A member that has seen another length waits for it as for any other, and no
+// longer.
 TEST(Lengths, AreNotAwaitedForEver) {
   for (const bool leaves : {false, true})
     for (const auto collective : {FERMATA_DO_REDUCE, FERMATA_DO_GATHER})
@@ -302,13 +305,14 @@ TEST(Lengths, AreNotAwaitedForEver) {
                 << fermata_error_detail();
             told = true;
           }
-          while (!told.load()) std::this_thread::yield();  // who has left may be missed as well
+          while (!told.load())
+            std::this_thread::yield();  // a member that has left could be reported as lost, too
         });
       }
 }
 
-// A begun one in blocks, one on its line, and a third whose piece is met first, by a member that was away
-// meanwhile.
+// The first call is begun on blocks, the second uses its line, and a late member finds the third one's piece
+// first.
 TEST(Lengths, OfABegunOneBehindWhichTwoHaveCome) {
   with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
@@ -346,8 +350,8 @@ TEST(Lengths, OfABegunOneBehindWhichTwoHaveCome) {
   });
 }
 
-// The root's second call meets the line that its first one, begun in blocks, has to take, and comes behind it
-// as it is.
+// The root begins its first call on blocks, but the data come on a line; its second call finds that line, and
+// must still end after the first one.
 TEST(Lengths, OfACallBehindABegunOneOnItsLine) {
   with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);

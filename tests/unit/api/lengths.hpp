@@ -1,4 +1,4 @@
-// What tests of lengths that differ share.
+// Shared by the tests of differing lengths.
 #ifndef FERMATA_TESTS_UNIT_API_LENGTHS_HPP
 #define FERMATA_TESTS_UNIT_API_LENGTHS_HPP
 
@@ -17,8 +17,7 @@ inline constexpr int kGuard = -77;
 
 using Numbers = std::vector<std::int32_t>;
 
-// As a program may make it: begun on lines where it is small, begun by way of blocks in any case, blocking,
-// or blocking by way of blocks.
+// The ways to make a call: begun, on lines if it is small; begun on blocks; blocking; blocking on blocks.
 enum Form { kSmallOnLines, kBlocks, kBlocking, kExecuted };
 
 inline int done(fermata_member* m, const fermata_operation& o, Form form) {

@@ -1,6 +1,5 @@
-// Lengths that differ in broadcasts, reduces and gathers: the member that gets the data takes what it has
-// room for, all others know nothing of it, and what was begun before and after is as ever.
-#include <gtest/gtest.h>
+// Differing lengths in broadcasts, reduces and gathers. The member that gets the data takes as much as it has
+// room for; the other members do not notice; and requests begun before and after are unaffected.
 
 #include <algorithm>
 #include <atomic>
@@ -18,7 +17,7 @@ namespace {
 constexpr int kLengths[][2] = {{10, 3},  {3, 10},    {1, 2},     {2, 1},       {1, 14},       {3, 100},
                                {100, 3}, {300, 200}, {200, 300}, {30000, 100}, {20000, 70000}};
 
-// The root has `sent` numbers, the one whose rank is `other` room for `room`.
+// The root sends `sent` numbers; the member of rank `other` has room for `room`.
 void broadcasts(fermata_member* m, int rank, Form form) {
   for (const auto& [sent, room] : kLengths)
     for (int root = 0; root < kMembers; ++root)
@@ -40,7 +39,7 @@ void broadcasts(fermata_member* m, int rank, Form form) {
       }
 }
 
-// The root has room for `room`, the others give `sent`.
+// The root has room for `room` numbers, the others give `sent`.
 void reduces(fermata_member* m, int rank, Form form, bool in_place) {
   for (const auto& [sent, room] : kLengths)
     for (int root = 0; root < kMembers; ++root) {
@@ -64,7 +63,7 @@ void reduces(fermata_member* m, int rank, Form form, bool in_place) {
     }
 }
 
-// The root has room for `room` of each, the others give `sent`.
+// The root has room for `room` numbers of each member; the others give `sent`.
 void gathers(fermata_member* m, int rank, Form form, bool in_place) {
   for (const auto& [sent, room] : kLengths)
     for (int root = 0; root < kMembers; ++root) {
@@ -116,10 +115,10 @@ void blocking_calls_may_differ(Form form) {
 
 TEST(Lengths, OfBlockingCallsMayDiffer) { blocking_calls_may_differ(kBlocking); }
 
-// Small ones, too, are made again by way of blocks.
+// Small calls are made on blocks, too.
 TEST(Lengths, OfExecutedCallsMayDiffer) { blocking_calls_may_differ(kExecuted); }
 
-// One who gives makes another call, the other one does not come: that is wrong whoever comes.
+// One giver makes a different call, the other one does not come: the mismatch is reported without it.
 TEST(Lengths, AreNotAwaitedWhereCallsDiffer) {
   for (const int sent : {10, 30000})
     for (const auto collective : {FERMATA_DO_REDUCE, FERMATA_DO_GATHER}) {
@@ -145,7 +144,7 @@ TEST(Lengths, AreNotAwaitedWhereCallsDiffer) {
     }
 }
 
-// Whatever stands before it and behind it, among it others whose lengths differ.
+// Other calls, some with differing lengths, are outstanding before and after each one.
 TEST(Lengths, DifferAmongSeveralThatAreOutstanding) {
   with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
@@ -181,8 +180,8 @@ TEST(Lengths, DifferAmongSeveralThatAreOutstanding) {
   });
 }
 
-// The root has its broadcast on a line, others have it in blocks: the next calls, on the same line, don't
-// take what is theirs.
+// The root sends its broadcast on a line, but the others expect it in blocks. The next calls use the same
+// line and must not take that broadcast's data.
 TEST(Lengths, OfALineThatOthersAwaitInBlocks) {
   with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
@@ -216,8 +215,8 @@ TEST(Lengths, OfALineThatOthersAwaitInBlocks) {
   });
 }
 
-// No member can adapt to lengths that differ where all give and all get. Whoever asks again and again instead
-// of waiting learns of it, too, whether the others are on the same line or on another one.
+// If all members give and get, no member can adapt to differing lengths. A member that only tests, and does
+// not wait, learns of it as well, whether the others use the same line or not.
 TEST(Lengths, ThatDifferAtAllShowToWhoeverOnlyTests) {
   for (const int bounded : {0, 1})
     for (const auto& [one, others] : {std::pair{10, 3}, std::pair{1, 10}})
@@ -234,8 +233,8 @@ TEST(Lengths, ThatDifferAtAllShowToWhoeverOnlyTests) {
       });
 }
 
-// Members that are not bounded don't adapt: whoever is sent another length than it asks for has an error, and
-// so have all.
+// Members that are not bounded don't adapt: if a member gets another length than it expects, all members get
+// an error.
 TEST(Lengths, OfMembersThatAreNotBoundedMustAgree) {
   for (const auto& [sent, room] : {std::pair{10, 3}, std::pair{3, 10}, std::pair{1, 10}, std::pair{10, 1}})
     for (const bool tests : {false, true})
@@ -257,7 +256,7 @@ TEST(Lengths, OfMembersThatAreNotBoundedMustAgree) {
       });
 }
 
-// Of those who give to a reduce one alone has another length: no length fits all, whoever came first.
+// One of the givers of a reduce has another length: no length fits all, in whatever order they come.
 TEST(Lengths, OfThoseWhoGiveMustAgree) {
   for (const bool bounded : {false, true})
     for (const bool tests : {false, true})
@@ -281,8 +280,8 @@ TEST(Lengths, OfThoseWhoGiveMustAgree) {
         });
 }
 
-// Counts of which the others' own blocks agree at two of three members: all learn of it, also those for whom
-// everything fits.
+// Two of three members pass counts that agree for the others' own blocks: all members get an error, also the
+// one for which everything fits.
 TEST(Lengths, OfOneMembersCountsShowToAll) {
   for (const int bounded : {0, 1})
     for (const std::size_t scale : {1u, 3u, 5000u})

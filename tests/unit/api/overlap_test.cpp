@@ -1,4 +1,4 @@
-// Up to 56 bytes everything is read before anything is written, so input and output of calls on lines may
+// Up to 56 bytes, a call reads all input before it writes output. So input and output of calls on lines may
 // overlap in any way.
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ void overlap(fermata_member* m, int rank) {
 
 TEST(Overlap, OfCallsOnLinesIsHarmless) { with_members(kMembers, overlap); }
 
-// Side by side is not over one another, in whatever order, and an empty block is nowhere.
+// Adjacent blocks do not overlap, in any order, and an empty block has no place.
 void any_order(fermata_member* m, int rank) {
   const std::size_t counts[kMembers] = {2, 0, 3}, displacements[kMembers] = {3, 1, 0};
   const double in[3] = {10.0 * rank, 10.0 * rank + 1, 10.0 * rank + 2};
@@ -45,7 +45,7 @@ void any_order(fermata_member* m, int rank) {
 
 TEST(Overlap, BlocksOfAnOutputMayLieInAnyOrder) { with_members(kMembers, any_order); }
 
-// Where no block of the output lies, the input may, within the memory of the operation, too.
+// The input may lie in a gap between blocks of the output.
 void input_before_blocks(fermata_member* m, int rank) {
   const std::size_t counts[kMembers] = {2, 0, 3}, displacements[kMembers] = {3, 0, 5};
   double memory[8] = {10.0 * rank, 10.0 * rank + 1, 10.0 * rank + 2};

@@ -1,6 +1,6 @@
-// Small blocks of two members: each sends the other what is for it, in the plan of an allreduce. The same
-// call again takes a shorter path than the first one, so each is made several times, between others, from
-// buffers that change.
+// Small blocks of two members: each sends the other its part in the plan of an allreduce. A repeated call
+// takes a shorter path than the first one. So each call is made several times, between other calls, from
+// changing buffers.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -24,7 +24,7 @@ T value(int rank, int block, int round) {
 
 template <class T>
 struct Buffers {
-  T in[2], out[8];  // out: a block is free on both sides of what is written
+  T in[2], out[8];  // out has a free block on both sides of the output
   T* at = out + 2;
   void fill(int rank, int round) {
     for (int b = 0; b < 2; ++b) in[b] = value<T>(rank, b, round);
@@ -37,7 +37,7 @@ struct Buffers {
   }
 };
 
-// in_place: the input is where the output goes.
+// in_place: the input lies in the output.
 template <class T>
 void allgather(fermata_member* m, int rank, int type, int round, bool in_place) {
   Buffers<T> b;
@@ -115,7 +115,7 @@ void every_width(fermata_member* m, int rank) {
 
 TEST(Swap, BlocksOfTwoMembersAreTheRightOnes) { with_members(2, every_width); }
 
-// A linear plan adds up at one member: blocks of both must ride.
+// A linear plan folds at one member: blocks of both members must be carried.
 TEST(Swap, PlansThatAreNoExchangeGiveTheSame) {
   fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
   request.members = 2;
@@ -132,9 +132,9 @@ TEST(Swap, PlansThatAreNoExchangeGiveTheSame) {
   fermata_plan_destroy(plan);
 }
 
-// Who gives up waiting goes on later, and has it all then.
+// A member that gives up waiting continues later, with the complete result.
 TEST(Swap, OneThatWasInterruptedIsCompletedByResume) {
-  std::atomic<int> given_up{0};  // calls of rank 0, which alone waits for a late one
+  std::atomic<int> given_up{0};  // calls of rank 0, which alone waits for a late member
   with_members(2, [&](fermata_member* m, int rank) {
     int calls = 0;
     for (int round = 0; round < 3; ++round) {

@@ -136,7 +136,7 @@ TEST(Environment, ABadValueIsNamedWithWhatIsAllowed) {
             "allgather, alltoall, "
             "reduce_scatter, scan, exscan, all and none are allowed");
   EXPECT_EQ(said_of("FERMATA_STATS=/none/here"),
-            "FERMATA_STATS=/none/here is ignored; a folder that exists and can be written to is allowed");
+            "FERMATA_STATS=/none/here is ignored; an existing folder with write permission is allowed");
   for (const char* good : {"FERMATA_WAIT=park", "FERMATA_CMA=0", "FERMATA_DISABLE=0", "FERMATA_VERBOSE=1",
                            "FERMATA_REFRESH=5,keep", "FERMATA_MPI_COLLECTIVES=none", "FERMATA_STATS=.",
                            "FERMATA_WAIT=", "FERMATA_FAKE_HOSTS=2"})
@@ -150,7 +150,7 @@ TEST(Environment, AMisspeltNameGetsTheNearest) {
             "FERMATA_STALL_SECS is not known; did you mean FERMATA_STALL_SECONDS?");
   EXPECT_EQ(said_of("FERMTA_WAIT=spin"), "FERMTA_WAIT is not known; did you mean FERMATA_WAIT?");
   EXPECT_EQ(said_of("FERMATA_GREETING=1"),
-            "FERMATA_GREETING is not known; fermata(7) lists the variables that are");
+            "FERMATA_GREETING is not known; fermata(7) lists the known variables");
   for (const char* other :
        {"PATH=/bin", "FERMATA_TEST_SCALE=0.5", "fermata=1", "", "=", "FERMATA_WIAT", "WAIT=1"})
     EXPECT_EQ(said_of(other), "");

@@ -105,7 +105,7 @@ TEST(Compile, RefusesClimbsThatTheProofDoesNotFollow) {
   EXPECT_TRUE(compile(chain(64))) << compile(chain(64)).error().message;
   const auto longer = compile(chain(65));
   ASSERT_FALSE(longer);
-  EXPECT_NE(longer.error().message.find("it climbs too many words at once"), std::string::npos)
+  EXPECT_NE(longer.error().message.find("it completes too many words at once"), std::string::npos)
       << longer.error().message;
 }
 
@@ -119,7 +119,7 @@ TEST(Compile, CreditsDoNotMendTheReuseOfWords) {
     plan.credit_batch = batch;
     const std::string flaw = prove(plan);
     EXPECT_EQ(flaw,
-              "stage 0 may signal word 0 for an episode before the one before is complete there, which no "
+              "stage 0 may signal word 0 before its previous episode is complete, which no "
               "credit prevents");
     const auto program = compile(plan);
     ASSERT_FALSE(program);
@@ -161,12 +161,12 @@ TEST(Compile, SaysWhatItRefuses) {
   EXPECT_EQ(laid_out([](LayoutChoice& c) { c.line = 128; }), "compiled");
   is(laid_out([](LayoutChoice& c) { c.line = 96; }), "line must be 64 or 128 bytes");
   EXPECT_EQ(refusal([](Plan& p) { p.key.hosts = {0, 0, 0}; }), "compiled");
-  is(refusal([](Plan& p) { p.key.hosts = {0, 1, 0}; }), "a word can't join hosts");
-  is(refusal([](Plan& p) { p.key.hosts = {0, 1}; }), "not a host for each rank");
+  is(refusal([](Plan& p) { p.key.hosts = {0, 1, 0}; }), "a word cannot span hosts");
+  is(refusal([](Plan& p) { p.key.hosts = {0, 1}; }), "hosts needs an entry for each rank");
   is(refusal([](Plan& p) { p.key.payload = 8; }), "words carry no data");
   is(refusal([](Plan& p) { p.schedule.members = 0; }), "members must be 1..4096");
   is(refusal([](Plan& p) { p.schedule.members = 4097; }), "members must be 1..4096");
-  is(refusal([](Plan& p) { p.schedule.kind = Kind::kAllgather; }), "does not ride on a line");
+  is(refusal([](Plan& p) { p.schedule.kind = Kind::kAllgather; }), "does not fit on a line");
   is(refusal([](Plan& p) { p.schedule.chunks = 2; }), "more than one chunk");
   is(refusal([](Plan& p) { p.schedule.kind = Kind::kAllreduce; }), "no payload given");
   is(refusal([](Plan& p) { p.schedule.root = 1; }), "plans are made for root 0");

@@ -57,7 +57,8 @@ TEST_F(CostModelOf, RowsFollowTheRanksCpus) {
   EXPECT_DOUBLE_EQ(m.o_at(1, 1), 5);
   EXPECT_DOUBLE_EQ(m.awaited, 3);
   EXPECT_DOUBLE_EQ(m.reader, 4);
-  // Words move as far as the team is apart: pairs 3-0 and 0-2 across packages, 3-2 within one, the nearest.
+  // The cost of words grows with the team's mean distance: pairs 3-0 and 0-2 are across packages; 3-2, within
+  // one, is the nearest pair.
   const double apart = (1.1 * (203 + 200) / 2 + 1.1 * (200 + 202) / 2 + 44) / 3;
   EXPECT_NEAR(m.word_add, 30 * apart / 44, 1e-9);
   EXPECT_NEAR(m.word_read, 25 * apart / 44, 1e-9);
@@ -66,7 +67,7 @@ TEST_F(CostModelOf, RowsFollowTheRanksCpus) {
 
 TEST_F(CostModelOf, BytesAreMeasuredOrOfTheirLevel) {
   profile_.g = profile_.g_direct = Matrix(4);
-  profile_.g.at(3, 0) = 0.375;  // in and out
+  profile_.g.at(3, 0) = 0.375;  // into and out of a ring
   profile_.g.at(0, 0) = 0.04;
   profile_.g_direct.at(3, 0) = 0.25;
   const CostModel m = model({3, 0, 2}, 3);
@@ -94,8 +95,8 @@ TEST_F(CostModelOf, HowBytesMoveFollowsTheEngine) {
   PlanKey key;
   key.members = 2;
   key.engine = Engine::kProcesses;
-  const ByteCosts guessed = cost_model(profile_, topology_, key).bytes;  // out of a profile of threads
-  EXPECT_EQ(guessed.direct, Direct());                                   // blocks were not measured
+  const ByteCosts guessed = cost_model(profile_, topology_, key).bytes;  // guessed from a profile of threads
+  EXPECT_EQ(guessed.direct, Direct());                                   // the profile has no block times
   EXPECT_GT(guessed.direct_once, 500);
   EXPECT_DOUBLE_EQ(guessed.together, 0.2);
   profile_.engine = "processes";
@@ -104,13 +105,13 @@ TEST_F(CostModelOf, HowBytesMoveFollowsTheEngine) {
     profile_.blocks.push_back({name, both, bytes, ns});
   };
   for (const bool both : {false, true}) way("ring", both, 16384, 4000), way("ring", both, 65536, 20000);
-  EXPECT_EQ(cost_model(profile_, topology_, key).bytes.direct, Direct());  // forbidden
+  EXPECT_EQ(cost_model(profile_, topology_, key).bytes.direct, Direct());  // single copy is forbidden
   way("lent", false, 16384, 4100);
   way("lent", false, 65536, 15000);
   way("lent", true, 16384, 3900);
   way("lent", true, 65536, 19000);
   const Direct measured = cost_model(profile_, topology_, key).bytes.direct;
-  EXPECT_EQ(measured.moved[1], Sizes::from(16));  // the largest stands for all beyond
+  EXPECT_EQ(measured.moved[1], Sizes::from(16));  // the largest measured size stands for all larger ones
   EXPECT_EQ(measured.moved[0], Sizes::from(14));
   EXPECT_EQ(measured.folded[1], Sizes::from(16));
   EXPECT_EQ(measured.folded[0], Sizes()) << "a further copy makes it the slower one";
@@ -152,7 +153,7 @@ TEST_F(CostModelOf, UnpinnedMembersMeetTheMedianPair) {
 TEST_F(CostModelOf, SharedCpusAreCrowded) {
   EXPECT_DOUBLE_EQ(model({0, 0, 0, 1}, 4).members_per_cpu, 3);
   EXPECT_DOUBLE_EQ(model({}, 16).members_per_cpu, 4);
-  EXPECT_DOUBLE_EQ(model({0, 0}, 2).o_at(0, 1), 2 * 5);  // its CPU does the work of both
+  EXPECT_DOUBLE_EQ(model({0, 0}, 2).o_at(0, 1), 2 * 5);  // one CPU does the work of both
   EXPECT_DOUBLE_EQ(model({0, 0}, 2).l_at(0, 1), 2 * 1);
   EXPECT_DOUBLE_EQ(model({0, 0}, 2).switch_ns, 400);
   profile_.yield_ns = 0;

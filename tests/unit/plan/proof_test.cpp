@@ -80,32 +80,34 @@ TEST(Proof, NamesTheFlaw) {
     EXPECT_NE(text_of(proof).find(flaw), std::string::npos) << text_of(proof);
   };
   const Blob exchange = compiled("dissemination", Kind::kBarrier, 2, "private");
-  expect_flaw(exchange, "without having heard of every member", [](Blob& b) {
+  expect_flaw(exchange, "ends before it knows that every member has arrived", [](Blob& b) {
     for (std::uint32_t m = 0; m < 2; ++m) step(b, m, 0).code = Code::kEnd;
   });
-  expect_flaw(exchange, "nobody signals what it waits for", [](Blob& b) { step(b, 0, 0).code = Code::kEnd; });
-  expect_flaw(exchange, "overlaps what another step writes",
+  expect_flaw(exchange, "no step sends the signal that it waits for",
+              [](Blob& b) { step(b, 0, 0).code = Code::kEnd; });
+  expect_flaw(exchange, "writes to the same memory as another step",
               [](Blob& b) { step(b, 0, 0).offset = step(b, 1, 0).offset; });
-  expect_flaw(exchange, "it parks where nobody rings", [](Blob& b) { step(b, 0, 0).door = 0; });
+  expect_flaw(exchange, "no step rings the doorbell at which it parks",
+              [](Blob& b) { step(b, 0, 0).door = 0; });
   expect_flaw(exchange, "waits for another member than the one that signals",
               [](Blob& b) { step(b, 0, 1).peer = 0; });
-  expect_flaw(exchange, "sent after something else that waits", [](Blob& b) {
+  expect_flaw(exchange, "sent only after this wait ends", [](Blob& b) {
     for (std::uint32_t m = 0; m < 2; ++m) std::swap(step(b, m, 0), step(b, m, 1));
   });
   const Blob counter = compiled("counter", Kind::kBarrier, 3, "private");
-  expect_flaw(counter, "another number of adds", [](Blob& b) { step(b, 0, 1).threshold = 2; });
-  expect_flaw(counter, "as many adds as come", [](Blob& b) {
+  expect_flaw(counter, "waits for more or fewer adds", [](Blob& b) { step(b, 0, 1).threshold = 2; });
+  expect_flaw(counter, "needs more or fewer adds than come", [](Blob& b) {
     for (std::uint32_t m = 0; m < 3; ++m) step(b, m, 0).threshold = step(b, m, 1).threshold = 2;
   });
-  expect_flaw(counter, "without having heard of every member",
+  expect_flaw(counter, "ends before it knows that every member has arrived",
               [](Blob& b) { step(b, 1, 1).code = Code::kEnd; });
   const Blob tree = compiled("combining_tree", Kind::kBarrier, 4, "private");
-  expect_flaw(tree, "have done different things", [](Blob& b) {
+  expect_flaw(tree, "meet after different steps", [](Blob& b) {
     for (std::uint32_t i = 0; i < steps_of(b, 3); ++i)
       if (step(b, 3, i).code == Code::kFlip) step(b, 3, i).code = Code::kPoll, step(b, 3, i).pauses = 1;
   });
   const Blob pair = compiled("combining_tree", Kind::kBarrier, 2, "private");
-  expect_flaw(pair, "without having heard of every member",
+  expect_flaw(pair, "ends before it knows that every member has arrived",
               [](Blob& b) { step(b, 1, 3).code = Code::kJump, step(b, 1, 3).target = 4; });
   const Blob sum = compiled("butterfly", Kind::kAllreduce, 2, "packed+2slots");
   expect_flaw(sum, "without the contribution of every member",
@@ -113,19 +115,19 @@ TEST(Proof, NamesTheFlaw) {
   expect_flaw(sum, "slot that may not have been read", [](Blob& b) {
     for (std::uint32_t m = 0; m < 2; ++m) step(b, m, 0).mask = step(b, m, 1).mask = 0;
   });
-  expect_flaw(sum, "looks for a slot elsewhere", [](Blob& b) { step(b, 0, 1).mask = 0; });
+  expect_flaw(sum, "reads a slot at another place", [](Blob& b) { step(b, 0, 1).mask = 0; });
   const Blob chain = compiled("kary", Kind::kAllreduce, 4, "private+2slots");
   expect_flaw(chain, "contribution more than once", [](Blob& b) {
     for (std::uint32_t i = 0; i < steps_of(b, 1); ++i)
       if (step(b, 1, i).fold == Fold::kCopy) step(b, 1, i).fold = Fold::kCombineRight;
   });
   const Blob stream = compiled("linear", Kind::kBroadcast, 2, "private+4slots", 2);
-  expect_flaw(stream, "credits that come later than its slots last",
+  expect_flaw(stream, "a credit that comes only after its slots are used up",
               [](Blob& b) { step(b, 1, 1).threshold = 8; });
   expect_flaw(stream, "slot that may not have been read", [](Blob& b) { step(b, 0, 0).threshold = 8; });
   expect_flaw(stream, "slot that may not have been read",
               [](Blob& b) { std::swap(step(b, 1, 0), step(b, 1, 1)); });
-  expect_flaw(stream, "something else than the root's value",
+  expect_flaw(stream, "its result is not the root's value",
               [](Blob& b) { step(b, 1, 0).fold = Fold::kNone; });
 }
 

@@ -149,7 +149,7 @@ TEST(ProfileFile, RefusesWithLineAndReason) {
   expect("\"one_way_ns\": 58.5", "\"one_way_ns\": \"x\"", "must be a number");
   expect("\"futex_ns\": 4000", "\"futex_us\": 4000", "unknown key 'futex_us'");
   expect("\"bytes\": 16", "\"bytes\": 16.5", "whole number");
-  expect("\"torn\": 14", "\"torn\": 1400", "more torn than read");
+  expect("\"torn\": 14", "\"torn\": 1400", "there are more torn reads than reads");
   expect("\"level\": \"machine\"", "\"level\": \"moon\"", "names no level");
   expect("10.25, 11.25, 12.25", "10.25, 11.25", "a row of 3 numbers");
   expect("10.25, 11.25, 12.25", "10.25, 11.25, null", "a number of nanoseconds");

@@ -1,4 +1,4 @@
-// Which schedule a team's operations on blocks run: by the profile, and as was measured and kept.
+// The schedule of a team's collectives on blocks: chosen by the profile, or as measured and saved.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "../../own_folder.hpp"
+#include "plan/blocks.hpp"
 #include "team/blocks.hpp"
 #include "team/machine.hpp"
 #include "team/measure.hpp"
-#include "plan/blocks.hpp"
 
 namespace fermata {
 namespace {
 
 constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
 constexpr int kMembers = 3;
-constexpr std::size_t kCount = 1000, kClass = 8192;  // doubles, and the power of two that holds them
+constexpr std::size_t kCount = 1000, kClass = 8192;  // doubles, and the size class in bytes
 
 class BlockChoice : public testing::Test {
  protected:
@@ -26,7 +26,7 @@ class BlockChoice : public testing::Test {
     key_.members = kMembers;
   }
 
-  // One allreduce; the number of transfers of each member's program.
+  // Runs one allreduce and returns the number of transfers of each member's program.
   std::vector<std::size_t> run() {
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.members = kMembers;
@@ -91,7 +91,7 @@ TEST_F(BlockChoice, WhatWasMeasuredIsRun) {
   EXPECT_GT(other, 0);
 }
 
-// What is named in the file and cannot be had: the predicted best, at all members.
+// If the file names an algorithm that does not exist, all members run the predicted best.
 TEST_F(BlockChoice, ANameThatThereIsNotIsPassedOver) {
   const std::vector<std::size_t> predicted = run();
   ASSERT_TRUE(

@@ -1,4 +1,4 @@
-// Files that the API loads: what the tool printed, recorded machines and saved plans, used afterwards.
+// Files that the API loads and then uses: the tool's output, recorded machines and saved plans.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "../../own_folder.hpp"
-#include "team/handles.hpp"
 #include "api/values.hpp"
-#include "team/machine.hpp"
 #include "profile/store.hpp"
+#include "team/handles.hpp"
+#include "team/machine.hpp"
 
 namespace fermata {
 namespace {
@@ -71,7 +71,7 @@ TEST(Load, ABadTopologyIsRefusedWithPathAndLine) {
   EXPECT_EQ(t, nullptr);
 }
 
-// Where none was measured for processes.
+// There is no profile measured for processes here.
 TEST(Load, WhatWasMeasuredForThreadsServesProcessesToo) {
   const test::OwnCache cache;
   const auto here = discover_topology();
@@ -105,7 +105,7 @@ TEST(Load, ARecordedMachineIsPlannedFor) {
     request.profile = by;
     fermata_plan* plan = nullptr;
     ASSERT_EQ(fermata_plan_make(&request, &plan), FERMATA_OK) << fermata_error_detail();
-    EXPECT_EQ(plan->value.origin, "estimated");  // published figures were not measured by us
+    EXPECT_EQ(plan->value.origin, "estimated");  // published figures: not measured here
     EXPECT_EQ(plan->value.key.fingerprint, fingerprint(machine->topology));
     const double one_way = plan->value.bound_ns / static_cast<double>(plan->value.schedule.stages.size());
     EXPECT_EQ(by != nullptr, one_way == machine->one_way_ns) << one_way;
@@ -128,7 +128,7 @@ TEST(Load, ThisMachinesProfileComesFromTheCache) {
   fermata_profile_destroy(p);
 }
 
-// A plan that no search gives: if it is what runs, the file was read and used.
+// No search gives this plan: if a team runs it, the file was read and used.
 fermata_plan* odd_plan(const test::OwnFolder& folder, bool whole) {
   fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
   request.members = 3;

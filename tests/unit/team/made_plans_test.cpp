@@ -1,5 +1,4 @@
-// Programs that a process has searched for once are not searched for again: they are those of that key,
-// algorithm and profile.
+// A process searches once for the programs of a key, an algorithm and a profile, and then reuses them.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -9,9 +8,9 @@
 #include <vector>
 
 #include "../../own_folder.hpp"
-#include "team/machine.hpp"
 #include "plan/hosts.hpp"
 #include "plan/plan.hpp"
+#include "team/machine.hpp"
 
 namespace fermata::test {
 namespace {
@@ -95,7 +94,7 @@ TEST(MadePlans, GiveWayToASavedOne) {
   EXPECT_EQ(asked_for(key), made);
 }
 
-// Ranks on two hosts, by two profiles: in the other one memory is what takes long.
+// Ranks on two hosts with two profiles: in the second one memory is the slow part.
 struct TwoHosts {
   PlanKey key;
   Topology topology;
@@ -130,7 +129,7 @@ TEST(MadePlans, OfAProfileAreThatProfiles) {
   }
 }
 
-// Told from a search by a profile that is changed where it lies, as nobody may.
+// The test changes the profile in memory, which callers must not do, to tell a reused plan from a new search.
 TEST(MadePlans, AreSearchedForOnceUntilManyOthersWere) {
   const OwnCache cache;
   const TwoHosts hosts(10);

@@ -1,4 +1,4 @@
-// What times a compiled program on this machine.
+// Timing of a compiled program on this machine.
 #include "team/measure.hpp"
 #include "team/machine.hpp"
 

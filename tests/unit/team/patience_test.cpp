@@ -1,5 +1,5 @@
-// A call for progress waits for an answer while answers come, and learns not to where none does. One thread
-// has both members, so none can come before its call is over.
+// A call for progress waits for an answer as long as answers come, and learns not to wait where none come.
+// One thread has both members, so no answer can come during the call.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -34,7 +34,7 @@ TEST(PatienceOfProgress, IsLearned) {
   for (int i = 0; i < kOperations; ++i) {
     for (fermata_request* r : requests)
       ASSERT_EQ(fermata_request_start(r), FERMATA_OK) << fermata_error_detail();
-    // What member 1 has sent is folded, and its next piece awaited.
+    // Folds member 1's data, and then expects its next piece.
     ASSERT_EQ(fermata_progress(m[0], 0), FERMATA_PENDING)
         << "nothing was left to wait for: this tests nothing";
     if (expected.next_ns() != 0) expected.gave_up(), ++waits;

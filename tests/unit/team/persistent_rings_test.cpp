@@ -1,12 +1,12 @@
-// The rings of persistent operations: long ones while few are prepared, and room for many all the same. One
+// Ring buffers of persistent operations: long while few operations are prepared, yet with room for many. One
 // thread has both members.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "team/handles.hpp"
 #include "fermata/fermata.h"
+#include "team/handles.hpp"
 
 namespace fermata::test {
 namespace {
@@ -28,7 +28,7 @@ struct PersistentRings : ::testing::Test {
     for (fermata_member* member : m) fermata_member_leave(member);
     fermata_team_destroy(team);
   }
-  // A broadcast by member 0; member r's request is made[made.size() - 2 + r].
+  // Prepares a broadcast by member 0; member r's request is made[made.size() - 2 + r].
   int prepare(std::uint64_t* const (&data)[2], std::size_t count) {
     fermata_operation operation = FERMATA_OPERATION_INIT;
     operation.collective = FERMATA_DO_BROADCAST;
@@ -45,7 +45,7 @@ struct PersistentRings : ::testing::Test {
   }
 };
 
-// More than the least lines, on which a sender stops at every fourth use.
+// Operations of more than the minimal line, whose sender stops at every fourth use.
 TEST_F(PersistentRings, ShortOnesStream) {
   constexpr int kAhead = 64;
   for (const std::size_t count : {std::size_t{1}, std::size_t{8}, std::size_t{32}}) {
@@ -77,8 +77,8 @@ TEST_F(PersistentRings, ManyShortOnesLeaveRoomForDozensOfLongOnes) {
         << i << ": " << fermata_error_detail();
 }
 
-// Members that share CPUs park for a number of calls: one that does nothing but start these has to come to
-// their end, too.
+// Members that share CPUs park for a number of calls. For a member that only starts requests, the starts
+// count as calls.
 TEST_F(PersistentRings, StartsAreCallsForWhoParks) {
   std::uint64_t sent = 0, received = 0;
   ASSERT_EQ(prepare({&sent, &received}, 1), FERMATA_OK) << fermata_error_detail();

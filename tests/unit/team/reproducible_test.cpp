@@ -1,4 +1,4 @@
-// FERMATA_REPRODUCIBLE=1: which plan is fastest, or saved, doesn't change the bits of a sum.
+// FERMATA_REPRODUCIBLE=1: neither the fastest nor a saved plan changes the bits of a sum.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -9,9 +9,9 @@
 #include "../../own_folder.hpp"
 #include "../../property/hosts.hpp"
 #include "../../with_members.hpp"
+#include "plan/plan.hpp"
 #include "team/handles.hpp"
 #include "team/machine.hpp"
-#include "plan/plan.hpp"
 
 namespace fermata::test::reproducible {
 namespace {
@@ -32,7 +32,7 @@ class Reproducible : public testing::Test {
   void SetUp() override { ASSERT_NE(left_to_right(), by_pairs()); }
   void TearDown() override { unsetenv("FERMATA_REPRODUCIBLE"); }
 
-  // As `fermata plan` would, had it measured so: a plan that folds in another order.
+  // Saves a plan that folds in another order, as `fermata plan` would after measuring it as the fastest.
   static void save(Kind kind, Engine engine) {
     const auto machine = team::this_machine();
     ASSERT_TRUE(machine);
@@ -66,7 +66,7 @@ TEST_F(Reproducible, SavedPlansDoNotChangeSums) {
   }
 }
 
-// A team that was split off is as its parent, whatever the environment says by then.
+// A sub-team inherits this from its parent, even if the environment has changed.
 TEST_F(Reproducible, SubTeamsInheritIt) {
   save(Kind::kAllreduce, Engine::kThreads);
   setenv("FERMATA_REPRODUCIBLE", "1", 1);
@@ -114,7 +114,7 @@ TEST_F(Reproducible, BlocksAreFoldedLeftToRight) {
   });
 }
 
-// Over hosts one of them plans for all, and what its environment says holds for all.
+// Over several hosts one host plans for all, and its environment counts for all.
 TEST_F(Reproducible, HostsDoAsTheOneThatPlans) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = kMembers;

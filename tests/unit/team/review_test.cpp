@@ -1,4 +1,4 @@
-// An unpinned team that was pinned later is planned again, at an agreed call, and goes on.
+// When an unpinned team's members are pinned later, it is planned again at an agreed call, and continues.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "../../operation.hpp"
+#include "os/os.hpp"
 #include "team/handles.hpp"
 #include "team/review.hpp"
 #include "team/team.hpp"
-#include "os/os.hpp"
 
 namespace fermata {
 namespace {
@@ -24,7 +24,7 @@ void repeat(fermata_member* m, std::uint64_t calls) {
     ASSERT_EQ(fermata_barrier(m), FERMATA_OK) << fermata_error_detail();
 }
 
-// Call number 4096 is no barrier.
+// Call number 4096, where the review is due, is not a barrier.
 void alternate(fermata_member* m, std::uint64_t calls) {
   for (std::uint64_t i = 0; i < calls; ++i) {
     std::int64_t one = 1;
@@ -42,8 +42,8 @@ void reduce_only(fermata_member* m, std::uint64_t calls) {
   }
 }
 
-// Nobody looks behind these, nor behind a test with nothing to test, which would wait for members that don't
-// look; the next barrier does.
+// No review follows these calls, nor a test with nothing to test: it would wait for members that do not
+// review. The next barrier does it.
 void split(fermata_member* m, std::uint64_t calls) {
   for (std::uint64_t i = 0; i < calls; ++i) {
     ASSERT_EQ(fermata_arrive(m), FERMATA_OK) << fermata_error_detail();
@@ -54,7 +54,7 @@ void split(fermata_member* m, std::uint64_t calls) {
   repeat(m, 1);
 }
 
-// Rank 0 asks before it departs, the others don't.
+// Rank 0 tests before it departs, the others don't.
 void split_and_ask(fermata_member* m, std::uint64_t calls) {
   for (std::uint64_t i = 0; i < calls; ++i) {
     ASSERT_EQ(fermata_arrive(m), FERMATA_OK) << fermata_error_detail();
@@ -64,14 +64,14 @@ void split_and_ask(fermata_member* m, std::uint64_t calls) {
   repeat(m, 1);
 }
 
-// With and without a tag, which is the same call.
+// Calls with and without a tag, which are the same collective.
 void tag_some(fermata_member* m, std::uint64_t calls) {
   for (std::uint64_t i = 0; i < calls; ++i)
     ASSERT_EQ(fermata_member_rank(m) == 0 ? fermata_barrier(m) : fermata_barrier_tagged(m, 7), FERMATA_OK)
         << fermata_error_detail();
 }
 
-// A request that is begun before the call that is due, and waited for after it.
+// A request begun before the call at which the review is due, and waited for after it.
 void with_request(fermata_member* m, std::uint64_t calls) {
   std::vector<double> ones(1000, 1);
   const fermata_operation sum = test::in_place_sum(ones.data(), ones.size());
@@ -103,7 +103,8 @@ void run(fermata_team* team, int rank, bool pin, Calls calls, Outcome& outcome) 
   }
   EXPECT_EQ(sum, 6);
   if (&m->member->team() != before) ++outcome.moved;
-  if (team::cpus_of(m->member->team()).size() == 3 && team::cpus_of(m->member->team())[static_cast<std::size_t>(rank)] == cpus[rank % n])
+  if (team::cpus_of(m->member->team()).size() == 3 &&
+      team::cpus_of(m->member->team())[static_cast<std::size_t>(rank)] == cpus[rank % n])
     ++outcome.planned;
   fermata_member_leave(m);
 }
@@ -129,14 +130,14 @@ TEST(Review, PinnedMembersMoveToAPlanForTheirCpus) {
   }
 }
 
-// Requests refer to their team's memory.
+// The team stays: requests refer to its memory.
 TEST(Review, PinnedMembersWithRequestsStay) {
   Outcome outcome;
   with_team(true, with_request, outcome);
   EXPECT_EQ(outcome.moved.load(), 0);
 }
 
-// A team that has moved looks again.
+// A team that has moved is reviewed again.
 TEST(Review, MembersPinnedElsewhereMoveOn) {
   std::int32_t cpus[1024];
   if (os::affinity_list(cpus, 1024) == 1) GTEST_SKIP() << "one CPU: there is no elsewhere";
@@ -163,7 +164,7 @@ TEST(Review, MembersPinnedElsewhereMoveOn) {
   for (const auto& of : planned) EXPECT_EQ(of, (std::vector<std::int32_t>{cpus[1], cpus[0]}));
 }
 
-// Who gets there by way of a timeout looks with the others.
+// A member whose call times out there takes part in the review as well.
 TEST(Review, ATimeoutInTheCallThatIsDue) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = 2;

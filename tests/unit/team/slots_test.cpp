@@ -1,5 +1,5 @@
-// The account of a team's heap: parts that nobody holds any more are used again, those that somebody holds
-// never.
+// The account of a team's heap: it reuses parts that nobody holds any more, and never parts that somebody
+// holds.
 #include "team/slots.hpp"
 
 #include <gtest/gtest.h>

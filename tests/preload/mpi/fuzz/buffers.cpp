@@ -10,14 +10,14 @@ namespace {
 
 constexpr MPI_Aint kGuard = 128;
 
-// The gap at the end of a pair belongs to it.
+// The gap at the end of a pair belongs to the pair.
 MPI_Aint span_of(const Type& t, int count) {
   return count == 0 ? 0
                     : (count - 1) * t.extent + t.true_extent +
                           (t.base->has_gaps ? t.base->extent - t.base->packed_size : 0);
 }
 
-// In any order, with gaps, in multiples of `unit`.
+// Places blocks in any order, with gaps, at multiples of `unit`.
 void place_apart(Side& side, bool overlapping, bool in_bytes, Random& own) {
   std::vector<std::size_t> order;
   for (std::size_t b = 0; b < side.blocks.size(); ++b)
@@ -76,7 +76,7 @@ void lay_out(Side& side, const Shape& shape, Random& own) {
   side.at = side.first + before;
 }
 
-// Values follow from the seed alone. 0: all blocks hold the same.
+// Values depend on the seed only. Seed 0: all blocks hold the same.
 void fill(Side& side, bool with_values, std::uint64_t value_seed, Random& own) {
   std::uint64_t noise = own.next();
   for (std::size_t i = 0; i < side.bytes; ++i) {
@@ -97,7 +97,8 @@ void fill(Side& side, bool with_values, std::uint64_t value_seed, Random& own) {
   }
 }
 
-// data: what the blocks hold; all_bytes: with the gaps in between. The guards always.
+// data: digests the content of the blocks; all_bytes: also the gaps between them. The guards are always
+// digested.
 std::uint64_t digest_of(const Side& side, bool data, bool all_bytes) {
   Digest d;
   const char* const first = side.first;

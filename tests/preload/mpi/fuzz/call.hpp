@@ -1,5 +1,4 @@
-// One call of a collective as a rank makes it: what is drawn for all ranks alike, and this rank's own
-// buffers.
+// One call of a collective at one rank: the values that all ranks draw alike, and this rank's own buffers.
 #ifndef FERMATA_FUZZ_CALL_HPP
 #define FERMATA_FUZZ_CALL_HPP
 
@@ -37,7 +36,7 @@ enum Kind {
   kKinds
 };
 enum Form { kBlocking, kBegun, kPersistent };
-// What is wrong with a call, at all ranks alike but where it says so.
+// What is wrong with a call, at all ranks alike unless the line says otherwise.
 enum Wrong {
   kNothing,
   kNegativeCount,
@@ -49,13 +48,13 @@ enum Wrong {
   kUncommitted,
   kMisplacedInPlace,
   kSameBuffer,
-  kShorter,  // a receiver has room for fewer than come
-  kLonger,   // a receiver has room for more than come
-  kOverlap,  // blocks of the output overlap; what is sent there is the same
+  kShorter,  // a receiver has room for fewer than it is sent
+  kLonger,   // a receiver has room for more than it is sent
+  kOverlap,  // blocks of the output overlap; their senders send the same data there
   kWrongs
 };
 
-// A communicator of the batch. Null at ranks that are not in it.
+// A communicator of the batch, null at ranks that are not in it.
 struct Room {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0, size = 0;
@@ -64,22 +63,22 @@ struct Room {
 
 struct Block {
   MPI_Aint offset = 0;   // bytes from `at`
-  int displacement = 0;  // as the call has it
+  int displacement = 0;  // as the call passes it
   int count = 0;         // elements of the type
   TypePointer type;
 };
 // A buffer with a guard on each side.
 struct Side {
-  bool given = false;  // else nothing of it is significant at this rank
+  bool given = false;  // otherwise no argument of it is significant at this rank
   bool in_place = false;
   std::vector<Block> blocks;
-  // as the call has them, with MPI_BOTTOM; empty: the blocks' types, with `at`
+  // types as the call passes them, with MPI_BOTTOM; empty: the blocks' types, with `at`
   std::vector<TypePointer> absolute;
   std::vector<char> memory;
-  char* first = nullptr;  // of the memory that is looked at: on a line
+  char* first = nullptr;  // start of the memory that is checked, at a line
   std::size_t bytes = 0;
   char* at = nullptr;
-  MPI_Aint low = 0, high = 0;  // of what the blocks may touch, from `at`
+  MPI_Aint low = 0, high = 0;  // bounds of the memory that blocks may touch, from `at`
 };
 
 struct Call {
@@ -94,7 +93,7 @@ struct Call {
   Operator op;
   Side in, out;
   MPI_Request request = MPI_REQUEST_NULL;
-  // As the call has them.
+  // As the call passes them.
   int in_count = 0, out_count = 0;
   MPI_Datatype in_type = MPI_DATATYPE_NULL, out_type = MPI_DATATYPE_NULL;
   std::vector<int> in_counts, in_places, out_counts, out_places;
@@ -103,14 +102,14 @@ struct Call {
   std::vector<MPI_Count> wide_in_counts, wide_out_counts;
   std::vector<MPI_Aint> wide_in_places, wide_out_places;
 #endif
-  // What is freed at once after the call, or after its end.
+  // Freed directly after the call, or else after its end.
   bool frees_types = false, frees_operator = false;
-  int due = 0;  // begun: the number of the call after which it is completed
+  int due = 0;  // non-blocking: the number of the call after which it is completed
   std::string words;
   int called = MPI_SUCCESS, completed = MPI_SUCCESS;  // classes
   long handled = 0;                                   // calls of the error handler
   std::uint64_t sent_before = 0;
-  MPI_Comm after = MPI_COMM_NULL;  // of this call alone, to see what state the call leaves it in
+  MPI_Comm after = MPI_COMM_NULL;  // a duplicate for this call alone, to check the state after the call
 
   bool rooted() const { return kind == kBcast || kind == kReduce || (kind >= kGather && kind <= kScatterv); }
   bool reduces() const { return kind == kReduce || kind == kAllreduce || kind >= kReduceScatter; }
@@ -121,8 +120,8 @@ struct Call {
   void* out_address() { return address_of(out); }
 
  private:
-  // What has no elements may have no address either, as an empty std::vector has none. Not in wrong calls:
-  // who alone is right there waits.
+  // A block without elements may have no address either, as an empty std::vector has none. Wrong calls keep
+  // their addresses: a rank that alone makes a right call would wait.
   void* address_of(const Side& side) const {
     const auto is_empty = [](const Block& block) { return block.count == 0; };
     if (number % 2 == 0 && wrong == kNothing && !side.in_place &&
@@ -135,7 +134,7 @@ struct Call {
   }
 };
 
-// Names of what is not drawn (off).
+// Names of what the fuzzer does not draw (file `off`).
 class Off {
  public:
   explicit Off(const std::string& list) : list_("," + list + ",") {}
@@ -145,37 +144,37 @@ class Off {
   std::string list_;
 };
 
-// Instead of what is drawn; -1: anything.
+// Values that replace drawn ones; -1: draw it.
 struct Focus {
   int kind = -1, form = -1, wrong = -1;
-  // KIND,FORM,WRONG, each a name or empty. False: no such name.
+  // KIND,FORM,WRONG, each a name or empty. Returns false if a name is unknown.
   bool set(const std::string& names);
 };
 
-// The call's arguments and buffers. `shared` draws alike at all ranks; `own` is this rank's.
+// Draws the call's arguments and buffers. `shared` draws alike at all ranks; `own` is this rank's.
 void generate(Call& call, const Off& off, const Focus& focus, Random& shared, Random& own);
-// Calls MPI; its error class.
+// Calls MPI and returns its error class.
 int issue(Call& call);
-// Digests of what was sent and received, and of the memory around it, as one line without its end.
+// Digests of the sent and received data and of the memory around them, as one line without its end.
 std::string result_of(Call& call);
 
-// buffers.cpp: `counts`: elements of the base in each block. `apart`: blocks lie anywhere; else one after the
-// other.
+// For buffers.cpp. `counts`: elements of the base in each block. `apart`: blocks may lie anywhere, otherwise
+// one after the other.
 struct Shape {
   const Base* base;
-  TypePointer type;  // null: any that fits
+  TypePointer type;  // null: any type that fits
   std::vector<int> elements;
   bool apart = false;
   bool each_its_type = false;  // alltoallw
   bool overlapping = false;
-  int slack = 0;        // bytes more of guard
-  int units = 0;        // elements of the base in the type; 0: any
-  bool derived = true;  // may be
+  int slack = 0;        // additional bytes of guard
+  int units = 0;        // elements of the base in the type; 0: any number
+  bool derived = true;  // the type may be a derived one
 };
 void lay_out(Side& side, const Shape& shape, Random& own);
 void fill(Side& side, bool with_values, std::uint64_t value_seed, Random& own);
 std::uint64_t digest_of(const Side& side, bool data, bool all_bytes);
-// One that fits into counts of so many elements.
+// Draws a type that fits into counts of so many elements.
 TypePointer draw_type(const Base& base, const std::vector<int>& elements, bool may_be_derived, int units,
                       Random& random);
 

@@ -27,7 +27,7 @@ void complete_alone(Call& c, Random& own) {
   c.completed = class_of(error);
 }
 
-// Requests as MPI has them; inactive ones stand between.
+// Requests as MPI holds them, with inactive ones between them.
 struct Array {
   std::vector<MPI_Request> requests;
   std::vector<int> indices;

@@ -1,4 +1,4 @@
-// What a call is drawn as: kind, form, sizes, types, operators, and what is wrong with it.
+// How a call is drawn: kind, form, sizes, types, operators, and what is wrong with it.
 #include <algorithm>
 
 #include "call.hpp"
@@ -30,7 +30,7 @@ constexpr bool kHasWide = true;
 constexpr bool kHasWide = false;
 #endif
 
-constexpr int kSmall = 512;  // elements that are sent at once
+constexpr int kSmall = 512;  // elements that MPI sends at once
 
 int draw_elements(Random& shared) {
   const int p = shared.below(100);
@@ -47,25 +47,25 @@ bool suits(const Call& c, Wrong wrong) {
     case kBadRoot: return c.rooted();
     case kNullOperator:
     case kBadOperator: return c.reduces();
-    case kSameBuffer:  // the root alone would refuse it
+    case kSameBuffer:  // only the root would refuse it
       return c.kind != kBarrier && !c.rooted() && c.kind != kAlltoallw;
     case kMisplacedInPlace:
       return c.kind != kBarrier && (!c.rooted() || c.kind == kBcast) && c.kind != kAlltoallw;
     case kShorter:
     case kLonger: return moves && c.kind != kAlltoallw;
-    // of alltoallw the order would show
+    // alltoallw would show the order
     case kOverlap: return c.kind == kGatherv || c.kind == kAllgatherv || c.kind == kAlltoallv;
     case kNullComm: return true;
     default: return c.kind != kBarrier;
   }
 }
 
-// What all ranks draw alike: the number of elements from each rank to each.
+// Values that all ranks draw alike: the number of elements from each rank to each.
 struct Plan {
   const Base* base;
-  TypePointer type;  // of all, or null: everybody's own
+  TypePointer type;  // everybody's type; null: each rank draws its own
   bool in_place;
-  int units;                               // elements of the base in everybody's types; 0: they may differ
+  int units;                               // elements of the base in every rank's types; 0: they may differ
   std::vector<std::vector<int>> elements;  // [from][to]; regular: all the same
   int sum_to(int rank) const {
     int sum = 0;
@@ -122,7 +122,7 @@ void draw_operator(Call& c, Plan* plan, const Off& off, Random& shared) {
       plan->base = &bases()[static_cast<std::size_t>(shared.below(static_cast<int>(bases().size())))];
   }
   if (own) {
-    plan->base = &bases()[5];  // what own operators know
+    plan->base = &bases()[5];  // the base for which own operators are made
     c.op = own_operator(shared);
     c.frees_operator = shared.chance(40) && !off("early-operator");
   }
@@ -164,7 +164,7 @@ Parts parts_of(const Call& c, const Plan& plan) {
   }
 }
 
-// One rank, or one block, or all, have room for less, or for more.
+// One rank, one block, or all of them have room for less or more.
 void change_lengths(const Call& c, Parts* parts, Random& shared) {
   const bool one_rank = shared.chance(50), one_block = shared.chance(50);
   const int who = shared.below(c.size), which = shared.below(c.size);
@@ -176,7 +176,7 @@ void change_lengths(const Call& c, Parts* parts, Random& shared) {
       parts->out[b] = to;
 }
 
-// The same types for the same blocks, as a call that has one type for all must.
+// Equal blocks get equal types, because a call may have one type for all.
 void make_absolute(Side& side) {
   for (std::size_t b = 0; b < side.blocks.size(); ++b)
     side.absolute.push_back(b > 0 && side.blocks[b].type == side.blocks[b - 1].type
@@ -200,7 +200,7 @@ void set_counts(Call& c) {
   set(c.out, &c.out_count, &c.out_type, &c.out_counts, &c.out_places, &c.out_types);
 }
 
-// In place: a rank's input lies where its output will be.
+// In place: a rank's input lies in its output.
 void put_in_place(Call& c, Parts* parts) {
   const bool at_root = c.rank == c.root;
   if (c.kind == kScatter || c.kind == kScatterv) {
@@ -359,7 +359,7 @@ void generate(Call& c, const Off& off, const Focus& focus, Random& shared, Rando
   for (Side* const side : {&c.in, &c.out})
     if (may_be_absolute && side->given && own.chance(5)) make_absolute(*side);
   set_counts(c);
-  // What is read from the counts of the other side.
+  // Values that the call reads from the other side's counts.
   if (c.reduces() && c.out.blocks.empty() && !c.in.blocks.empty())
     c.out_count = c.in_count, c.out_type = c.in_type;
   if (c.kind == kReduceScatter) {
@@ -388,7 +388,7 @@ std::string result_of(Call& c) {
     c.out.blocks[0].count =
         c.kind == kReduceScatter ? c.out_counts[static_cast<std::size_t>(c.rank)] : c.out_count;
     c.out.blocks.resize(1);
-    padded = true;  // what lies behind the result is not defined
+    padded = true;  // the memory after the result is not defined
   }
   char line[256];
   const auto got = c.out.given ? digest_of(c.out, defined, !c.reduces() && !padded) : 0;

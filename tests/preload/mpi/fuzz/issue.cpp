@@ -1,4 +1,4 @@
-// The call itself, in every form that this MPI library has.
+// The call itself, in every form that this MPI library offers.
 #include "call.hpp"
 
 namespace fuzz {

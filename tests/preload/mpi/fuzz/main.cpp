@@ -1,17 +1,16 @@
-// Random MPI collectives, legal and illegal, with everything around them: fuzz OPTION...
+// Random MPI collectives, legal and illegal, with other MPI calls around them: fuzz OPTION...
 //
-//   --seed S          what all numbers follow from (1)
+//   --seed S          the seed of all random numbers (1)
 //   --first A         the first call; a multiple of the batch's length (0)
-//   --calls N         how many (1000)
-//   --only K          of those the K-th alone, with the communicators of its batch, and the batch's end
-//   --off NAME,...    what is not drawn (the file `off` has names and reasons)
-//   --focus KIND,FORM,WRONG  these instead of what is drawn; empty ones are drawn
-//   --out PREFIX      PREFIX.RANK gets a line for each call, PREFIX.RANK.at the number of the last one that
-//   was made
-//   --say             each call in words, to the standard error
+//   --calls N         number of calls (1000)
+//   --only K          only the K-th of them, with the communicators of its batch, and the batch's end
+//   --off NAME,...    names that are not drawn (the file `off` has names and reasons)
+//   --focus KIND,FORM,WRONG  values that replace drawn ones; empty ones are drawn
+//   --out PREFIX      writes a line per call to PREFIX.RANK, and the last call's number to PREFIX.RANK.at
+//   --say             writes each call in words to standard error
 //
-// Every call follows from the seed and its number, but for the communicators, which batches of kBatch calls
-// make and free.
+// Every call depends only on the seed and its number, except for the communicators, which batches of kBatch
+// calls make and free.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -91,8 +90,8 @@ Run::~Run() {
   if (out_ != nullptr) std::fclose(out_);
 }
 
-// For whoever looks after a crash or a hang. phase: 0 before the call, 1 after it, 2 in its completion, 3
-// between calls.
+// Records the position for the check after a crash or a hang. phase: 0 before the call, 1 after it, 2 in its
+// completion, 3 between calls.
 void Run::mark(int number, int phase) {
   if (at_ == nullptr) return;
   at_[0] = number;
@@ -129,8 +128,8 @@ void Run::complete_due(int number, bool all, const Room* room) {
 
 void Run::begin(Call& c, Random& own) {
   if (own.chance(1)) usleep(static_cast<useconds_t>(own.below(300)));
-  // What a wrong length leaves behind is looked at on a communicator of its own. All ranks come to the end of
-  // the call at once.
+  // A call with a wrong length runs on a communicator of its own, so that the state after it can be checked.
+  // All ranks end the call at the same point.
   if (c.wrong == kShorter || c.wrong == kLonger) {
     MPI_Comm_dup(c.room->comm, &c.after);
     MPI_Comm_set_errhandler(c.after, MPI_ERRORS_RETURN);
@@ -150,8 +149,8 @@ void Run::begin(Call& c, Random& own) {
   if (c.frees_operator && c.op.own) MPI_Op_free(&c.op.handle);
 }
 
-// A few of the calls make another communicator instead of one that there is. With outstanding calls, where
-// that may be.
+// A few of the calls replace a communicator by another one, also while calls are outstanding where that is
+// allowed.
 void Run::change_rooms(int number) {
   Random shared{options_.seed, kOfRooms, static_cast<std::uint64_t>(number)};
   if (!shared.chance(3)) return;
@@ -183,7 +182,7 @@ void Run::call(int number) {
   complete_due(number, false, nullptr);
 }
 
-// All communicators still work.
+// Checks that all communicators still work.
 void Run::check_rooms(int first) {
   int number = 0;
   for (Room& room : rooms_) {

@@ -11,8 +11,8 @@ namespace {
 pthread_t thread_of_init;
 std::atomic<long> unknown_types{0}, other_threads{0};
 
-// Affine maps x -> a x + b, composed: associative, and not commutative. The modulus tells the functions
-// apart.
+// Composes affine maps x -> a x + b: associative, and not commutative. The modulus distinguishes the
+// functions.
 std::uint32_t compose(std::uint32_t first, std::uint32_t second, std::uint32_t modulus) {
   const std::uint32_t a = (first >> 16) % modulus, b = (first & 0xFFFF) % modulus;
   const std::uint32_t c = (second >> 16) % modulus, d = (second & 0xFFFF) % modulus;
@@ -85,8 +85,8 @@ bool fits(const Named& op, Family family) {
   }
 }
 
-// Open MPI saturates sums of 8 and 16 bits where it has vectors for them, and not elsewhere. MPICH 4.0
-// compares unsigned numbers as signed ones.
+// Open MPI saturates sums of 8 and 16 bits in its vector code, and wraps them elsewhere. MPICH 4.0 compares
+// unsigned numbers as signed ones.
 bool differs_by_design(const Named& op, const Base& base) {
 #ifdef MPICH
   if (base.name[0] == 'u' && (op.handle == MPI_MIN || op.handle == MPI_MAX)) return true;

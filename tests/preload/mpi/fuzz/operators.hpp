@@ -1,4 +1,5 @@
-// The program's own operators, on every type that has unsigned or long elements, and what they notice.
+// The program's own operators, on every type that has unsigned or long elements. They record with what they
+// are called.
 #ifndef FERMATA_FUZZ_OPERATORS_HPP
 #define FERMATA_FUZZ_OPERATORS_HPP
 
@@ -17,13 +18,14 @@ struct Operator {
   std::string words;
 };
 
-// Commutative or not, one of several functions.
+// Draws one of several functions, commutative or not.
 Operator own_operator(Random& random);
-// One of MPI's that is legal for the base, or (not legal) one that isn't. MPI_OP_NULL: there is none.
+// Draws an operator of MPI that is legal for the base, or (not legal) one that is not. MPI_OP_NULL: there is
+// none.
 Operator predefined_operator(const Base& base, bool legal, Random& random);
 
 struct Noticed {
-  long unknown_types = 0;  // handles that are none of the program's
+  long unknown_types = 0;  // handles that the program did not make
   long other_threads = 0;  // calls on a thread that did not call MPI_Init
 };
 Noticed noticed();

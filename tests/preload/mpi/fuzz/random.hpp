@@ -1,4 +1,4 @@
-// Numbers that follow from a seed alone, so that every call can be generated again without those before it.
+// Random numbers that depend on a seed only, so that every call can be generated without the calls before it.
 #ifndef FERMATA_FUZZ_RANDOM_HPP
 #define FERMATA_FUZZ_RANDOM_HPP
 

@@ -9,7 +9,7 @@ long handler_calls = 0;
 MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
 void handle(MPI_Comm*, int*, ...) { ++handler_calls; }
 
-// By create_group or create: without one of the ranks.
+// Makes a communicator without one of the ranks, by create_group or create.
 void create(MPI_Comm ground, bool by_group, int without, int size, MPI_Comm* comm) {
   MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
   MPI_Comm_group(ground, &all);

@@ -8,12 +8,12 @@
 
 namespace fuzz {
 
-// Collective, by all of `ground`, which has all ranks and is the batch's own: a program's later communicators
-// of one parent get their teams when they have been used for a while, if at all. Errors return, by MPI's
-// handler or by one of ours.
+// A collective call of all ranks of `ground`, which has all ranks and belongs to the batch. Later
+// communicators of one parent get their teams only after some use, if at all. Errors return, by MPI's handler
+// or by the fuzzer's.
 Room make_room(MPI_Comm ground, const std::vector<Room>& others, const Off& off, Random& shared);
 void free_room(Room& room);
-// How often our error handler ran.
+// How often the fuzzer's error handler ran.
 long handled();
 
 }  // namespace fuzz

@@ -5,7 +5,7 @@
 namespace fuzz {
 namespace {
 
-// A user's operator is called with a handle. A handle may come again after its type was freed.
+// A user's operator is called with a type's handle. MPI may reuse a handle after its type was freed.
 std::map<MPI_Datatype, std::weak_ptr<Type>> made;
 long copies = 0;
 int keyval = MPI_KEYVAL_INVALID;
@@ -18,7 +18,7 @@ int copied(MPI_Datatype, int, void*, void*, void*, int* flag) {
 
 template <class T>
 void append(T value, std::vector<char>* packed, int bytes = sizeof(T)) {
-  // of an integer the low bytes, which come first on all machines that run this
+  // the low bytes of an integer, which come first on all machines that run this
   const auto* b = reinterpret_cast<const char*>(&value);
   packed->insert(packed->end(), b, b + bytes);
 }
@@ -74,7 +74,7 @@ void spread(Type* t, MPI_Aint apart) {
   for (int i = 0; i < t->elements; ++i) t->offsets.push_back(i * apart);
 }
 
-// Gaps behind the elements, or in front of them.
+// Gaps after the elements, or before them.
 void make_resized(Type* t, Random& random) {
   MPI_Datatype inner = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(t->elements, t->base->handle, &inner);

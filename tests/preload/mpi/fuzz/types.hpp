@@ -1,4 +1,4 @@
-// Datatypes of the fuzzer: MPI's own, and derived ones of one of them.
+// Datatypes of the fuzzer: MPI's own types, and types derived from one of them.
 #ifndef FERMATA_FUZZ_TYPES_HPP
 #define FERMATA_FUZZ_TYPES_HPP
 
@@ -18,26 +18,26 @@ struct Base {
   const char* name;
   MPI_Datatype handle;
   Family family;
-  int number_size;  // of a complex number's half, or of a pair's first half
+  int number_size;  // of half a complex number, or of a pair's first half
   int packed_size;
-  bool has_gaps;  // between its halves, whose content nobody defines
+  bool has_gaps;  // gaps between its halves, whose content is undefined
   MPI_Aint extent;
 };
 const std::vector<Base>& bases();
-// One element's bytes as MPI_Pack writes them. Any order of sums and products of a few of the values is
-// exact.
+// Adds one element's bytes as MPI_Pack writes them. Sums and products of a few of the values are exact in any
+// order.
 void add_value(const Base& base, Random& random, std::vector<char>* packed);
 
 struct Type {
   const Base* base = nullptr;
   MPI_Datatype handle = MPI_DATATYPE_NULL;
   int elements = 1;                  // of the base
-  std::vector<MPI_Aint> offsets{0};  // of each
+  std::vector<MPI_Aint> offsets{0};  // of each element
   MPI_Aint low = 0, extent = 0, true_low = 0, true_extent = 0;
   bool derived = false;
   std::string words;
   ~Type();
-  // The program's MPI_Type_free; what is known of the type stays.
+  // Calls MPI_Type_free for the program; the description of the type stays.
   void free();
   Type() = default;
   Type(const Type&) = delete;
@@ -49,10 +49,10 @@ TypePointer predefined(const Base& base);
 // `type` at an address, for calls with MPI_BOTTOM.
 TypePointer absolute(const Type& type, const void* address);
 TypePointer derived(const Base& base, int elements, bool commit, Random& random);
-// Of the handle, dead or alive, the newest one; null: none of ours.
+// The newest type that had this handle, freed or not; null: the fuzzer made none.
 TypePointer known(MPI_Datatype handle);
-// Calls of the copy callback of an attribute that all derived types have. The program duplicates none of
-// them.
+// Calls of the copy callback of an attribute that all derived types have. The program itself duplicates no
+// type.
 long copies_of_types();
 void forget_types();
 
