@@ -152,9 +152,8 @@ void add_profile(CLI::App& app) {
                    "intended total duration; with --mpi a short one means that fewer pairs are measured")
       ->check(CLI::Range(0.1, 3600.0));
   command
-      ->add_flag(
-          "--mpi", o->mpi,
-          "measure the processes of the MPI job that starts this: mpirun ... fermata profile --mpi")
+      ->add_flag("--mpi", o->mpi,
+                 "measure the processes of the MPI job that starts this: mpirun ... fermata profile --mpi")
       ->excludes("--processes")
       ->excludes("--cpus");
   command->add_option("--json", o->json_path, "also write the profile to this file");

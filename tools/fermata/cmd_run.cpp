@@ -63,8 +63,7 @@ struct Choice {
 // Why no preload can reach this program; empty: preloads can.
 std::string out_of_reach(const std::string& program) {
   if (has_foreign_rights(program))
-    return program +
-           " is setuid, setgid or has file capabilities: the loader ignores preloads for it";
+    return program + " is setuid, setgid or has file capabilities: the loader ignores preloads for it";
   const auto symbols = elf_symbols(program);
   if (!symbols || !symbols->dynamic) return program + " is not dynamically linked: preloads cannot reach it";
   return "";
@@ -263,7 +262,7 @@ Ended run_child(const RunArguments& a, const std::vector<std::string>& libraries
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 125);
 }
 
-// Whether a signal ended the program that also asks for an end of all further runs.
+// Whether the program ended by a signal with which a user also means to end all further runs.
 bool is_interrupted(int status) {
   if (!WIFSIGNALED(status)) return false;
   const int by = WTERMSIG(status);
@@ -389,8 +388,7 @@ class StatsFolder {
 
 void run(const RunArguments& a) {
   if (a.compare > 0 && (a.stats || !a.trace.empty()))
-    throw CommandError(
-        "--compare excludes --stats and --trace: their own time would distort the comparison");
+    throw CommandError("--compare excludes --stats and --trace: their own time would distort the comparison");
   check_output(a.trace);
   check_output(a.json);
   const Choice choice = choose(a);

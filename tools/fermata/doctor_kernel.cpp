@@ -88,8 +88,7 @@ Check cma() {
                             (scope.empty() ? "" : "; yama ptrace_scope " + scope);
   if (down && up == 0)
     return {"CMA", "yes", found, "larger payloads can be read directly from the sender's memory: one copy"};
-  return {"CMA", down ? "partly" : "no", found,
-          "larger payloads go through the segment: two copies"};
+  return {"CMA", down ? "partly" : "no", found, "larger payloads go through the segment: two copies"};
 }
 
 Check memfd() {

@@ -35,9 +35,8 @@ Check quota() {
   if (q.cpus == 0)
     return {"cgroup quota", "no", where + ": no limit", "CPU time is bounded by affinity alone"};
   const std::string cpus = std::to_string(q.cpus).substr(0, 6);
-  return {
-      "cgroup quota", "partly", where + ": " + cpus + " CPUs",
-      "spinning uses up the quota: the kernel throttles larger teams as a whole, so their waits park"};
+  return {"cgroup quota", "partly", where + ": " + cpus + " CPUs",
+          "spinning uses up the quota: the kernel throttles larger teams as a whole, so their waits park"};
 }
 
 Check smt() {

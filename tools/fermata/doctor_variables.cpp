@@ -40,8 +40,7 @@ Check check_variables() {
       wrong += (wrong.empty() ? "" : "; ") + std::string(text);
   }
   if (set.empty())
-    return {"variables", "no", "no known FERMATA_* variable is set",
-            "all settings are at their defaults"};
+    return {"variables", "no", "no known FERMATA_* variable is set", "all settings are at their defaults"};
   if (!wrong.empty()) return {"variables", "partly", set, wrong};
   return {"variables", "yes", set,
           "programs use these settings, except those that are setuid, setgid or have file capabilities"};

@@ -109,7 +109,7 @@ void find_machine(const PlanArguments& a, PlanRequest& r) {
     if (stored.error().status != Status::kNotFound) throw CommandError(stored.error().message);
   }
   r.profile = estimate_profile(r.topology);
-    r.notice = std::string("no profile of this machine: using default costs per level of its topology") +
+  r.notice = std::string("no profile of this machine: using default costs per level of its topology") +
              (r.here ? "; `fermata profile` measures them" : "");
 }
 

@@ -77,8 +77,7 @@ MpiChoice choose_mpi(const std::vector<std::string>& command) {
                              : started.empty() ? ""
                                                : "mpi-" + started;
   if (family.empty()) return {command[0], "", ""};
-  return {command[0], family,
-          launched ? name_of(command[0]) + " starts it" : "an MPI launcher started it"};
+  return {command[0], family, launched ? name_of(command[0]) + " starts it" : "an MPI launcher started it"};
 }
 
 }  // namespace fermata::tool

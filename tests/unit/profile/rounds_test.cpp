@@ -1,4 +1,4 @@
-// One profile of several rounds: what a disturbed round said is outvoted, quantity by quantity.
+// One profile from several rounds: for each quantity, the other rounds outvote a disturbed one.
 #include "profile/rounds.hpp"
 
 #include <gtest/gtest.h>
@@ -49,8 +49,9 @@ TEST(Rounds, TwoDisturbedOfFiveChangeNothingButTheRemarks) {
   EXPECT_EQ(p.tearing[0].torn, 7);
   ASSERT_EQ(p.remarks.size(), 3u);
   EXPECT_EQ(p.remarks[1], "once");
-  EXPECT_EQ(p.remarks[2],
-            "the nearest CPUs' latency changed while measuring: one way 10 to 900 ns in 5 rounds, median 100");
+  EXPECT_EQ(
+      p.remarks[2],
+      "the nearest CPUs' latency changed while measuring: one way 10 to 900 ns in 5 rounds, median 100");
 }
 
 TEST(Rounds, WhatARoundLacksTheOthersSay) {
