@@ -1,5 +1,5 @@
-# The entry point: `make demo` shows what Fermata does on this machine, `make check` tests it. docs/building.md has
-# the rest.
+# The entry point: `make demo` shows what Fermata does on this machine, `make check` tests it.
+# docs/building.md has the rest.
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
@@ -22,8 +22,8 @@ compile = cmake --build --preset $(1) --parallel $(JOBS)
 # One more than CPUs, since many tests wait for the processes that they have started.
 test = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
 
-.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check \
-	fuzz fuzz-mpi large-mpi random-plans soak install clean
+.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes \
+	format-check fuzz fuzz-mpi large-mpi random-plans soak install clean
 
 help:
 	@echo "make demo          build, then show topology, profile, plan, proof and a real program"
@@ -39,8 +39,8 @@ help:
 	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of" \
 		"SOAK_SECONDS=$(SOAK_SECONDS); each continues the last one"
 	@echo "make fuzz          fuzz every file reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang-19)"
-	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED), natively" \
-		"and preloaded; continues where it stopped"
+	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED)," \
+		"natively and preloaded; continues where it stopped"
 	@echo "make large-mpi     elements and blocks beyond 2 GiB with MPI=$(MPI): a minute or two, 9 GiB of memory"
 	@echo "make install       install build/release into PREFIX=$(PREFIX) (DESTDIR is honoured)"
 	@echo "make clean         remove build/"

@@ -24,7 +24,7 @@ struct Muster {
   Entrance* entrances = nullptr;
 };
 
-// A member's life: it enters the subject and takes its turns until the crew ends. Precondition: it is pinned.
+// A member's life: it enters the subject and takes its turns until the Crew ends. Precondition: it is pinned.
 void live_as_member(const Case& c, Subject& subject, Muster& muster, int rank);
 
 class Crew {

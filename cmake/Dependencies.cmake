@@ -6,7 +6,7 @@ if(FERMATA_JSON)
   find_package(nlohmann_json 3.9 QUIET)
   if(NOT nlohmann_json_FOUND)
     message(STATUS
-      "nlohmann-json missing: JSON profiles, plans and topologies are not read; tools and tests are not built")
+      "nlohmann-json missing: no JSON profiles, plans or topologies; tools and tests are not built")
     set(FERMATA_JSON OFF)
   endif()
 endif()

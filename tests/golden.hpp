@@ -11,7 +11,8 @@
 
 namespace fermata::test {
 
-// The text is what that file of tests/ holds; with FERMATA_UPDATE_GOLDEN=1 it is written there.
+// Expects the text to equal the content of that file below tests/. With FERMATA_UPDATE_GOLDEN=1 it writes the
+// file instead.
 inline void expect_golden(const std::string& file, const std::string& text) {
   const std::string path = FERMATA_SOURCE_DIR "/tests/" + file;
   if (std::getenv("FERMATA_UPDATE_GOLDEN") != nullptr) {

@@ -1,9 +1,9 @@
-// Executes a compiled program, all members in one thread: the production cursor (exec/cursor.hpp), stopped
+// Executes a compiled program with all members in one thread. The production cursor (exec/cursor.hpp) stops
 // before each step, so that any interleaving of the members' steps can be tried and a hang is seen at once.
-// Memory is sequentially consistent here; orders are the model checker's matter (tests/model).
+// Memory is sequentially consistent here; the model checker (tests/model) checks memory orders.
 //
-// Before each step of a copy of the program stands a poll of a gate, which opens for one look when it is the
-// member's turn. What a member writes, reads and rings is the production code's doing.
+// The copy of the program has a poll of a gate before each step. The gate opens for one look when the member
+// is chosen. The production code does all writes, reads and rings.
 #ifndef FERMATA_TESTS_LOCKSTEP_HPP
 #define FERMATA_TESTS_LOCKSTEP_HPP
 
@@ -22,13 +22,13 @@
 
 namespace fermata::test {
 
-// Empty: nothing went wrong. Else who did what, in words.
+// Empty: nothing failed. Otherwise the failure in words, with its member.
 using Wrong = std::string;
 
 struct Lockstep {
   static constexpr std::uint32_t kGate = 0xfffffff8u;
 
-  // What the cursor of one member sees.
+  // The memory as the cursor of one member sees it.
   struct Memory {
     using Counter = std::atomic<std::uint64_t>;
     Lockstep* all = nullptr;
@@ -49,7 +49,8 @@ struct Lockstep {
                const std::uint64_t* from) {
       for (std::uint32_t i = 0; i < words; ++i) payload(offset, i) = from[i];
       header(offset).store(bits, std::memory_order_relaxed);  // order: one thread
-      all->wake_member(step.peer);                            // who is away is rung by what lands its lines
+      // a member on another host is rung when its lines arrive
+      all->wake_member(step.peer);
     }
   };
 
@@ -63,17 +64,17 @@ struct Lockstep {
   struct Folded {
     std::uint64_t episode = 0, value = 0;
   };
-  // Where all are.
+  // The state of all members.
   struct State {
     std::vector<std::uint64_t> region;
     std::vector<Now> now;       // of each member
-    std::vector<Place> places;  // likewise
+    std::vector<Place> places;  // of each member
     std::size_t over = 0;       // members that have left their last episode
-    Folded folded[4] = {};      // the last episodes' results: no member is further ahead of another
+    Folded folded[4] = {};      // the last episodes' results; no member is further ahead
   };
 
-  // Of the given root's set of programs. `parks`: a member that waits looks again only when the door rings
-  // that it would park on.
+  // For the given root's set of programs. `parks`: a waiting member looks again only after a ring of the
+  // doorbell on which it would park.
   Lockstep(const std::byte* blob, std::uint32_t root, bool parks)
       : header_(*reinterpret_cast<const ProgramHeader*>(blob)),
         parks_(parks),
@@ -104,7 +105,7 @@ struct Lockstep {
   Lockstep(const Lockstep&) = delete;
   Lockstep& operator=(const Lockstep&) = delete;
 
-  // Members run `episodes` back to back. pick(runnable) chooses whose turn is next.
+  // Members run `episodes` back to back. pick(runnable) chooses the member that makes the next step.
   template <class Pick>
   Wrong run(std::uint64_t episodes, Pick&& pick) {
     begin_all(episodes);
@@ -113,14 +114,14 @@ struct Lockstep {
     return wrong_;
   }
 
-  // ---- The same by hand.
+  // ---- The same, one call at a time.
 
   void begin_all(std::uint64_t episodes) {
     episodes_ = episodes;
     state_.over = 0;
     for (std::uint32_t m = 0; m < members_.size(); ++m) begin(m);
   }
-  // False: all have left their last episode, or something is wrong.
+  // False: all have left their last episode, or something failed.
   bool find_runnable(std::vector<std::uint32_t>& runnable) {
     runnable.clear();
     if (!wrong_.empty() || state_.over == state_.places.size()) return false;
@@ -154,10 +155,10 @@ struct Lockstep {
 
   const Wrong& wrong() const { return wrong_; }
   const State& state() const { return state_; }
-  // in the same memory, to which cursors point: sizes are the same
+  // Cursors point into this memory, so it is overwritten in place: sizes are the same.
   void go_back(const State& to) { state_ = to; }
 
-  // Of all that what is still to come depends on: memory, and where each member is.
+  // Digests all that determines the following steps: memory, and the position of each member.
   std::size_t digest() const {
     std::size_t mixed = 0;
     const auto add_in = [&](std::uint64_t v) { mixed = mix(mixed, v); };
@@ -172,8 +173,8 @@ struct Lockstep {
     return mixed;
   }
 
-  // As of one word or more; a sum first, which counts what came, and then a fold that does not associate,
-  // which tells trees apart.
+  // Folds one word or more. First comes a sum, which counts contributions, then a fold that is not
+  // associative, which distinguishes trees.
   static std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
   static std::uint64_t mix(std::uint64_t left, std::uint64_t right) {
     const std::uint64_t sum = left + right, product = (left | 1) * (right | 1);
@@ -250,7 +251,7 @@ struct Lockstep {
 
   static std::uint64_t both(std::uint64_t left, std::uint64_t right) { return left | right; }
 
-  // ---- Doors
+  // ---- Doorbells
 
   void ring(const Step& step) {
     for (std::uint32_t m = 0; step.rings != 0 && m < state_.now.size(); ++m) {
@@ -286,7 +287,7 @@ struct Lockstep {
   Wrong wrong_;
 };
 
-// Ways to choose: any member, with equal chance; or always the first of an order that changes now and then,
+// Ways to choose. Any member, with equal chance; or always the first of an order that changes now and then,
 // so that some run far ahead and others stay behind.
 class AnyMember {
  public:
@@ -315,7 +316,7 @@ class ByPriority {
   std::vector<std::uint32_t> order_;
 };
 
-// Any member but one, which gets on only where nobody else can, from some turn on.
+// Any member but one. From a given step on that one advances only where no other can.
 class ButOne {
  public:
   ButOne(std::uint64_t seed, std::uint32_t late, std::uint64_t from)
@@ -331,7 +332,7 @@ class ButOne {
   std::uint64_t from_, turn_ = 0;
 };
 
-// Several interleavings of a program, `episodes` each. Empty: nothing went wrong in any.
+// Tries several interleavings of a program, `episodes` each. Empty: none failed.
 inline Wrong execute(const std::byte* blob, std::uint64_t seed, int interleavings, std::uint64_t episodes) {
   const auto& header = *reinterpret_cast<const ProgramHeader*>(blob);
   for (int k = 0; k < interleavings; ++k) {
@@ -349,18 +350,18 @@ inline Wrong execute(const std::byte* blob, std::uint64_t seed, int interleaving
   return {};
 }
 
-// Every interleaving of a program's first episodes, in depth-first order; states that two of them share are
-// gone on from once.
+// Tries every interleaving of a program's first episodes, in depth-first order. States that two of them share
+// are continued once.
 struct Exhausted {
-  Wrong wrong;             // of the first that goes wrong
+  Wrong wrong;             // the first failure
   bool complete = true;    // false: there are more than most_states
-  std::size_t states = 0;  // that differ
+  std::size_t states = 0;  // number of different states
 };
 inline Exhausted exhaust(const std::byte* blob, std::uint32_t root, bool parks, std::uint64_t episodes,
                          std::size_t most_states) {
   struct Fork {
     Lockstep::State state;
-    std::vector<std::uint32_t> runnable;  // whose turns are still to be tried
+    std::vector<std::uint32_t> runnable;  // members still to be tried next
   };
   Exhausted result;
   std::unordered_set<std::size_t> seen;

@@ -1,4 +1,4 @@
-// Operations of the C ABI by their parts; tests change the rest.
+// Operations of the C ABI from their main fields; tests set the others.
 #ifndef FERMATA_TESTS_OPERATION_HPP
 #define FERMATA_TESTS_OPERATION_HPP
 
@@ -19,7 +19,7 @@ inline fermata_operation operation(int collective, const void* in, void* out, si
   return o;
 }
 
-// What tests begin and prepare when it doesn't matter which.
+// An operation for tests that need any one to begin or prepare.
 inline fermata_operation in_place_sum(double* data, size_t count) {
   return operation(FERMATA_DO_ALLREDUCE, FERMATA_IN_PLACE, data, count, FERMATA_DOUBLE);
 }

@@ -1,5 +1,5 @@
-// A new empty folder that no other test has, gone with the object: tests run side by side, and so do whole
-// suites.
+// A new empty folder of this test alone, which is removed with the object: tests run side by side, and so do
+// whole suites.
 #ifndef FERMATA_TESTS_OWN_FOLDER_HPP
 #define FERMATA_TESTS_OWN_FOLDER_HPP
 
@@ -30,7 +30,7 @@ class OwnFolder {
   std::filesystem::path path_;
 };
 
-// The cache of plans and profiles, while this lives.
+// Holds the cache of plans and profiles while the object lives.
 class OwnCache : public OwnFolder {
  public:
   OwnCache() {

@@ -1,4 +1,4 @@
-// Waits until another thread or process has come so far, for ten seconds at most.
+// Waits until a condition holds that another thread or process makes true, for ten seconds at most.
 #ifndef FERMATA_TESTS_SOON_HPP
 #define FERMATA_TESTS_SOON_HPP
 
@@ -7,7 +7,7 @@
 
 namespace fermata::test {
 
-// False: not in that time.
+// Returns false if it does not hold in that time.
 template <class Condition>
 bool is_soon(Condition condition) {
   for (int n = 0; n < 10'000 && !condition(); ++n) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,4 +1,4 @@
-// A body as every member of a team of threads.
+// Runs a function as every member of a team of threads.
 #ifndef FERMATA_TESTS_WITH_MEMBERS_HPP
 #define FERMATA_TESTS_WITH_MEMBERS_HPP
 
@@ -11,7 +11,7 @@
 
 namespace fermata::test {
 
-// body(member, rank). Every wait has 20 s.
+// Calls body(member, rank) in one thread per member. Every wait times out after 20 s.
 template <class Body>
 void with_members(int members, Body&& body, fermata_team_config config = FERMATA_TEAM_CONFIG_INIT) {
   config.members = members;

@@ -1,6 +1,6 @@
 // The best hand-written barriers of two members, as floors for every barrier of two. Variants pause zero, one
-// or four times between two polls; the fastest variant of the run is the floor. Episode numbers only grow, so
-// there is no parity, and no call.
+// or four times between two polls; the fastest variant of the run is the floor. They
+// call no functions, and they need no parity, since episode numbers only grow.
 #include <atomic>
 
 #include "bench/floors/floors.hpp"

@@ -1,5 +1,5 @@
-/* Nothing but assertions: what a program compiled against this header has built in. A line that fails here is
- * a new ABI. C99 has no static assertion, hence the array of negative size. */
+/* Only assertions, on what a program compiled against this header relies on. A change that breaks a line here
+ * makes a new ABI. C99 has no static assertion, hence the array of negative size. */
 #include <fermata/fermata.h>
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #define CHECK_AT(condition, line) typedef char CHECK_JOIN(check_line_, line)[(condition) ? 1 : -1]
 #define CHECK(condition) CHECK_AT(condition, __LINE__)
 
-/* Offsets are for LP64, which is all that the library runs on. */
+/* Offsets are for LP64: Fermata runs on nothing else. */
 CHECK(sizeof(void*) == 8 && sizeof(size_t) == 8 && sizeof(int) == 4);
 
 CHECK(FERMATA_OK == 0);
@@ -117,7 +117,7 @@ CHECK(offsetof(fermata_operation, ordered) == 112);
 CHECK(sizeof(fermata_operation) == 120);
 
 int main(void) {
-  /* The initialisers set the size that the library checks. */
+  /* The initialisers set the size that Fermata checks. */
   const fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
   const fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   const fermata_operation operation = FERMATA_OPERATION_INIT;

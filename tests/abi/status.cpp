@@ -1,4 +1,4 @@
-// The internal vocabulary has the numbers of the public header: src/api casts between them.
+// The internal enumerations have the numbers of the public header: src/api casts between them.
 #include <fermata/fermata.h>
 
 #include "base/kind.hpp"

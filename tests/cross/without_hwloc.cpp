@@ -1,5 +1,6 @@
-// Topology discovery for cross builds, which have no hwloc: every CPU that this process may use is a core of
-// one package. Enough for tests of the planner and the engine; those of discovery itself run natively.
+// Topology discovery for cross builds, which have no hwloc: every CPU that this process may use counts as a
+// core of one package. That is enough for tests of the planner and the engine. Tests of discovery itself run
+// natively.
 #include <sched.h>
 
 #include "topo/topology.hpp"

@@ -1,12 +1,12 @@
-/* Lateness that a loaded machine can't undo. */
+/* Lateness that a loaded machine cannot undo. */
 #ifndef COME_LATE_H
 #define COME_LATE_H
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Waits until the first thread of the process sleeps in its wait, for a second at most, and then for that
- * long. */
+/* Waits until the first thread of the process sleeps in its wait, for a second at most, and then for `us`
+ * microseconds. */
 static void come_later_than_first(useconds_t us) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());

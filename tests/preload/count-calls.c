@@ -1,6 +1,7 @@
-/* count-calls PROGRAM ARGUMENT...: runs it, and prints how many system calls its threads made until it ended,
- * last on standard error. Those of whoever waits for another thread (futex, sched_yield) are as many as the
- * tracer is slow: left out. Exit code: the program's; 77: nobody may be traced here. */
+/* count-calls PROGRAM ARGUMENT...: runs the program and prints on standard error, as the last line, how many
+ * system calls its threads made until it ended. Calls that wait for another thread (futex, sched_yield) are
+ * left out, because a slow tracer makes more of them. Exit code: the program's; 77: tracing is not permitted
+ * here. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
@@ -44,7 +45,8 @@ int main(int argc, char** argv) {
     const int stopped = WSTOPSIG(status);
     const int is_call = stopped == (SIGTRAP | 0x80);
     calls += is_call && begins(thread);
-    const int ours = is_call || stopped == SIGTRAP || stopped == SIGSTOP; /* else it is the program's */
+    const int ours = is_call || stopped == SIGTRAP || stopped == SIGSTOP; /* otherwise the signal is the
+                                                                           * program's */
     ptrace(PTRACE_SYSCALL, thread, NULL, (long)(ours ? 0 : stopped));
   }
   fprintf(stderr, "%ld\n", calls);

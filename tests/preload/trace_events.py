@@ -1,10 +1,10 @@
-"""What is wrong with a file of trace events, by the description of the format that chrome://tracing and
+"""Finds the flaws of a file of trace events, by the description of the format that chrome://tracing and
 Perfetto read ("Trace Event Format", JSON object form)."""
 import json
 
 
 def flaws(path):
-    """(flaws, waits): sentences, none of them for a file that is well-formed, and its complete events."""
+    """Returns (flaws, waits): sentences, none for a well-formed file, and the file's complete events."""
     out = []
     trace = json.loads(path.read_text())
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):

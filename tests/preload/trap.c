@@ -1,6 +1,6 @@
-/* Preloaded after Fermata: what a wait must not call ends the program, with its name. A program says between
-   which points it waits (trap_enter, trap_leave). Allocators, the loader, locks, and cancellation points.
-   Linked directly it does the same for the library. */
+/* Preloaded after Fermata: a forbidden call in a wait ends the program and prints its name. A program marks
+ * the start and the end of a wait (trap_enter, trap_leave). Forbidden are allocators, the loader, locks, and
+ * cancellation points. Linked directly, it does the same for the library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -13,13 +13,13 @@
 
 namespace fermata::test {
 
-// Losses may come in rows, and a loaded machine may be away for long: nobody is given up here.
+// Losses may come in sequences, and a busy machine may stop for long: no link gives up its peer here.
 inline constexpr net::LoopOptions kGoodLinks{};
 inline constexpr net::LoopOptions kLateLinks{.delay_ns = 50'000};
 inline constexpr net::LoopOptions kBadLinks{
     .delay_ns = 20'000, .jitter_ns = 60'000, .held = 0.1, .lost = 0.1, .seed = 11};
 
-// In blocks, or dealt out in turn.
+// Ranks go to hosts in blocks, or in turn (scattered).
 inline std::vector<int> hosts_of_ranks(int members, int hosts, bool scattered) {
   std::vector<int> host_of;
   for (int r = 0; r < members; ++r) host_of.push_back(scattered ? r % hosts : r * hosts / members);
@@ -30,14 +30,14 @@ class PretendedHosts {
  public:
   PretendedHosts() = default;
   PretendedHosts(const PretendedHosts&) = delete;
-  // As processes end: at the same time, since a port stays until what it sent has been acknowledged.
+  // Hosts end at the same time, as processes do: a port stays until its messages have been acknowledged.
   ~PretendedHosts() {
     std::vector<std::thread> ends;
     for (fermata_team* team : teams_) ends.emplace_back([team] { fermata_team_destroy(team); });
     for (std::thread& t : ends) t.join();
   }
 
-  // Empty, or what went wrong.
+  // Returns an error, or an empty string.
   std::string make(const fermata_team_config& config, const std::vector<int>& host_of, int hosts,
                    const net::LoopOptions& links) {
     host_of_ = host_of;

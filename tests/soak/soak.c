@@ -1,7 +1,11 @@
-/* soak episodes ENGINE MEMBERS COUNT: so many episodes, in which nobody may leave before all have come;
-   memory may not grow. soak kills SEED COUNT: so many teams of processes, one of whose members is killed,
-   delayed or stopped at a random moment: the others get an error in the set time, nobody hangs, and no
-   segment or descriptor stays. Prints counts; ends with 1 and a reason at the first flaw. */
+/* soak episodes ENGINE MEMBERS COUNT: runs COUNT episodes. No member may leave an episode before all have
+ * come, and memory may not grow.
+ *
+ * soak kills SEED COUNT: makes COUNT teams of processes and kills, delays or stops one member of each at a
+ * random moment. The others must get an error within the set time, none may hang, and no segment or
+ * descriptor may stay.
+ *
+ * Prints counts; ends with 1 and a reason at the first flaw. */
 #define _GNU_SOURCE
 #include <fermata/fermata.h>
 #include <pthread.h>
@@ -18,7 +22,7 @@
 
 #define FAIL(...) (fprintf(stderr, "soak: " __VA_ARGS__), fputc('\n', stderr), exit(1))
 #define MOST 16
-#define CHECKED 8 /* each so many episodes it is looked who has come */
+#define CHECKED 8 /* in every so many episodes it is checked which members have come */
 
 struct seat {
   _Alignas(128) atomic_ullong at;
@@ -143,7 +147,7 @@ static unsigned draw(unsigned below) {
 enum { kKill, kDelay, kStall };
 enum { kMostPatient = 20 };
 static const double kPatience[] = {2, kMostPatient,
-                                   0.1}; /* seconds that a call may wait, once all have met */
+                                   0.1}; /* seconds that a call may wait after all have met */
 
 static void member_of(unsigned rank, int action, int met_while_joining) {
   fermata_member* member = NULL;
@@ -194,8 +198,8 @@ static void trial(unsigned long long number) {
   pid_t processes[MOST];
   for (unsigned r = 0; r < members; ++r)
     if ((processes[r] = fork()) == 0) member_of(r, action, number % 10 == 0);
-  /* One in ten is met while it joins: of a member that never came the others learn by their time limit alone.
-   */
+  /* In one trial of ten the fault hits a member that still joins: then only the time limit tells the
+   * others. */
   for (unsigned r = 0; number % 10 != 0 && r < members; ++r)
     for (const double until = now() + 20;
          atomic_load_explicit(&seats[r].at, memory_order_relaxed) == 0 && now() < until;)
@@ -208,7 +212,7 @@ static void trial(unsigned long long number) {
     nap_us(draw(20000));
     kill(processes[victim], SIGCONT);
     nap_us(draw(2000));
-    fermata_team_abort(team); /* ends it: all get an error */
+    fermata_team_abort(team); /* ends the team: all get an error */
   }
   const double deadline = now() + 30;
   for (unsigned left = members - (action == kStall), r = 0; left > 0; r = (r + 1) % members) {
@@ -231,8 +235,8 @@ static void trial(unsigned long long number) {
     kill(processes[victim], SIGKILL);
     waitpid(processes[victim], NULL, 0);
   }
-  /* An abort and a death are noticed within 20 ms, on a loaded machine somewhat later; what stands still,
-   * when the time is over. */
+  /* The others notice an abort or a death within 20 ms, or somewhat later on a loaded machine. They notice a
+   * stopped member when their time limit ends. */
   for (unsigned r = 0; r < members; ++r) {
     if (r == victim) continue;
     const double took = seats[r].error_at - acted;

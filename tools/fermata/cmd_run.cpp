@@ -262,7 +262,7 @@ Ended run_child(const RunArguments& a, const std::vector<std::string>& libraries
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 125);
 }
 
-// Whether a signal ended the program that also asks for an end of all further runs.
+// Whether the program ended by a signal with which a user also means to end all further runs.
 bool is_interrupted(int status) {
   if (!WIFSIGNALED(status)) return false;
   const int by = WTERMSIG(status);

@@ -1,5 +1,5 @@
-/* ends kill|return|mismatch|cut: what becomes of a team over hosts when a process is killed, one leaves
- * early, hosts bring other plans, or links are cut when $FERMATA_TEST_CHANGE is there. */
+/* ends kill|return|mismatch|cut: a team over hosts when a process is killed, when one leaves early, when
+ * hosts have different plans, or when links are cut (while $FERMATA_TEST_CHANGE exists). */
 #include <fermata/mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ static void touch(const char* path, int rank) {
   if (file != NULL) fclose(file);
 }
 
-/* Nobody hangs: every rank is told within its timeout, and says so in a file, since no message may pass any
- * more. Never returns. */
+/* Nobody hangs: every rank gets an error within its timeout, and records it in a file, since messages no
+ * longer pass. Never returns. */
 static void cut(fermata_member* member, int me, int size) {
   const char* change = getenv("FERMATA_TEST_CHANGE");
   const struct timespec nap = {0, 20000000};
@@ -31,8 +31,7 @@ static void cut(fermata_member* member, int me, int size) {
   if (change == NULL) _exit(2);
   fermata_member_set_timeout(member, 1.5);
   for (int i = 0; i < 10000000 && status == FERMATA_OK; ++i) {
-    if (me == 0 && i == 10)
-      touch(change, -1); /* while nobody is in a call of MPI's, which would wait for ever */
+    if (me == 0 && i == 10) touch(change, -1); /* here no rank is in an MPI call, which would wait forever */
     status = fermata_barrier(member);
   }
   fprintf(stderr, "rank %d: %s: %s\n", me, fermata_status_string(status), fermata_error_detail());
@@ -44,14 +43,14 @@ static void cut(fermata_member* member, int me, int size) {
     if (access(name, F_OK) == 0) ++all;
     else nanosleep(&nap, NULL);
   }
-  /* The launcher ends them all when it sees the first that ends: nobody does before rank 0 has said it. */
+  /* The launcher ends all ranks when it sees the first one end, so none ends before rank 0 has reported. */
   char said[256];
   snprintf(said, sizeof said, "%s.said", change);
   if (me == 0 && all == size) printf("all told\n");
   fflush(NULL);
   if (me == 0) touch(said, -1);
   for (int n = 0; n < 250 && access(said, F_OK) != 0; ++n) nanosleep(&nap, NULL);
-  for (int n = 0; n < 25; ++n) nanosleep(&nap, NULL); /* the launcher reads it */
+  for (int n = 0; n < 25; ++n) nanosleep(&nap, NULL); /* time for the launcher to read it */
   _exit(3);
 }
 
@@ -65,7 +64,8 @@ int main(int argc, char** argv) {
   if (argc < 2) MPI_Abort(MPI_COMM_WORLD, 2);
   int wrong = 0;
   if (strcmp(argv[1], "mismatch") == 0) {
-    /* The last host tags its barriers, the others don't: other programs. One without members: an argument. */
+    /* The last host's barriers have tags, the others' have none: different programs. Without members: an
+     * invalid argument. */
     config.tagged = me >= size / 2;
     status = fermata_team_create_mpi(MPI_COMM_WORLD, &config, &team, &first);
     wrong += check(status == FERMATA_ERR_MISMATCH && team == NULL, "hosts with other plans", status);
@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   if (me == 1) {
     if (strcmp(argv[1], "kill") == 0) raise(SIGKILL);
   } else {
-    /* Whoever misses rank 1 breaks the team, also for those that are still in the barriers before. */
+    /* A member that misses rank 1 breaks the team, also for members that are still in earlier barriers. */
     if (strcmp(argv[1], "return") == 0) MPI_Barrier(others);
     status = fermata_barrier(member);
     wrong += check(status == FERMATA_ERR_MEMBER_LOST, "a barrier without rank 1", status);

@@ -1,5 +1,5 @@
-/* The end of a program. MPICH 4.0 over TCP hangs in MPI_Finalize now and then, in any program (UCX 1.13):
- * FERMATA_TEST_NO_FINALIZE=1 goes without. */
+/* The end of a program. MPICH 4.0 over TCP sometimes hangs in MPI_Finalize, in any program (UCX 1.13);
+ * FERMATA_TEST_NO_FINALIZE=1 leaves the call out. */
 #ifndef FERMATA_TESTS_NET_FINISH_H
 #define FERMATA_TESTS_NET_FINISH_H
 

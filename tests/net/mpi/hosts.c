@@ -1,7 +1,7 @@
-/* hosts MEMBERS EPISODES [uneven] [multiple]: a team over all processes, each with so many members in threads
- * (uneven: every other one with one more), checked in each episode: nobody leaves a barrier before all are in
- * it, and results are what they must be, with every root. multiple: with MPI_THREAD_MULTIPLE, so that any of
- * them drives MPI. "all right" from rank 0, exit code 0, if so. */
+/* hosts MEMBERS EPISODES [uneven] [multiple]: a team over all processes, each with MEMBERS members in threads
+ * (uneven: every other process has one more). Each episode checks that nobody leaves a barrier before all
+ * have entered it, and that results are right, with every root. multiple: uses MPI_THREAD_MULTIPLE, so any
+ * thread may drive MPI. If all is right, rank 0 prints "all right" and the exit status is 0. */
 #include <fermata/mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@ enum { kMost = 4096 };
 
 static fermata_team* team;
 static int first, all, episodes;
-/* Of each episode: when the last member of this process came, and the first one left. All processes are on
- * one machine, with one clock. */
+/* For each episode: when the last member of this process came, and when the first one left. All processes are
+ * on one machine and share its clock. */
 static double came[kMost], left[kMost];
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static int failures, running;
@@ -69,7 +69,7 @@ static void values(fermata_member* m, int rank, int e) {
 
 enum { kLongest = 40000 };
 
-/* Blocks: on a line, in a piece, longer than a ring. */
+/* Blocks on a line, in one piece, and longer than a ring buffer. */
 static void blocks(fermata_member* m, int rank, int e) {
   const int counts[] = {8, 100, 3000, e % 8 == 0 ? kLongest : 2048}, count = counts[e % 4], root = e % all;
   double* in = malloc((size_t)all * kLongest * sizeof *in);
@@ -91,7 +91,7 @@ static void blocks(fermata_member* m, int rank, int e) {
   free(out);
 }
 
-/* A team of the ranks of one parity, over the hosts, while the others have theirs. */
+/* Two teams over the hosts, of the ranks of each parity, work at the same time. */
 static void split(fermata_member* m, int rank) {
   fermata_member* part = NULL;
   const int odd = rank % 2, size = (all + 1 - odd) / 2;
@@ -127,7 +127,7 @@ static void* member(void* which) {
     if (e % 5 == 0) blocks(m, rank, e / 5);
   }
   if (failures != 0) fermata_team_abort(team);
-  /* The one that drives MPI does so until the others are through. */
+  /* The thread that drives MPI continues until the other threads are done. */
   const struct timespec nap = {0, 50000};
   pthread_mutex_lock(&guard);
   int others = --running;

@@ -1,6 +1,6 @@
-/* late MILLISECONDS: the proof of heterogeneous-mpi-barriers section VI. Each rank in turn is late by so
- * much; every other rank's exit from a barrier, and from an allreduce, shows it. All processes are on one
- * machine, with one clock. */
+/* late MILLISECONDS: the test of heterogeneous-mpi-barriers section VI. Each rank in turn is late by so much,
+ * and every other rank must leave a barrier, and an allreduce, after the late rank has come. All processes
+ * are on one machine and share its clock. */
 #include <fermata/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

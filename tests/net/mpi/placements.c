@@ -1,7 +1,7 @@
 /* placements BATCHES CASE...: barriers of the first ranks of the job in some order, by given plans and by the
- * MPI library. CASE: NAME:RANK,RANK,...:PLAN[:PLAN...], files of `fermata plan --json`. For each plan, and
- * for MPI_Barrier, in turn, batches of ten calls back to back; rank 0 of each case says "NAME PLAN
- * nanoseconds...", one number for each batch. Who has no part in a case sleeps. */
+ * MPI library. CASE: NAME:RANK,RANK,...:PLAN[:PLAN...], with files of `fermata plan --json`. Each plan and
+ * MPI_Barrier in turn run batches of ten calls back to back. Rank 0 of each case prints "NAME PLAN
+ * nanoseconds...", one number for each batch. Ranks outside a case sleep. */
 #include <fermata/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void die(const char* what) {
 }
 
 struct subject {
-  const char* file; /* NULL: the library's */
+  const char* file; /* NULL: MPI_Barrier */
   fermata_team* team;
   fermata_member* member;
   double ns[kMostBatches];
@@ -56,7 +56,7 @@ static void run(const char* name, MPI_Comm comm, struct subject* subjects, int c
     fermata_member_set_timeout(subjects[s].member, 30);
     fermata_plan_destroy(plan);
   }
-  for (int b = -1; b < batches; ++b) /* the first warms up */
+  for (int b = -1; b < batches; ++b) /* batch -1 warms up */
     for (int s = 0; s < count; ++s) {
       const double begin = now_ns();
       for (int i = 0; i < kBatch; ++i) {
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
     int count = 0, place = -1, k = 0;
     for (const char* file = strtok(NULL, ":"); file != NULL && count < kMostPlans; file = strtok(NULL, ":"))
       subjects[count++].file = file;
-    ++count; /* the library's */
+    ++count; /* MPI_Barrier */
     for (const char* rank = strtok(ranks, ","); rank != NULL; rank = strtok(NULL, ","), ++k)
       if (atoi(rank) == me) place = k;
     MPI_Comm comm;

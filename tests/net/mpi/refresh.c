@@ -1,7 +1,7 @@
-/* refresh SECONDS [EXTRA_US]: a team over all processes whose profile is refreshed so often, values checked
- * in each episode. With EXTRA_US a link becomes so much slower while the file $FERMATA_TEST_CHANGE is there,
- * and fast again: the plans must go round it, and come back. All ranks count the same refreshes and changes.
- * Prints what a barrier takes, in us: the median of batches, and the least. */
+/* refresh SECONDS [EXTRA_US]: a team over all processes whose profile is refreshed every SECONDS; each
+ * episode checks its values. With EXTRA_US, a link is slower by so much while the file $FERMATA_TEST_CHANGE
+ * exists: the plans must avoid the link, and use it again afterwards. All ranks count the same refreshes and
+ * changes. Prints the time of a barrier in us: the median of batches, and the minimum. */
 #include <fermata/hosts.h>
 #include <fermata/mpi.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static uint64_t changes(void) {
   return n;
 }
 
-/* True: go on. */
+/* Returns whether to continue. */
 static int episode(int enough) {
   double value[3] = {me, me + episodes, enough}, sum[3];
   int root = episodes % size, said = me == root ? episodes : -1;
@@ -62,7 +62,7 @@ static int episode(int enough) {
   return sum[2] == 0;
 }
 
-/* Until rank 0 has seen so many, or for `seconds`. */
+/* Runs until rank 0 has seen `many`, or for `seconds`. */
 static void run(uint64_t (*seen)(void), uint64_t many, double seconds) {
   const double end = now() + seconds * 1e6;
   while (episode(me == 0 && (seen() >= many || now() > end)));
@@ -91,7 +91,7 @@ static void change_link(const char* file, double extra) {
   barriers("a link is slow");
   const uint64_t had = changes();
   run(changes, had > 0 ? had : 1, 25);
-  /* Some time the machine is quiet enough to show it. */
+  /* A busy machine hides the gain in some tries. */
   double round_it = extra;
   for (int tries = 0; tries < 10 && round_it >= extra; ++tries) {
     round_it = barriers("and the plans go round it");

@@ -1,9 +1,9 @@
 /* switch CHANGE DELAY_US [A-B=EXTRA_US]... [A-B~EXTRA_US|A-B~off]... : PID... : joins network namespaces by a
- * switch that is late. Each process's namespace gets a device eth0, a TAP device, whose frames come and go
- * here. From one host to another a frame takes DELAY_US, and EXTRA_US more between those that are named (from
- * 1; either may be *). The last one is the launcher's: to and from it nothing is late unless its number is
- * named. With ~ that is so while the file CHANGE is there; off: nothing passes then. Says "ready"; ends with
- * its parent. (The kernel's own delay, tc netem, is not there everywhere.) */
+ * switch that delays frames. Each process's namespace gets a TAP device eth0, whose frames this program
+ * forwards. A frame from one host to another takes DELAY_US, and EXTRA_US more between the named hosts
+ * (numbered from 1; either may be *). The last PID is the launcher: its frames have no delay unless its
+ * number is named. A delay with ~ holds while the file CHANGE exists; off: no frames pass then. Prints
+ * "ready", and ends with its parent. (The kernel's own delay, tc netem, does not exist everywhere.) */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -21,7 +21,7 @@
 
 enum { kPorts = 20, kFrame = 2048, kQueue = 512, kMacs = 64 };
 
-struct queue { /* of frames from one port to another: all are equally late, so the first is due first */
+struct queue { /* frames from one port to another: all have the same delay, so the first is due first */
   struct {
     double due;
     int bytes;
@@ -70,7 +70,7 @@ static int port_of(const unsigned char* mac) {
   return -1;
 }
 
-/* A full queue drops, as a switch does. */
+/* A full queue drops frames, as a switch does. */
 static void put(int from, int to, const unsigned char* data, int bytes, double at) {
   struct queue* q = queues[from][to];
   if (q == NULL) q = queues[from][to] = calloc(1, sizeof *q);
@@ -96,7 +96,7 @@ static void take(int from, double at) {
   }
 }
 
-/* What is due goes out; when the next is. */
+/* Forwards the frames that are due, and returns when the next one is due. */
 static double give(double at) {
   double next = at + 1;
   for (int from = 0; from < ports; ++from)
@@ -114,7 +114,7 @@ static int names(const char* pattern, int host) {
   return atoi(pattern) == host + 1 || (*pattern == '*' && host < ports - 1);
 }
 
-/* Those with = or those with ~, on top of the delay of all; 0: a mistake. */
+/* Adds the links with `how` (= or ~) to the delay of all. Returns 0 for a wrong argument. */
 static int set_links(double all, char how, char** specs, int count) {
   for (int a = 0; a < ports; ++a)
     for (int b = 0; b < ports; ++b) {
@@ -142,16 +142,15 @@ int main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_TIMERSLACK, 1);
   const struct sched_param soon = {.sched_priority = 1};
-  sched_setscheduler(
-      0, SCHED_FIFO,
-      &soon); /* a switch waits for no CPU; without the right to it, it is later now and then */
+  sched_setscheduler(0, SCHED_FIFO,
+                     &soon); /* the switch must not wait for a CPU; without this right it is sometimes late */
   const int home = open("/proc/self/ns/net", O_RDONLY);
   for (int p = 0; p < ports; ++p) taps[p] = tap_of(atoi(argv[first + 1 + p]), home);
   char** const specs = argv + 3;
   const int count = first - 3;
   const double all = atof(argv[2]) * 1e-6;
   if (!set_links(all, '=', specs, count)) return 2;
-  int change = 0, changed = 0; /* it may come and go; it is there */
+  int change = 0, changed = 0; /* change: the file may come and go; changed: it exists */
   double looked = 0;
   for (int i = 0; i < count; ++i) change = change || strchr(specs[i], '~') != NULL;
   puts("ready");

@@ -1,7 +1,7 @@
-/* times CALLS: what a barrier and an allreduce of 8 bytes over all processes take, by Fermata and by the MPI
- * library, and, as their bound, the way from the first rank to the last (half of MPI's ping-pong) and what
- * the first ranks of the hosts take to send each other a message by hand, all at once. In turn: back-to-back
- * batches of ten calls, microseconds per call as rank 0 sees them: median, p10, p90, least. */
+/* times CALLS: the time of a barrier and of an allreduce of 8 bytes over all processes, by Fermata and by the
+ * MPI library. As their bounds: the one-way time from the first rank to the last (half of MPI's ping-pong),
+ * and a message exchange of the hosts' first ranks, all at once. Runs back-to-back batches of ten calls in
+ * turn. Prints us per call as rank 0 sees them: median, p10, p90, minimum. */
 #include <fermata/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int by_size(const void* a, const void* b) {
 
 static fermata_member* member;
 
-/* Half of it. */
+/* Half of a ping-pong. */
 static int ping_pong(void) {
   static int turn = 0;
   int me, size, byte = 0;
@@ -58,7 +58,7 @@ static int exchange(void) {
     MPI_Irecv(&in[k], 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
   for (int k = 1; k < size && k < kMostHosts; ++k)
     MPI_Isend(&out, 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
-  MPI_Status statuses[2 * kMostHosts]; /* gcc warns of MPICH's MPI_STATUSES_IGNORE */
+  MPI_Status statuses[2 * kMostHosts]; /* gcc warns about MPICH's MPI_STATUSES_IGNORE */
   return MPI_Waitall(n, requests, statuses);
 }
 
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   fermata_member_set_timeout(member, 30);
   int batches = (argc > 1 ? atoi(argv[1]) : 500) / kBatch;
   if (batches > kMost) batches = kMost;
-  for (int b = -1; b < batches && wrong == 0; ++b) /* the first warms up */
+  for (int b = -1; b < batches && wrong == 0; ++b) /* batch -1 warms up */
     for (int kind = 0; kind < kKinds; ++kind) {
       const double begin = now();
       for (int i = 0; i < kBatch; ++i) wrong |= call(kind) != 0;

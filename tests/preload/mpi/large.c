@@ -1,8 +1,8 @@
 /* Elements and blocks beyond 2 GiB, in all kinds of collectives. Large spans and counts need little memory:
  * most of it is never touched, or is the same memory mapped repeatedly.
  * large [begun|persistent]         types that span more than 2 GiB and hold a few bytes
- * large bytes [begun|persistent]   elements and blocks that hold more than 2 GiB: some minutes, up to 9 GiB
- * of memory */
+ * large bytes [begun|persistent]   elements and blocks that hold more than 2 GiB: some minutes, up to
+ *                                  9 GiB of memory */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <sys/mman.h>

@@ -16,8 +16,7 @@ static const uint64_t kPairs[][2] = {{0, 0x8000000000000000},                  /
                                      {0x7ff0000000000001, 0x7ff8000000000007}, /* one of them signalling */
                                      {0x7ff8000000000005, 0x3ff0000000000000}, /* a NaN and a number */
                                      {1, 0x800fffffffffffff},                  /* denormals */
-                                     {0x7ff0000000000000, 0},                  /* a product that is
-                                                                                * undefined */
+                                     {0x7ff0000000000000, 0},                  /* an undefined product */
                                      {0x3ff0000000000000, 0x3cb0000000000000}};
 enum { kRows = sizeof kPairs / sizeof *kPairs };
 

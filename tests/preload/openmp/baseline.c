@@ -1,5 +1,4 @@
-/* Hundreds of regions of many sizes, one within another now and then: no descriptor and no memory is left
- * behind. */
+/* Hundreds of regions of many sizes, sometimes nested. They leave no descriptor and no memory behind. */
 #include <dirent.h>
 #include <omp.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A program that is over soon, in several ways. Usage: brief [WAY]. */
+/* A short program that ends in several ways. Usage: brief [WAY]. */
 #include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   if (way == 1) { /* no region at all */
     return 3;
   }
-  if (way == 2) { /* while another thread waits */
+  if (way == 2) { /* ends while another thread waits */
 #pragma omp parallel num_threads(2)
     {
       if (omp_get_thread_num() == 0) _exit(4);
@@ -33,13 +33,13 @@ int main(int argc, char** argv) {
     meet(3);
     raise(SIGKILL);
   }
-  if (way == 4) { /* another program in the place of this one */
+  if (way == 4) { /* another program replaces this one */
     meet(2);
     char* const arguments[] = {argv[0], NULL};
     execv("/proc/self/exe", arguments);
     return 99;
   }
-  if (way == 5) { /* by a child, before there was a region */
+  if (way == 5) { /* a child ends first, forked before there was a region */
     const pid_t pid = fork();
     if (pid == 0) _exit(meet(2) + 6);
     int status = 0;

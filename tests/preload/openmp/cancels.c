@@ -1,4 +1,4 @@
-/* Regions and loops that are cancelled, with OMP_CANCELLATION=true and without. */
+/* Cancelled regions and loops, with and without OMP_CANCELLATION=true. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* OpenMP's constructs with explicit and implied barriers, one per name on the command line (none: all). The
- * output depends on nothing but the program: a barrier that lets somebody through shows as another number. */
+ * output depends only on the program. A barrier that lets a thread pass too early changes a number. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@ enum { kRounds = 300, kMost = 64 };
 
 static int threads = 4;
 
-/* Everybody writes, meets, and sums what all have written. */
+/* Each thread writes, meets the others, and sums the values of all. */
 static long meet_and_sum(long (*cells)[16], int round) {
   const int me = omp_get_thread_num(), n = omp_get_num_threads();
   cells[me][0] = (long)round * (me + 1);
@@ -162,7 +162,7 @@ static void nested(void) {
   printf("nested: %ld wrong\n", wrong);
 }
 
-/* Inner regions of one thread: not nested actively. */
+/* Inner regions of one thread, which do not count as active levels. */
 static void serial(void) {
   omp_set_max_active_levels(1);
   long wrong = 0;

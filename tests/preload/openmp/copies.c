@@ -1,8 +1,13 @@
-/* copies STEP...: libraries (copy.c) that each bring a run-time library, as Python wheels do. A step is one
-   of LIBRARY         open it: with RTLD_NOW and RTLD_LOCAL, or lazy:LIBRARY    with RTLD_LAZY, global:LIBRARY
-   with RTLD_GLOBAL run             call each open one by itself, and each from within another one's regions
-     close           close the one that was opened last
-   A library without copy_sum is a run-time library, which is only opened. */
+/* copies STEP...: uses libraries (copy.c) that each bring a run-time library, as Python wheels do. A step is
+ * one of
+ *
+ *    LIBRARY         open it with RTLD_NOW and RTLD_LOCAL
+ *    lazy:LIBRARY    open it with RTLD_LAZY
+ *    global:LIBRARY  open it with RTLD_GLOBAL
+ *    run             call each open one by itself, and each from within another one's regions
+ *    close           close the one that was opened last
+ *
+ * A library without copy_sum is a run-time library, which is only opened. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -54,8 +59,8 @@ static void run_alone(int i) {
   expect(l->sum(10) == 45, "a second sum", i, i);
 }
 
-/* In a region of `outer`, each thread: the inner one is another run-time library, where this thread is in no
- * region; or the same one. */
+/* Runs in a region of `outer`, at each thread. The inner library is the same one, or it has another run-time
+ * library, for which this thread is in no region. */
 struct pair {
   int outer, inner;
 };
@@ -65,10 +70,10 @@ static void between(int thread, void* argument) {
   const struct library *outer = &libraries[p->outer], *inner = &libraries[p->inner];
   expect(outer->thread() == thread && outer->level() >= 1, "the number in the outer region", p->outer,
          p->inner);
-  outer->barrier(); /* the return address is this program's, which has no OpenMP */
+  outer->barrier(); /* the return address is in this program, which has no OpenMP */
   if (inner->level() == 0) {
     expect(inner->threads() == 1, "a region of one library is none of another", p->outer, p->inner);
-    if (thread == 1) inner->barrier(); /* of this thread alone, in no region */
+    if (thread == 1) inner->barrier(); /* only this thread's, in no region */
   }
   expect(inner->sum(100) == 4950, "a sum within", p->outer, p->inner);
   expect(outer->thread() == thread, "the number in the outer region afterwards", p->outer, p->inner);

@@ -3,7 +3,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* A static loop: each thread asks its run-time library for its number and for how many there are. */
+/* A static loop: each thread asks its run-time library for its number and for the number of threads. */
 EXPORT long copy_sum(int n) {
   long sum = 0;
 #pragma omp parallel for reduction(+ : sum) num_threads(4)
@@ -11,7 +11,7 @@ EXPORT long copy_sum(int n) {
   return sum;
 }
 
-/* Barriers by which threads see each other's values. 0: right. */
+/* Threads see each other's values after barriers. 0: right. */
 EXPORT long copy_barriers(int rounds) {
   long wrong = 0, value[4] = {0};
 #pragma omp parallel reduction(+ : wrong) num_threads(4)
@@ -24,13 +24,13 @@ EXPORT long copy_barriers(int rounds) {
   return wrong;
 }
 
-/* An orphaned barrier, by a jump: the return address is the caller's. */
+/* An orphaned barrier that the compiler calls by a jump: the return address is the caller's. */
 EXPORT void copy_barrier(void) {
 #pragma omp barrier
 }
 
-/* Calls between(thread) in each of 3 threads, between barriers. 0: all threads had the same number of them.
- */
+/* Calls between(thread) in each of 3 threads, between barriers. 0: all threads passed the same number of
+ * barriers. */
 EXPORT long copy_around(void (*between)(int thread, void* argument), void* argument) {
   long wrong = 0, value[3] = {0};
 #pragma omp parallel reduction(+ : wrong) num_threads(3)
@@ -44,7 +44,7 @@ EXPORT long copy_around(void (*between)(int thread, void* argument), void* argum
   return wrong;
 }
 
-/* Of the calling thread's place, as this library's run-time library sees it. */
+/* The calling thread's place, as this library's run-time library sees it. */
 EXPORT int copy_level(void) { return omp_get_level(); }
 EXPORT int copy_threads(void) { return omp_get_num_threads(); }
 EXPORT int copy_thread(void) { return omp_get_thread_num(); }

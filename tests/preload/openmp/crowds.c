@@ -1,5 +1,5 @@
-/* The machine changes while threads meet at barriers: what they may run on shrinks to one CPU and grows
- * again, and a process that only burns comes and goes. They stay in step. */
+/* The machine changes while threads meet at barriers. The CPUs that they may use shrink to one and grow
+ * again, and a process that keeps CPUs busy comes and goes. The threads stay in step. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>
@@ -31,7 +31,7 @@ static cpu_set_t one_of(int nth) {
 static pid_t burn(const cpu_set_t* where) {
   const pid_t pid = fork();
   if (pid == 0) {
-    alarm(60); /* should the parent die first */
+    alarm(60); /* in case the parent dies first */
     sched_setaffinity(0, sizeof *where, where);
     for (volatile unsigned long i = 0;; ++i) {
     }
@@ -39,8 +39,8 @@ static pid_t burn(const cpu_set_t* where) {
   return pid;
 }
 
-/* Every third part of a round: all CPUs, one CPU, all CPUs; from the fourth round on beside a burning
- * process. */
+/* The three parts of a round run on all CPUs, one CPU, and all CPUs. From the fourth round on another process
+ * keeps CPUs busy. */
 static int meet(int threads) {
   int wrong = 0;
   pid_t burner = 0;

@@ -1,7 +1,7 @@
-/* A program forks again and again while threads of its own have regions of many sizes, and one closes what it
- * opens (the program itself, which changes no list), where the loader's list is looked at. The child has none
- * of these threads; who forked had no region, so regions of the child's are as in a new program. libomp
- * leaves a child usable even where its maker had regions before. */
+/* A program forks again and again while its threads have regions of many sizes. One thread also opens and
+ * closes a library where the loader's list is read; it is the program itself, so the list does not change.
+ * The child has none of these threads. The forking thread had no region, so the child's regions are as in a
+ * new program. libomp leaves a child usable even if its parent thread had regions before. */
 #include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 enum { kForks = 30, kInitial = 2 };
 static atomic_int stop, wrong;
 
-/* Teams of changing sizes, and one within another: the pool of teams is always in use. */
+/* Teams of changing sizes, also nested: the pool of teams is always in use. */
 static int regions(int turn, int rounds) {
   int bad = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -47,7 +47,7 @@ static void* open_and_close(void* argument) {
 static int forked(int turn) {
   const pid_t pid = fork();
   if (pid == 0) {
-    alarm(30); /* a child that hangs ends by a signal, which the parent sees */
+    alarm(30); /* a signal ends a child that hangs, and the parent sees it */
     _exit(regions(turn, 6) == 0 ? 5 : 6);
   }
   int status = 0;

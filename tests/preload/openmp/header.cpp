@@ -1,4 +1,4 @@
-// <fermata/openmp.hpp>: the same results with libfermata-openmp and without, in every kind of region.
+// <fermata/openmp.hpp> gives the same results with libfermata-openmp and without, in every kind of region.
 #include <fermata/openmp.hpp>
 
 #include <array>
@@ -15,7 +15,7 @@ struct Matrix {
   double a, b, c, d;
 };
 
-// Does not commute.
+// Matrix product, which does not commute.
 Matrix operator*(const Matrix& x, const Matrix& y) {
   return {x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d, x.c * y.a + x.d * y.c, x.c * y.b + x.d * y.d};
 }
@@ -42,7 +42,7 @@ static long check(int round) {
   for (int t = 1; t < n; ++t) expected = expected * factor(t);
   const Matrix product = omp::allreduce(factor(me), std::multiplies<>());
   wrong += std::memcmp(&product, &expected, sizeof expected) != 0;
-  // Rounds differently in every other order: all must have the same bits.
+  // Every other order rounds differently, so equal bits show the same order at all threads.
   const double sum = omp::allreduce(1.0 / (me + 3) + round);
   double first = 1.0 / 3 + round;
   for (int t = 1; t < n; ++t) first += 1.0 / (t + 3) + round;

@@ -1,5 +1,6 @@
-/* Threads that wait long at a barrier burn no CPU: all but the last one wait for half a second and use less
- * than a tenth of it. With as many threads as CPUs, or more. Natively so with OMP_WAIT_POLICY=passive. */
+/* Threads that wait long at a barrier use hardly any CPU time. All but the last one wait for half a second
+ * and use less than a tenth of it, with as many threads as CPUs, or more. Natively this holds with
+ * OMP_WAIT_POLICY=passive. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Several threads of the program's own, each with regions of its own at the same time. */
+/* Several threads of the program, each with regions of its own at the same time. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>

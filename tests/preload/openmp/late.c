@@ -1,4 +1,4 @@
-/* Two threads meet at one barrier; the second one comes late each time. */
+/* Two threads meet at one barrier; the second one is late each time. */
 #include <omp.h>
 
 #include "../come-late.h"

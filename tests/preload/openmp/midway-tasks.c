@@ -13,7 +13,7 @@ EXPORT void make_signed_taskloop(int* cells, int count, int value) {
   for (int i = 0; i < count; ++i) cells[i] = value;
 }
 
-/* One after the other. */
+/* Each task depends on the one before. */
 EXPORT void make_dependent_tasks(int* cells, int count, int value) {
   for (int i = 0; i < count; ++i) {
 #pragma omp task firstprivate(i) depend(inout : cells[0])
@@ -21,7 +21,7 @@ EXPORT void make_dependent_tasks(int* cells, int count, int value) {
   }
 }
 
-/* In parts. */
+/* Untied tasks, which may be interrupted between parts. */
 EXPORT void make_untied_tasks(int* cells, int count, int value) {
   for (int i = 0; i < count; ++i) {
 #pragma omp task firstprivate(i) untied

@@ -1,6 +1,6 @@
 /* midway LIBRARY [WAY]: opens a library that makes tasks (midway-tasks.c) within a region, after its first
-   barriers. The next barrier runs the tasks: whoever has left it sees what they did. WAY: made by this
-   function alone, whose call is the process's first one that makes any. */
+ * barriers. The next barrier runs the tasks, and a thread that has left the barrier sees their results. WAY:
+ * only this function makes tasks, and its call is the process's first one that does. */
 #include <dlfcn.h>
 #include <omp.h>
 #include <stdio.h>

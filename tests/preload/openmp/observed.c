@@ -1,4 +1,4 @@
-/* A program with an OMPT tool, which must see every barrier, and who calls. */
+/* A program with an OMPT tool. The tool must see every barrier and its caller. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <omp-tools.h>

@@ -1,4 +1,4 @@
-/* A region that is offloaded, or done by the host where there is no device, between others. */
+/* A region that is offloaded, or run by the host where there is no device, between other regions. */
 #include <omp.h>
 #include <stdio.h>
 

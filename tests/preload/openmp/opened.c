@@ -1,4 +1,4 @@
-/* opened LIBRARY...: runs each library's regions, loaded while the program runs; this program itself has no
+/* opened LIBRARY...: loads each library at run time and runs its regions. The program itself has no
  * OpenMP. */
 #include <dlfcn.h>
 #include <stdio.h>

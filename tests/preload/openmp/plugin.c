@@ -1,4 +1,4 @@
-/* A library of regions with barriers; with -DTASKS of tasks. */
+/* A library of regions with barriers; with -DTASKS also with tasks. */
 #include <omp.h>
 
 __attribute__((visibility("default"))) long plugin_run(void) {

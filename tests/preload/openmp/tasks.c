@@ -1,5 +1,5 @@
-/* Tasks made while the others are in a barrier already: the barrier must run them, and they are done behind
- * it. */
+/* Threads make tasks while others already wait in a barrier. The barrier must run the tasks, and they are
+ * done after it. */
 #include <omp.h>
 #include <stdio.h>
 #include <unistd.h>

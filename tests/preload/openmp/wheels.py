@@ -1,5 +1,5 @@
-"""wheels.py NAME...: what packages with OpenMP run-time libraries of their own compute, as text that is the
-same in every run."""
+"""wheels.py NAME...: prints what packages with OpenMP run-time libraries of their own compute. The text is
+the same in every run."""
 import ctypes
 import hashlib
 import pathlib
@@ -29,13 +29,13 @@ def sklearn():
 
 
 def system():
-    """The system's run-time library, for nobody."""
+    """Loads the system's run-time library, which no package uses."""
     ctypes.CDLL("libgomp.so.1")
     return "loaded"
 
 
 def ctranslate2():
-    """A language model of random weights: only whether threads agree matters."""
+    """Scores a language model of random weights; the test only checks that threads agree."""
     import ctranslate2
     from ctranslate2.specs import transformer_spec
     spec = transformer_spec.TransformerDecoderModelSpec.from_config(2, 4, pre_norm=True)

@@ -1,5 +1,5 @@
-/* A library that wraps entry points of the run-time library, as profilers do: counts regions, and says how
- * many at the end. */
+/* A library that wraps entry points of the run-time library, as profilers do. It counts regions and prints
+ * the count at the end. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

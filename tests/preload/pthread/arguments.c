@@ -1,4 +1,4 @@
-/* What init accepts and refuses, attributes, and barriers between processes. */
+/* Arguments that init accepts or refuses, attributes, and barriers between processes. */
 #include <errno.h>
 #include <limits.h>
 #include <sys/mman.h>
@@ -28,9 +28,9 @@ int main(void) {
   CHECK(pthread_barrier_init(&barrier, &attributes, 1) == 0);
   printf("wait: %s\n", name_of(pthread_barrier_wait(&barrier)));
   CHECK(pthread_barrier_destroy(&barrier) == 0);
-  CHECK(errno == 77); /* errors are returned, errno is nobody's */
+  CHECK(errno == 77); /* errors are returned, errno stays untouched */
 
-  /* Between processes: first as a private one on the same bytes, so that something is left there. */
+  /* Between processes. A private barrier is first made on the same bytes, so that they are not clean. */
   pthread_barrier_t* shared =
       mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   CHECK(shared != MAP_FAILED);

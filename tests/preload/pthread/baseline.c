@@ -1,4 +1,4 @@
-/* Ten thousand barriers made, used and destroyed: no descriptor and no memory is left behind. */
+/* Ten thousand barriers are made, used and destroyed. They leave no descriptor and no memory behind. */
 #include <dirent.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* A program that is over soon, in several ways. Usage: brief WAY. */
+/* A short program that ends in several ways. Usage: brief WAY. */
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   CHECK(pthread_barrier_init(&barrier, NULL, 2) == 0);
   crew_start(&crew, way == 1 ? 2 : 1, meet);
   if (way == 1) crew_join(&crew);
-  if (way == 2) return 7; /* while a thread waits */
+  if (way == 2) return 7; /* ends while a thread waits */
   if (way == 3) raise(SIGKILL);
   if (way == 4) {
     pthread_t last;
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     pthread_barrier_wait(&barrier);
     pthread_join(last, NULL);
   }
-  if (way == 5) { /* another program in the place of this one */
+  if (way == 5) { /* another program replaces this one */
     char next[] = "1";
     char* const arguments[] = {argv[0], next, NULL};
     execv("/proc/self/exe", arguments);

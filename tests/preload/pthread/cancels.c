@@ -1,5 +1,5 @@
-/* pthread_barrier_wait is no cancellation point: a waiter that is cancelled waits on, returns, and ends at
- * the next point. */
+/* pthread_barrier_wait is no cancellation point: a cancelled waiter waits on, returns, and ends at the next
+ * cancellation point. */
 #include <stdatomic.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
-/* Every count from 1 to 64, on static, stack and heap memory: nobody leaves before all have entered, what was
- * written before is seen after, and exactly one thread per phase is told that it is the serial one. */
+/* Every count from 1 to 64, on static, stack and heap memory. No thread leaves before all have entered, data
+ * written before are seen after, and exactly one thread per phase is the serial one. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void* work(void* argument) {
     CHECK(status == 0 || status == PTHREAD_BARRIER_SERIAL_THREAD);
     if (status != 0) atomic_fetch_add(&serials[2 * episode], 1);
     for (int i = 0; i < count; ++i) CHECK(written[i] == episode + 1);
-    status = pthread_barrier_wait(barrier); /* before anybody writes the next */
+    status = pthread_barrier_wait(barrier); /* before any thread writes the next value */
     if (status != 0) atomic_fetch_add(&serials[2 * episode + 1], 1);
   }
   return NULL;

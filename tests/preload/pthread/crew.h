@@ -1,4 +1,4 @@
-/* What the programs here share: threads that run one function, and checks that end the program with a
+/* Shared by the programs here: threads that run one function, and checks that end the program with a
  * message. */
 #ifndef FERMATA_TESTS_PRELOAD_PTHREAD_CREW_H
 #define FERMATA_TESTS_PRELOAD_PTHREAD_CREW_H
@@ -21,7 +21,7 @@
     }                                                                         \
   } while (0)
 
-/* Repetitions: divided where everything is slow, at least 1. */
+/* The number of repetitions, divided where everything is slow, at least 1. */
 static inline int scaled(int times) {
   return times / FERMATA_TEST_SCALE > 0 ? times / FERMATA_TEST_SCALE : 1;
 }
@@ -32,7 +32,7 @@ struct crew {
   pthread_t threads[256];
 };
 
-/* Starts `size` threads; each gets its number as argument. */
+/* Starts `size` threads and passes each its number as the argument. */
 static inline void crew_start(struct crew* crew, int size, void* (*work)(void*)) {
   crew->size = size;
   crew->work = work;

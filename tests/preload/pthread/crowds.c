@@ -1,5 +1,5 @@
-/* The machine changes while threads meet: what they may run on shrinks to one CPU and grows again, and a
- * process that only burns comes and goes. They stay in step, and get through within the test's time. */
+/* The machine changes while threads meet. The CPUs that they may use shrink to one and grow again, and a
+ * process that keeps CPUs busy comes and goes. The threads stay in step and finish within the test's time. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static pid_t burn(void) {
   const pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
-    alarm(60); /* should the parent die first */
+    alarm(60); /* in case the parent dies first */
     for (volatile unsigned long i = 0;; ++i) {
     }
   }

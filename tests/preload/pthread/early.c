@@ -1,5 +1,5 @@
-/* A barrier between processes: one waits in main, the other one in the constructor of a library
-   (early_library.c), which runs before that of a preload. */
+/* A barrier between processes. One process waits in main, the other one in the constructor of a library
+ * (early_library.c), which runs before a preload's constructor. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ int main(int count, char** arguments) {
     execv("/proc/self/exe", arguments);
     _exit(127);
   }
-  alarm(10); /* for who waits alone */
+  alarm(10); /* ends a process that waits alone */
   const int status = pthread_barrier_wait(barrier);
   CHECK(status == 0 || status == PTHREAD_BARRIER_SERIAL_THREAD);
   int ended = 0;

@@ -1,5 +1,5 @@
-/* For early.c: waits at a barrier in its constructor, where the environment has a descriptor of the memory
- * that the barrier is in. */
+/* For early.c: its constructor waits at a barrier. The environment has the descriptor of the barrier's
+ * memory. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
 /* A program forks while its threads wait at one barrier and make and destroy others. The child has one
- * thread: barriers that it initializes work, also on the bytes of one that had waiters in the parent. */
+ * thread. Barriers that it initializes work, also on the bytes of a barrier that had waiters in the
+ * parent. */
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@ static atomic_int stop, arrived;
 
 static void* meet(void* argument) {
   (void)argument;
-  /* Both leave after the same phase: the word is read between two. */
+  /* Both leave after the same phase: they read the word between two waits. */
   for (;;) {
     const int last = stop;
     pthread_barrier_wait(&common);
@@ -51,11 +52,12 @@ static void* in_child_blocked(void* argument) {
 }
 
 static void child(void) {
-  alarm(30); /* a child that hangs ends by a signal, which the parent sees */
+  alarm(30); /* a signal ends a child that hangs, and the parent sees it */
   CHECK(pthread_barrier_init(&childs, NULL, 3) == 0);
   crew_run(3, in_child);
   CHECK(pthread_barrier_destroy(&childs) == 0);
-  CHECK(pthread_barrier_init(&blocked, NULL, 2) == 0); /* the parent's two waiters are not here */
+  CHECK(pthread_barrier_init(&blocked, NULL, 2) == 0); /* the parent's two waiters do not exist in the
+                                                        * child */
   crew_run(2, in_child_blocked);
   CHECK(pthread_barrier_destroy(&blocked) == 0);
   _exit(5);

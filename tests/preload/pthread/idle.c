@@ -1,5 +1,5 @@
-/* Threads that wait long burn no CPU: three waiters for 1.5 s, and all of the process together uses less than
- * 0.15 s. */
+/* Threads that wait long use hardly any CPU time: three waiters wait for 1.5 s, and the whole process uses
+ * less than 0.15 s. */
 #include <stdatomic.h>
 #include <time.h>
 
@@ -24,7 +24,7 @@ int main(void) {
   struct crew crew;
   CHECK(pthread_barrier_init(&barrier, NULL, 4) == 0);
   crew_start(&crew, 3, waiter);
-  pthread_barrier_wait(&barrier); /* what a thread's start takes is no wait */
+  pthread_barrier_wait(&barrier); /* the start of a thread does not count as waiting */
   for (int i = 0; i < 2; ++i) {
     const double before = cpu_seconds();
     nanosleep(&while_ago, NULL);

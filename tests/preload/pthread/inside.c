@@ -1,6 +1,6 @@
-/* inside [MS ROUNDS]: waits of all kinds, with trap.c's marks around them: in time and late, slept through,
-   of more threads than CPUs, at barriers that are Fermata's, the C library's, and between processes. Threads
-   come MS late to some. */
+/* inside [MS ROUNDS]: waits of all kinds, between trap.c's marks. Threads come in time or late, sleep, or
+ * outnumber the CPUs. The barriers are Fermata's, the C library's, or between processes. Threads come MS late
+ * to some. */
 #include <string.h>
 #include <time.h>
 
@@ -52,7 +52,7 @@ int main(int count, char** arguments) {
   }
   CHECK(pthread_barrier_init(&barrier, NULL, 2) == 0);
   memcpy(&copied, &barrier,
-         sizeof copied); /* one that nobody initialized, with the C library's fields in it */
+         sizeof copied); /* a barrier that was never initialized, with the C library's fields in it */
   rounds = 20;
   crew_run(2, work_at_copy);
   puts("inside: ok");

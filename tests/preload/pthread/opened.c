@@ -1,4 +1,4 @@
-/* Barriers of a library opened with dlopen: usage: opened PLUGIN. */
+/* Uses the barriers of a library opened with dlopen. Usage: opened PLUGIN. */
 #include <dlfcn.h>
 
 #include "crew.h"

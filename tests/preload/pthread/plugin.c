@@ -18,6 +18,8 @@ __attribute__((visibility("default"))) int plugin_run(int destroy) {
   serial = 0;
   CHECK(pthread_barrier_init(&barrier, NULL, 3) == 0);
   crew_run(3, work);
-  if (destroy) CHECK(pthread_barrier_destroy(&barrier) == 0); /* else its memory goes with the library */
+  if (destroy)
+    CHECK(pthread_barrier_destroy(&barrier) == 0); /* otherwise its memory is unmapped with the
+                                                    * library */
   return serial;
 }

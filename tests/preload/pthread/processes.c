@@ -1,6 +1,6 @@
-/* Barriers between processes that map them at different addresses: many episodes one behind the other; then
- * whoever is the serial one destroys the barrier at once, while others are on their way out, overwrites it,
- * and initializes it again. With more processes than CPUs that has to end in time, too. */
+/* Barriers between processes that map them at different addresses. Many episodes run one after the other.
+ * Then the serial process destroys the barrier at once, while others still leave it, overwrites it, and
+ * initializes it again. All of this ends in time even with more processes than CPUs. */
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 enum { kSize = 4096, kMost = 16, kRounds = 40, kEpisodes = 200, kGarbage = 0xEE };
 
 struct table {
-  pthread_barrier_t rounds; /* between the lives of the other */
+  pthread_barrier_t rounds; /* separates the lives of the other barrier */
   pthread_barrier_t barrier;
   _Atomic long serials;
   long entered[kMost]; /* plain: written before a wait, read after it */
@@ -81,7 +81,7 @@ static void meet(int count) {
     if (children[rank] != 0) continue;
     struct table* mine = table;
     for (int i = 0; i <= rank; ++i)
-      mine = map(fileno(file)); /* the ones before stay: each child gets an address of its own */
+      mine = map(fileno(file)); /* earlier mappings stay: each child gets an address of its own */
     CHECK(munmap(table, kSize) == 0);
     member(mine, rank, count);
     _exit(0);
@@ -96,7 +96,7 @@ static void meet(int count) {
   fclose(file);
 }
 
-/* Threads of one process may use such a barrier as well, in memory that nobody else has. */
+/* Threads of one process may use such a barrier as well, in memory that no other process has. */
 static pthread_barrier_t among_threads;
 static void* thread(void* argument) {
   long serials = 0;
@@ -116,7 +116,7 @@ static void meet_in_one(void) {
   }
   CHECK(sum == scaled(3000));
   CHECK(pthread_barrier_destroy(&among_threads) == 0);
-  CHECK(pthread_barrier_init(&among_threads, NULL, 1) == 0); /* from now on a private one */
+  CHECK(pthread_barrier_init(&among_threads, NULL, 1) == 0); /* a private barrier from here on */
   CHECK(pthread_barrier_wait(&among_threads) == PTHREAD_BARRIER_SERIAL_THREAD);
   CHECK(pthread_barrier_destroy(&among_threads) == 0);
 }

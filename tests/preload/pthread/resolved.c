@@ -1,5 +1,5 @@
-/* Whose functions does this program get? Prints for each way of naming them the library's file name. Usage:
- * resolved [OLD]: the name of the older symbol version. */
+/* Which library's functions does this program get? For each way of naming them it prints the library's file
+ * name. Usage: resolved [OLD]: the name of the older symbol version. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A waiter that signals keep interrupting runs their handlers, goes on waiting, and returns when all have
- * come. */
+ * arrived. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -49,7 +49,8 @@ int main(void) {
       pause_for(i < 100 ? 50 : 1000);
       CHECK(returned == 0);
     }
-    CHECK(handled > 0); /* run at once, not when the wait is over; equal signals that wait are one */
+    CHECK(handled > 0); /* handlers run at once, not when the wait ends; equal pending signals merge into
+                         * one */
     const int status = pthread_barrier_wait(&barrier);
     CHECK(status == 0 || status == PTHREAD_BARRIER_SERIAL_THREAD);
     crew_join(&crew);

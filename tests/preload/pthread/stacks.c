@@ -1,5 +1,5 @@
-/* Threads with small stacks: what a library keeps for each thread comes out of them. Natively all of this
- * works. */
+/* Threads with small stacks: each thread's static memory of a library takes space from them. Natively all of
+ * this works. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -10,7 +10,7 @@ static pthread_barrier_t barrier;
 
 static void* nothing(void* argument) { return argument; }
 
-/* Long ones among them, in which the library looks around and may report. */
+/* Some waits are long, so that the library looks at the other threads and may report. */
 static void* waits(void* argument) {
   static atomic_flag late = ATOMIC_FLAG_INIT;
   const struct timespec moment = {0, 60000000};
@@ -22,7 +22,7 @@ static void* waits(void* argument) {
   return argument;
 }
 
-/* 8 KiB of a stack of 20, beside which lie the guard page and the C library's own data. */
+/* Uses 8 KiB of a 20 KiB stack, which also holds the guard page and the C library's own data. */
 static void* uses(void* argument) {
   volatile char here[8192];
   for (size_t i = 0; i < sizeof here; i += 64) here[i] = 1;

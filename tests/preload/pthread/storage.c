@@ -1,5 +1,5 @@
-/* Where barriers may be: on memory that holds garbage or what other barriers left, initialized again without
- * a destroy, copied to another place, and in greater number than any table. */
+/* Barriers on memory that holds garbage or the bytes of other barriers. They are initialized again without a
+ * destroy, copied to another place, and more than any table has room for. */
 #include <string.h>
 
 #include "crew.h"
@@ -33,7 +33,7 @@ static void garbage(void) {
     use(&place, 2);
     use(&other, 3);
     if (kind != 1)
-      CHECK(pthread_barrier_destroy(&place) == 0); /* the other way: overwritten without a destroy */
+      CHECK(pthread_barrier_destroy(&place) == 0); /* the other kinds are overwritten without a destroy */
   }
   CHECK(pthread_barrier_destroy(&other) == 0);
   puts("garbage: ok");
@@ -41,12 +41,12 @@ static void garbage(void) {
 
 static void again(void) {
   pthread_barrier_t place;
-  for (int count = 1; count <= 5; ++count) { /* no destroy in between; sometimes not even the bytes stay */
+  for (int count = 1; count <= 5; ++count) { /* no destroy in between; sometimes even the bytes change */
     CHECK(pthread_barrier_init(&place, NULL, (unsigned)count) == 0);
     use(&place, count);
     if (count % 2 == 0) memset(&place, 0x5A, sizeof place);
   }
-  CHECK(pthread_barrier_init(&place, NULL, 0) != 0); /* the barrier from before stays as it is */
+  CHECK(pthread_barrier_init(&place, NULL, 0) != 0); /* the previous barrier stays valid */
   use(&place, 5);
   CHECK(pthread_barrier_destroy(&place) == 0);
   CHECK(pthread_barrier_init(&place, NULL, 2) == 0);
@@ -60,14 +60,14 @@ static void moved(void) {
   CHECK(pthread_barrier_init(&first, NULL, 2) == 0);
   use(&first, 2);
   memcpy(&second, &first,
-         sizeof second); /* POSIX gives the copy no meaning, but programs that realloc work with glibc */
+         sizeof second); /* POSIX gives the copy no meaning, but programs that use realloc work with glibc */
   use(&second, 2);
   CHECK(pthread_barrier_destroy(&second) == 0);
   CHECK(pthread_barrier_destroy(&first) == 0);
   puts("moved: ok");
 }
 
-static void deep(int depth) { /* frames of many threads' worth of stack barriers, never destroyed */
+static void deep(int depth) { /* stack barriers in many frames, never destroyed */
   pthread_barrier_t place;
   CHECK(pthread_barrier_init(&place, NULL, 1) == 0);
   CHECK(pthread_barrier_wait(&place) == PTHREAD_BARRIER_SERIAL_THREAD);

@@ -1,4 +1,4 @@
-/* More threads than the count: whoever comes fills the phase. As many serial threads as phases. */
+/* More threads than the count: any threads complete a phase. There are as many serial threads as phases. */
 #include <stdatomic.h>
 
 #include "crew.h"
@@ -21,7 +21,7 @@ int main(void) {
   for (int c = 0; c < 4; ++c) {
     for (int t = 0; t < 3; ++t) {
       const int phases = scaled(500);
-      if (threads[t] < counts[c]) continue; /* they could not fill one */
+      if (threads[t] < counts[c]) continue; /* too few threads to complete a phase */
       tickets = phases * counts[c];
       serial = others = 0;
       CHECK(pthread_barrier_init(&barrier, NULL, (unsigned)counts[c]) == 0);

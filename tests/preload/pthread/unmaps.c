@@ -1,5 +1,5 @@
-/* The first thread that returns destroys the barrier and unmaps its page, or initializes it again, or makes a
- * quite different one, while the others are still on their way out. */
+/* The first thread that returns destroys the barrier while the others still leave it. It then unmaps its
+ * page, initializes it again, or makes a quite different barrier. */
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,7 +30,7 @@ static void* work(void* argument) {
         CHECK(munmap(mine, kSize) == 0);
         mine = fresh();
       }
-      if (mode == 2) { /* what the barrier was made of becomes one that nobody ever fills */
+      if (mode == 2) { /* makes another barrier, which never completes, from the memory of the first */
         pthread_barrier_t other;
         CHECK(pthread_barrier_init(&other, NULL, 1000003) == 0);
         pthread_barrier_wait(&rounds);

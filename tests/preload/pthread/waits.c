@@ -1,5 +1,5 @@
-/* Does a thread that waits at a barrier sleep? Counted in the times that it gave its CPU up since it had
- * nothing to do; a yield is none. */
+/* Does a thread that waits at a barrier sleep? The program counts how often it blocks, which a yield is
+ * not. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>
@@ -20,7 +20,7 @@ static long sleeps(void) {
 
 static void* waiter(void* argument) {
   (void)argument;
-  pthread_barrier_wait(&barrier); /* whatever the first one looks up is no wait */
+  pthread_barrier_wait(&barrier); /* the first wait also looks up settings */
   const long before = sleeps();
   comes = 1;
   pthread_barrier_wait(&barrier);

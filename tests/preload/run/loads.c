@@ -1,4 +1,4 @@
-/* loads LIBRARY: opens it, whose constructor meets others. */
+/* loads LIBRARY: opens a library whose constructor meets a thread. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
-/* n threads meet at two call sites of one pthread barrier; exits with the status given, or by a signal.
- * The second one comes so many microseconds late. A fifth argument: shared, the barrier is
- * PTHREAD_PROCESS_SHARED; fork, a child does the same beside us; told, the second one waits for a byte of the
- * input. Where it comes late they meet at one call site: it never waits. */
+/* n threads meet at two call sites of one pthread barrier. The program exits with the status given, or by a
+ * signal. The second thread comes so many microseconds late. A fifth argument: shared, the barrier is
+ * PTHREAD_PROCESS_SHARED; fork, a child does the same; told, the second thread waits for a byte of the input.
+ * Where the second is late, they meet at one call site, so that it never waits. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static int episodes;
 static useconds_t late;
 static int told, once; /* once: there is no second call site */
 
-/* Out of line: the loop keeps its two call sites. */
+/* Out of line, so that the loop keeps its two call sites. */
 static __attribute__((noinline)) void come_late(const void* who) {
   if (who == &late && late > 0) come_later_than_first(late);
   if (who == &late && told) getchar();

@@ -1,5 +1,5 @@
-/* A library whose constructor meets a thread of its own: the loader's lock is held all the while. With
- * OpenMP: in a region. */
+/* A library whose constructor meets a thread of its own while it holds the loader's lock. With OpenMP they
+ * meet in a region. */
 #ifdef _OPENMP
 #include <omp.h>
 __attribute__((constructor)) static void load(void) {

@@ -1,4 +1,4 @@
-/* Two threads that meet a hundred times at one call site and then once at another: the one that no statistics
+/* Two threads meet a hundred times at one call site and then once at another, which the statistics do not
  * time. */
 #include <pthread.h>
 

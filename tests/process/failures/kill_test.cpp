@@ -1,7 +1,7 @@
 // A process is killed at a random moment in the middle of each collective. The trials cover blocking calls,
-// started and persistent requests and chains of them, with and without single copy, with a progress thread,
-// and with several members in each process. Survivors report the lost rank within the set time, all their
-// requests end, and no mapping, descriptor or zombie is left behind.
+// started and persistent requests, and chains of them. They run with and without single copy, with a progress
+// thread, and with several members in each process. Survivors report the lost rank within the set time, all
+// their requests end, and no mapping, descriptor or zombie is left behind.
 #include <gtest/gtest.h>
 
 #include <algorithm>

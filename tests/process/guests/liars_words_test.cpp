@@ -94,8 +94,8 @@ TEST(ALiarsBreach, IsNoReasonToGoOn) {
 }
 
 // A receiver with too little room repeats the call once, with the length that the sender gives. Memory that
-// it reads may hold any length. Here the call that the liar gives differs in more than the length from the
-// one it makes, so without a bound it would be repeated for ever.
+// it reads may hold any length. Here the liar announces a call that differs from its own call in more than
+// the length. Without a bound the receiver would repeat the call for ever.
 TEST(ALiarsLength, TakesNoMemory) {
   constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
   const auto work = [](bool gathers) {

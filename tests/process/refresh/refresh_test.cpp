@@ -266,8 +266,7 @@ TEST(Refresh, EverythingElseIsRightBehindAChange) {
     int e = 0, status = blocks(1);
     if (status == FERMATA_OK) status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; });
     if (status != FERMATA_OK) return status;
-    // All but the last rank start it before a link becomes slow. It ends only after the last rank has started
-    // it, too.
+    // All but the last rank start it before a link becomes slow. It ends after the last rank has started it.
     const fermata_operation operation =
         test::operation(FERMATA_DO_ALLREDUCE, in.data(), again.data(), kCount, FERMATA_DOUBLE);
     fermata_request* request = nullptr;

@@ -1,5 +1,6 @@
 // Progress: a thread that waits in one of its members advances the others, in every order of waits. Each call
 // does a fair and bounded part of the work. Members move between threads with requests outstanding.
+#include <gtest/gtest.h>
 
 #include <condition_variable>
 #include <memory>

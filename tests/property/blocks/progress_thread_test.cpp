@@ -1,5 +1,6 @@
 // The progress thread: it advances requests while their members' threads do nothing. It may start and stop
 // while any thread makes calls of any kind. Callbacks still run in the members' own threads.
+#include <gtest/gtest.h>
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 // Requests: several outstanding, mixed with calls that wait; persistent ones started in different orders;
 // callbacks that restart them further along a buffer; waits for any or for all.
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <iterator>

@@ -98,7 +98,7 @@ TEST(Hosts, PublishedLinesStayOnTheirHost) {
 
 TEST(Hosts, TheWorkerSeesABrokenBarrier) {
 #if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "who does not wait races, as ThreadSanitizer says";
+  GTEST_SKIP() << "a member that does not wait makes a data race, which ThreadSanitizer reports";
 #endif
   EXPECT_NE(run_property({.kind = FERMATA_BARRIER,
                           .members = 4,

@@ -213,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Property,
 
 TEST(Worker, SeesAMemberThatDidNotWait) {
 #if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "who does not wait races, as ThreadSanitizer says";
+  GTEST_SKIP() << "a member that does not wait makes a data race, which ThreadSanitizer reports";
 #endif
   PropertyCase c;
   c.members = 3;

@@ -38,7 +38,7 @@ TEST(Element, OfALargeTeamIsShort) {
                         before = "in a team this large an element has at most ";
       ASSERT_EQ(detail.substr(0, before.size()), before);
       const std::size_t most = std::strtoul(detail.c_str() + before.size(), nullptr, 10);
-      EXPECT_GE(most, 48u) << "what a ring's line takes";
+      EXPECT_GE(most, 48u) << "a line of a ring buffer holds 48 bytes";
       EXPECT_EQ(prepared(member, most), FERMATA_OK) << fermata_error_detail();
       EXPECT_EQ(prepared(member, most + 1), FERMATA_ERR_UNSUPPORTED);
     }

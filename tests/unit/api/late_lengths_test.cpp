@@ -18,8 +18,7 @@ namespace {
 // A member that comes so late that the others' calls are forgotten learns the lengths from their data, on a
 // line or in blocks.
 TEST(Lengths, OfCallsLongAgoAreSettledByWhatHasCome) {
-  constexpr int kLengthsOf[][2] = {
-      {10, 100}, {100, 3}, {10, 3}, {300, 200}};  // the others', the late member's
+  constexpr int kLengthsOf[][2] = {{10, 100}, {100, 3}, {10, 3}, {300, 200}};  // {theirs, own}
   constexpr int kCalls = 20;
   for (const auto& [theirs, own] : kLengthsOf)
     with_members(kMembers, [&](fermata_member* m, int rank) {
@@ -305,8 +304,7 @@ TEST(Lengths, AreNotAwaitedForEver) {
                 << fermata_error_detail();
             told = true;
           }
-          while (!told.load())
-            std::this_thread::yield();  // a member that has left could be reported as lost, too
+          while (!told.load()) std::this_thread::yield();  // a member that left could be reported, too
         });
       }
 }

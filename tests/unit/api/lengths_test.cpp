@@ -1,5 +1,6 @@
 // Differing lengths in broadcasts, reduces and gathers. The member that gets the data takes as much as it has
 // room for; the other members do not notice; and requests begun before and after are unaffected.
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
-// Each sentence of the standard's [thread.barrier] that a program can see, on the standard library's barrier
-// and on ours: what both do is what is meant. docs/conformance.md lists sentences and tests.
+// Each sentence of the standard's [thread.barrier] that a program can observe, tested on the standard
+// library's barrier and on Fermata's. docs/conformance.md lists sentences and tests.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -35,7 +35,7 @@ void run_threads(int threads, Work work) {
   for (std::thread& t : crew) t.join();
 }
 
-// Long enough that a thread which does not block would have gone on.
+// Long enough for a thread that does not block to go on.
 void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
 struct Count {
@@ -172,7 +172,7 @@ TYPED_TEST(BarrierTest, WaitForThePrecedingPhaseReturnsAtOnce) {
   typename TypeParam::template Barrier<> plain(2);
   auto first = plain.arrive();
   plain.arrive_and_wait();
-  auto next = plain.arrive();  // the next phase is on its way
+  auto next = plain.arrive();  // the next phase has begun
   plain.wait(std::move(first));
   plain.arrive_and_drop();
   plain.wait(std::move(next));
@@ -199,7 +199,7 @@ TYPED_TEST(BarrierTest, TheStepRunsOncePerPhaseOnAThreadThatArrived) {
     crew[static_cast<std::size_t>(t)] = std::this_thread::get_id();
     for (std::size_t phase = 1; phase <= kPhases; ++phase) {
       barrier.arrive_and_wait();
-      EXPECT_GE(ran.size(), phase);  // plain data: what the step does comes before the returns
+      EXPECT_GE(ran.size(), phase);  // plain data: the step runs before the returns
     }
   });
   ASSERT_EQ(ran.size(), static_cast<std::size_t>(kPhases));
@@ -236,7 +236,7 @@ TYPED_TEST(BarrierTest, ADropArrivesAndLowersLaterPhases) {
   barrier.wait(std::move(a));
   barrier.wait(std::move(b));
   auto c = barrier.arrive();
-  barrier.arrive_and_drop();  // fills the phase: runs the step
+  barrier.arrive_and_drop();  // completes the phase: runs the step
   EXPECT_EQ(runs, 2);
   barrier.wait(std::move(c));
   barrier.arrive_and_wait();
@@ -310,7 +310,7 @@ TYPED_TEST(BarrierTest, WhatTheFunctionsMoveThrowsComesOut) {
   EXPECT_THROW((typename TypeParam::template Barrier<Moved>(2, Moved(true))), int);
 }
 
-// More than the standard gives: libstdc++'s waiters still look at the barrier.
+// Fermata's barrier gives more than the standard; libstdc++'s waiters still read the barrier.
 TEST(Barrier, AThreadMayDestroyItOnceItsOwnWaitReturned) {
   for (int round = 0; round < 500; ++round) {
     auto* const barrier = new fermata::barrier<>(3);

@@ -1,5 +1,4 @@
-// What the worker loop lets pass of each collective: results as MPI defines them, and nothing else, whatever
-// the size.
+// The worker loop accepts, for each collective and size, the results that MPI defines, and no others.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -12,7 +11,7 @@ namespace {
 
 enum class Fault { kNone, kOneElement, kStale };
 
-// Each member reads all others' contributions where they lie.
+// Each member reads all others' contributions directly.
 class Naive final : public Subject {
  public:
   explicit Naive(Fault fault) : fault_(fault) {}
@@ -33,7 +32,7 @@ class Naive final : public Subject {
     turn.run(rank, [&](const double*, double* out) {
       meet();
       if (fault_ != Fault::kStale || ++calls == 1) compute(rank, turn, out);
-      // In no sample of a large payload, or in all of them.
+      // The fault is not in the sampled elements of a large payload, unless all are sampled.
       const int blocks = case_.doubles() * blocks_out(case_.collective, case_.members);
       if (fault_ == Fault::kOneElement && blocks != 0) out[blocks - 1] += 1;
       meet();
@@ -98,7 +97,7 @@ TEST_P(EveryDataKind, RightResultsPassAndWrongOnesDoNot) {
 }
 
 TEST(Roots, RotateWhereTheyAreAskedTo) {
-  // It takes every broadcast and scatter for rank 0's.
+  // This subject treats every broadcast and scatter as one from rank 0.
   for (const Kind kind : {Kind::kBroadcast, Kind::kScatter}) {
     const Outcome outcome = run_naive(kind, 8, Fault::kNone, true);
     ASSERT_EQ(outcome.left_out.size(), 1u);

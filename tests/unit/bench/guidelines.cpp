@@ -1,4 +1,4 @@
-// Mock-ups do what the collective does, and findings follow the interval.
+// A mock-up does the same as the collective, and findings depend on the interval.
 #include "bench/guidelines.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(Mockups, WhatCannotBeDividedIsRefused) {
   }
 }
 
-// A call and a mock-up whose ratios lie evenly within [low, high].
+// A call and a mock-up whose ratios are spread evenly over [low, high].
 Outcome outcome_of(double low, double high, int rounds = 9) {
   Outcome outcome;
   std::vector<Row> rows(2);

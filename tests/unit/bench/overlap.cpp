@@ -1,5 +1,4 @@
-// The quantities of `fermata bench overlap`: what is put together from which rounds, and that the harness
-// measures them.
+// The quantities of `fermata bench overlap`: which rounds they combine, and that the harness measures them.
 #include "bench/overlap.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +24,7 @@ Row row(Quantity quantity, std::vector<double> rounds, std::vector<double> refer
   return r;
 }
 
-// Computing takes 2 ms, in the second half of the rounds twice as long as everything else does.
+// Computing takes 2 ms; in the second half of the rounds everything takes twice as long.
 Outcome outcome_of(double added_ns) {
   Outcome outcome;
   std::vector<double> work, added, blocking, computing;

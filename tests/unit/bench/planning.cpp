@@ -1,4 +1,4 @@
-// `fermata bench planning`: what is timed, and what the table and the file say of it.
+// `fermata bench planning`: what it times, and its table and file.
 #include "bench/planning.hpp"
 
 #include <gtest/gtest.h>

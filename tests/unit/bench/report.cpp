@@ -95,7 +95,7 @@ TEST(Report, EachResultHasTheFieldsThatReadersRelyOn) {
     EXPECT_EQ(result.at("unit"), "ns");
   }
   EXPECT_EQ(file.at("left_out").size(), 1u);
-  // It can be read back: no NaN, no infinity got in.
+  // The file can be read back, so it holds no NaN and no infinity.
   EXPECT_EQ(nlohmann::json::parse(file.dump()), file);
 }
 

@@ -1,4 +1,4 @@
-// What the harness does with subjects that are right, wrong, stuck, dying or missing. No timing is asserted.
+// The harness with subjects that are right, wrong, stuck, dying or missing. No test depends on a time.
 #include "bench/session.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 enum class Fault { kNone, kNoWait, kOneShort, kBecomesSlow, kHang, kCrash, kRefuse };
 
-// One shared counter, with a fault.
+// A barrier of one shared counter, with a fault.
 class Barrier final : public Subject {
  public:
   explicit Barrier(Fault fault) : fault_(fault) {}
@@ -49,7 +49,7 @@ class Barrier final : public Subject {
   std::vector<std::uint64_t> turns_;
 };
 
-// An allreduce that adds `error` to one element of what a correct one gives. The barrier is two counters.
+// An allreduce that adds `error` to one element of the right result. Its barrier is two counters.
 class Sum final : public Subject {
  public:
   explicit Sum(double error) : error_(error) {}

@@ -1,4 +1,4 @@
-// Statistics and what the numbers are compared with.
+// Statistics, and the bounds that numbers are compared with.
 #include "bench/stats.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(Stats, RoundsWithoutAValueDoNotCount) {
 }
 
 TEST(Stats, RatiosPairRoundsAndNotMedians) {
-  // The machine became ten times slower in the middle; each round still says two.
+  // The machine becomes ten times slower in the middle; each round still gives a ratio of two.
   const std::vector<double> base = {1, 1, 10, kNever, 10, 10}, subject = {2, 2, 20, 5, kNever, 20};
   EXPECT_DOUBLE_EQ(paired_ratio(subject, base).value().median, 2);
   EXPECT_FALSE(paired_ratio(std::vector<double>{1, kNever}, std::vector<double>{kNever, 1}).has_value());
@@ -56,11 +56,11 @@ TEST(Stats, RatiosPairRoundsAndNotMedians) {
 
 std::vector<double> shuffled_up_to(int n) {
   std::vector<double> values;
-  for (int i = 0; i < n; ++i) values.push_back(i * 7 % n + 1);  // n no multiple of 7: a permutation of 1..n
+  for (int i = 0; i < n; ++i) values.push_back(i * 7 % n + 1);  // 7 does not divide n: a permutation of 1..n
   return values;
 }
 
-// The ranks of Conover's table A3 at p = 1/2, two-sided 5 %.
+// The ranks in Conover's table A3 at p = 1/2, two-sided 5 %.
 TEST(Stats, TheMediansIntervalIsThatOfOrderStatistics) {
   EXPECT_FALSE(median_interval(shuffled_up_to(5)).has_value()) << "five values can only give 93.75 %";
   constexpr struct {

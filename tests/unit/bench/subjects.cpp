@@ -1,5 +1,5 @@
-// Every subject of the table is run, briefly: it gives right results and has a number in each quantity. No
-// number is judged.
+// Runs every subject of the table briefly: it gives right results and a number in each quantity. The test
+// does not judge the numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace fermata::bench {
 namespace {
 
-// Those of this build that no other program starts: mpirun takes seconds.
+// The rivals in this build that need no launcher: mpirun takes seconds.
 std::vector<std::string> rivals() {
   std::vector<std::string> names;
   for (const Entry& entry : table())
@@ -37,7 +37,7 @@ TEST_P(Subjects, HaveANumberInEachQuantity) {
   options.bytes = group.bytes;
   options.members = {group.members};
   options.engines = {group.engine};
-  // More members than CPUs take their time: one quantity is enough for them.
+  // With more members than CPUs a run takes long: one quantity is enough.
   if (group.collective == Kind::kBarrier && group.members == 2)
     options.quantities.push_back(Quantity::kLatency);
   if (options.quantities.size() == 2 && group.engine == Engine::kThreads)
@@ -49,9 +49,9 @@ TEST_P(Subjects, HaveANumberInEachQuantity) {
   const Outcome outcome = run(options);
   std::multiset<std::string> left_out, rows;
   for (const LeftOut& l : outcome.left_out) {
-    // One that spins on a CPU that it shares may be too slow to take part.
+    // A subject that spins on a shared CPU may be too slow to take part.
     constexpr std::string_view kMissing = "not available: needs ";
-    // the package
+    // followed by the package's name
     const bool missing = l.reason.rfind(kMissing, 0) == 0 && l.reason.size() > kMissing.size();
     const bool expected = missing || (group.members > 2 && l.reason.rfind("left out: ", 0) == 0);
     EXPECT_TRUE(expected) << l.subject << " " << l.variant << ": " << l.reason;
@@ -61,7 +61,7 @@ TEST_P(Subjects, HaveANumberInEachQuantity) {
     SCOPED_TRACE(row.subject + ", " + row.variant + ", " + name_of(row.quantity));
     rows.insert(row.subject);
     EXPECT_GT(row.summary.count, 0u);
-    if (row.quantity == Quantity::kEpcc) {  // a difference of two times, either of which may be disturbed
+    if (row.quantity == Quantity::kEpcc) {  // a difference of two times, each of which may be disturbed
       EXPECT_TRUE(std::isfinite(row.summary.median));
     } else {
       EXPECT_GT(row.summary.median, 0);
@@ -73,7 +73,8 @@ TEST_P(Subjects, HaveANumberInEachQuantity) {
     EXPECT_LE(row.summary.p90, row.summary.p99);
     EXPECT_EQ(row.what.members, row.role == Role::kProbe ? 2 : group.members);
   }
-  // Each that fits is in one of the two lists, in each quantity; of a floor the fastest variant.
+  // Each contestant is in one of the two lists, in each quantity; a floor is listed with its fastest variant
+  // only.
   for (const int bytes : group.bytes.empty() ? std::vector<int>{0} : group.bytes)
     for (const Contestant& c : contestants(options, group.members, bytes, Quantity::kPeriod))
       EXPECT_GE(rows.count(c.name) + left_out.count(c.name),

@@ -1,4 +1,4 @@
-// `fermata bench teams`: what is timed, and what the table and the file say of it.
+// `fermata bench teams`: what it times, and its table and file.
 #include "bench/teams.hpp"
 
 #include <gtest/gtest.h>

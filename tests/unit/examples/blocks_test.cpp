@@ -1,5 +1,5 @@
-// The C++ headers' operations on blocks: every collective typed, its sizes checked, with operators and
-// elements of one's own.
+// The C++ headers' collectives on blocks: every collective, typed and with its sizes checked, with
+// user-defined operators and elements.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -126,7 +126,7 @@ TEST_P(Blocks, OfDifferentSizes) {
     std::vector<std::size_t> counts(p), places(p);
     for (std::size_t r = 0; r < p; ++r) counts[r] = 100 * r + 3;
     std::size_t total = 0;
-    for (std::size_t r = p; r-- > 0; total += counts[r]) places[r] = total;  // the last one first
+    for (std::size_t r = p; r-- > 0; total += counts[r]) places[r] = total;  // in reverse order
     const std::vector<int> mine(counts[rank], m.rank());
     std::vector<int> all(total, -1);
     const auto right = [&] {

@@ -10,7 +10,7 @@
 
 #include "fermata/fermata.hpp"
 
-// Each rank on a thread of its own. Assertions in the body must not be fatal; what it throws is a failure.
+// Runs each rank on a thread of its own. Assertions in the body must not be fatal; an exception is a failure.
 inline void with_team(int members, const std::function<void(fermata::Member&)>& body) {
   fermata::Team team(members);
   std::vector<std::jthread> threads;

@@ -35,7 +35,7 @@ TEST(Files, TopologiesProfilesAndPlansThatFit) {
   request.profile = profile.get();
   const std::string text = fermata::Plan::make(request).text();
   EXPECT_NE(text.find("barrier of 128 threads, on CPUs 0-127"), std::string::npos) << text;
-  // the profile's one way is 30 ns
+  // the profile's one-way time is 30 ns
   EXPECT_NE(text.find("bound      60 ns (2 stages"), std::string::npos) << text;
 }
 
@@ -54,7 +54,7 @@ TEST(Files, ATeamRunsALoadedPlan) {
   EXPECT_NE(plan.text().find("combining_tree(2)"), std::string::npos) << plan.text();
   fermata::TeamOptions options;
   options.plans = {plan.get()};
-  expect_status(FERMATA_ERR_ARGUMENT, [&] { fermata::Team team(3, options); });  // it is for four
+  expect_status(FERMATA_ERR_ARGUMENT, [&] { fermata::Team team(3, options); });  // the plan is for four
   fermata::Team team(4, options);
   std::vector<int> turn(4);
   std::vector<std::jthread> threads;

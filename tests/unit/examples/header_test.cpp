@@ -1,5 +1,5 @@
-// The C++ header in use: every collective for teams of 1 to 5 threads, repeatedly, results computed
-// independently.
+// The C++ header in use: every collective for teams of 1 to 5 threads, repeatedly, with independently
+// computed results.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kRounds = 400 / FERMATA_TEST_SCALE;
 
-// Runs body(member) as each rank on a thread of its own. Assertions in it must not be fatal; what it throws
-// is a failure.
+// Runs body(member) as each rank on a thread of its own. Assertions in it must not be fatal; an exception is
+// a failure.
 void with_team(int members, const fermata::TeamOptions& options,
                const std::function<void(fermata::Member&)>& body) {
   fermata::Team team(members, options);
@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Members, Header, testing::Range(1, 6));
 TEST_P(Header, BarrierOrdersPlainData) {
   const int n = GetParam();
   std::vector<int> plain(static_cast<std::size_t>(n),
-                         -1);  // not atomic on purpose: the barrier is what orders it
+                         -1);  // not atomic on purpose: only the barrier orders it
   with_team(n, {}, [&](fermata::Member& m) {
     for (int round = 0; round < kRounds; ++round) {
       plain[static_cast<std::size_t>(m.rank())] = round;
@@ -125,7 +125,7 @@ TEST_P(Header, AllreduceOfSevenDoublesInPlace) {
   });
 }
 
-// Sums of values whose order matters: all members get the same bits, and the same again in the next round.
+// Sums whose result depends on the order: all members get the same bits, in every round.
 TEST_P(Header, SumsAreBitwiseTheSameEverywhereAndAlways) {
   const int n = GetParam();
   std::vector<double> sums(static_cast<std::size_t>(n));
@@ -177,7 +177,7 @@ TEST_P(Header, SplitByColourAndKey) {
       if (!part) return;
       const int size = (n + 1 - colour) / 2;
       EXPECT_EQ(part->size(), size);
-      EXPECT_EQ(part->rank(), size - 1 - m.rank() / 2);  // descending keys turn the order round
+      EXPECT_EQ(part->rank(), size - 1 - m.rank() / 2);  // descending keys reverse the order
       for (int i = 0; i < 10; ++i) {
         int expected = 0;
         for (int r = colour; r < n; r += 2) expected += r;
@@ -198,7 +198,7 @@ TEST_P(Header, SplitPhaseAndTags) {
   with_team(n, options, [n](fermata::Member& m) {
     for (std::uint32_t round = 0; round < static_cast<std::uint32_t>(kRounds); ++round) {
       m.arrive();
-      EXPECT_THROW(m.barrier(), fermata::Error);  // BUSY: the one outstanding comes first
+      EXPECT_THROW(m.barrier(), fermata::Error);  // BUSY: the outstanding barrier must end first
       m.depart();
       m.barrier(round);
       if (n == 1) continue;

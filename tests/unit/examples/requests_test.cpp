@@ -1,5 +1,5 @@
-// The C++ headers' requests: moved, continued, awaited, persistent; what goes wrong in them is thrown where
-// they are waited for.
+// The C++ headers' requests: moved, continued, awaited, persistent. An error in one is thrown where it is
+// waited for.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Members, Requests, testing::Values(1, 2, 3));
 
 static_assert(std::is_nothrow_move_constructible_v<Request> && !std::is_copy_constructible_v<Request>);
 
-// What the ranks add up to.
+// The sum of the ranks.
 double sum_of(const Member& m) { return m.size() * (m.size() - 1) / 2.0; }
 
 TEST_P(Requests, GoOnWhereverTheyAre) {
@@ -108,13 +108,13 @@ TEST_P(Requests, ThrowWhatContinuationsThrew) {
     begun.then([&](int status) { at_once = status + 1; });
     EXPECT_EQ(at_once, 1);
     const double once = a[0];
-    begun.start();  // the same once more
+    begun.start();  // the same operation again
     begun.wait();
     EXPECT_EQ(a[0], once * m.size());
   });
 }
 
-// Work written down as it runs: several of these are under way at once, so their operations are persistent.
+// A coroutine as a program may write it. Several run at the same time, so their operations are persistent.
 struct Work {
   Work(Member& its_member, std::size_t count, double value)
       : m(its_member),
@@ -188,7 +188,7 @@ TEST_P(Requests, ErrorsReachTheCoroutine) {
   std::atomic<int> caught{0};
   with_team(members, [&](Member& m) {
     std::vector<double> a(kLong, 1);
-    if (m.rank() == 0) return;  // leaves
+    if (m.rank() == 0) return;  // the member leaves
     const auto task = [&](Member& me) -> Task<int> {
       try {
         co_await me.begin(fermata::allreduce(in_place, a, Op::kSum));
@@ -217,7 +217,7 @@ TEST_P(Requests, CoroutinesDestroyedWhileTheyWaitAreNotResumed) {
       Task<> gone = wait();
       gone.start();
     }
-    const int before = resumed;  // 1 where it was over at once
+    const int before = resumed;  // 1 if it was over at once
     r.wait();
     while (m.progress()) {
     }

@@ -1,4 +1,4 @@
-// What counts of the lines that say when they were sent.
+// The link delays that are kept, of lines that carry their send time.
 #include "exec/arrivals.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct ArrivalsOf : testing::Test {
   std::unique_ptr<Arrivals, Free> arrivals{Arrivals::make(3)};
   std::int64_t now = kStart;
   ArrivalsOf() { arrivals->look(now); }
-  // Somebody looks, for the first time for so long, and a line is there.
+  // Looks `unseen_ns` after the last look, and finds a line that is `late_ns` old.
   void land(std::uint32_t host, std::int64_t unseen_ns, std::int64_t late_ns, bool probe = false) {
     arrivals->look(now += unseen_ns);
     arrivals->note(host, late_ns, probe);
@@ -32,9 +32,9 @@ TEST_F(ArrivalsOf, TheLeastOfTheLastEightCounts) {
   EXPECT_EQ(least(1), 100 * kMicro);
   EXPECT_EQ(least(2), Arrivals::kUnknown);
   for (int i = 0; i < 7; ++i) land(1, kMicro, 900 * kMicro - i);
-  EXPECT_EQ(least(1), 100 * kMicro) << "what is late now and then is not";
+  EXPECT_EQ(least(1), 100 * kMicro) << "a link with some late lines is not slow";
   land(1, kMicro, 900 * kMicro);
-  EXPECT_EQ(least(1), 900 * kMicro - 6) << "what is late always is";
+  EXPECT_EQ(least(1), 900 * kMicro - 6) << "a link with only late lines is slow";
 }
 
 TEST_F(ArrivalsOf, ClocksMayDiffer) {
@@ -47,7 +47,7 @@ TEST_F(ArrivalsOf, WhoDidNotLookMakesNoLinkSlow) {
   land(1, 3 * kMilli, 3 * kMilli);
   EXPECT_EQ(least(1), Arrivals::kUnknown);
   land(1, kMilli, 4 * kMilli);
-  EXPECT_EQ(least(1), 4 * kMilli) << "who waits looks once in a millisecond";
+  EXPECT_EQ(least(1), 4 * kMilli) << "a waiter looks once in a millisecond";
 }
 
 TEST_F(ArrivalsOf, OldOnesDontCountSinceClocksDrift) {
@@ -63,7 +63,7 @@ TEST_F(ArrivalsOf, ProbesAreCountedWheneverTheyAreSeen) {
   land(2, 5 * kMilli, kMilli, true);
   land(2, kMicro, kMilli, false);
   land(2, kMicro, kMilli, true);
-  land(3, kMicro, kMilli, true);  // from nowhere
+  land(3, kMicro, kMilli, true);  // an unknown host
   EXPECT_EQ(arrivals->probes(2), 2u);
   EXPECT_EQ(arrivals->probes(1), 0u);
 }

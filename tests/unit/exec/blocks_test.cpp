@@ -1,4 +1,4 @@
-// Operations on blocks, driven by hand: what the property tests would only meet by chance.
+// Collectives on blocks, driven by hand: cases that the property tests meet only by chance.
 #include "exec/blocks.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kQuarter = 256;
 constexpr auto kNobody = [](std::uint32_t) {};
 
-// Ranks 1 and 2 send to rank 0, which folds them in this order. Rings lie one behind the other.
+// Ranks 1 and 2 send to rank 0, which folds them in this order. The ring buffers are adjacent.
 struct Fold {
   BlockEdge edges[2] = {{1, 0}, {2, 0}};
   BlockTransfer receives[2], send[2];
@@ -61,7 +61,7 @@ struct Fold {
   }
 };
 
-// Rank 2 has sent all and may leave, though what it sent can't be taken yet.
+// Rank 2 has sent everything and may leave, although rank 0 can't take it yet.
 TEST(BlockOperation, LacksNothingOfWhoHasSent) {
   Fold f;
   std::uint64_t data[3] = {1, 10, 100};
@@ -98,8 +98,8 @@ TEST(BlockOperation, NothingIsOpenInOneThatHasFailed) {
   EXPECT_EQ(f.operation[0].awaited(), 0u);
 }
 
-// Pieces of all lengths, on the line and in the buffer, for several laps; the sender always as far ahead as
-// it may be.
+// Pieces of all lengths, on the line and in the buffer, for several laps. The sender is always as far ahead
+// as it may be.
 void share_a_ring(std::size_t in_quarter) {
   Fold f;
   for (Channel& channel : f.channels) channel.in_quarter = in_quarter;

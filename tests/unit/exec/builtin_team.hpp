@@ -30,7 +30,7 @@ class BuiltinTeam {
   BuiltinTeam(const BuiltinTeam&) = delete;
   BuiltinTeam& operator=(const BuiltinTeam&) = delete;
 
-  Team* get() const { return team_; }  // null: there is none, and the test has failed
+  Team* get() const { return team_; }  // null: the team could not be made, and the test has failed
   Team* operator->() const { return team_; }
 
  private:

@@ -1,5 +1,5 @@
-// What members say of their calls: nothing is lost when it is packed, and what else may differ where lengths
-// may.
+// Members' descriptions of their calls: packing loses nothing, and where lengths may differ, only certain
+// other fields may.
 #include "exec/call.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Call, IsPackedWhole) {
   EXPECT_TRUE(back.kind == call.kind && back.type == call.type && back.op == call.op &&
               back.root == call.root);
   EXPECT_TRUE(back.bytes == call.bytes && back.irregular && back.prepares && back.order == call.order);
-  call.bytes = ~std::uint64_t{0};  // so many or more
+  call.bytes = ~std::uint64_t{0};  // stands for so many or more
   EXPECT_EQ(back.packed(), call.packed());
 }
 
@@ -64,7 +64,7 @@ TEST(Call, OfARootMayDifferInItsLengthAlone) {
   }
 }
 
-// What the elements are is said of long ones only.
+// Only long elements are described.
 TEST(Call, OfABroadcastMayDifferInItsTypeToo) {
   Call broadcast = reduce();
   broadcast.kind = Kind::kBroadcast;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// The value of a 16-bit format, after its definition.
+// The value of a 16-bit format, by its definition.
 double value_of(std::uint16_t bits, int mantissa_bits, int bias) {
   const int exponent = (bits & 0x7fff) >> mantissa_bits;
   const int mantissa = bits & ((1 << mantissa_bits) - 1);
@@ -26,7 +26,7 @@ double value_of(std::uint16_t bits, int mantissa_bits, int bias) {
   return sign * std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
 }
 
-// Every value, every midpoint between neighbours, and the floats beside each midpoint.
+// Checks every value, every midpoint between neighbours, and the floats beside each midpoint.
 template <class T>
 void check_conversions(int mantissa_bits, int bias, std::uint16_t infinity, std::uint16_t nan) {
   for (std::uint32_t i = 0; i < 0x10000; ++i) {
@@ -40,12 +40,12 @@ void check_conversions(int mantissa_bits, int bias, std::uint16_t infinity, std:
     ASSERT_EQ(widen(t), exact) << i;
     ASSERT_EQ(narrow<T>(widen(t)).bits, i);
     if ((i & 0x7fff) >= infinity) continue;
-    // Beyond the largest number the midpoint is to what would come next if exponents went on.
+    // The largest number's midpoint is the one to the next number if exponents continued.
     const bool last = (i & 0x7fff) + 1u == infinity;
     const double next = last ? (i < 0x8000 ? 1 : -1) * std::ldexp(1.0, (0x7fff >> mantissa_bits) - bias)
                              : value_of(static_cast<std::uint16_t>(i + 1), mantissa_bits, bias);
     const auto middle = static_cast<float>(exact / 2 + next / 2);
-    if (middle != exact / 2 + next / 2) continue;  // between the smallest floats
+    if (middle != exact / 2 + next / 2) continue;  // the midpoint is not a float: between the smallest floats
     const std::uint32_t even = (i & 1) == 0 ? i : i + 1;
     ASSERT_EQ(narrow<T>(middle).bits, even) << i;
     ASSERT_EQ(narrow<T>(std::nextafterf(middle, static_cast<float>(exact))).bits, i);
@@ -101,8 +101,8 @@ TEST(Element, MinAndMaxOrderZerosAndKeepNaN) {
   EXPECT_EQ(apply<Op::kMax>(Bfloat16{0xff81}, Bfloat16{0x4000}).bits, 0x7fc0);
 }
 
-// NaNs of different payloads, made quiet; those that arise; and that neither order nor grouping matters to
-// which one comes out.
+// NaNs of different payloads become quiet; folds also create NaNs. The resulting NaN does not depend on order
+// or grouping.
 template <Op O, class T>
 void check_nans() {
   using Bits = FloatBits<T>;
@@ -174,7 +174,7 @@ TEST(Element, IntegersWrap) {
             std::numeric_limits<std::int64_t>::min());
 }
 
-// A word holds 8 / size elements: the fold of the word is the fold of each.
+// A word holds 8 / size elements: folding the word folds each of them.
 template <Op O, Type T>
 void check_word() {
   using E = Element<T>;
@@ -217,7 +217,7 @@ TEST(Fold, WidePairsFoldWhole) {
   EXPECT_EQ(acc[0].index, 0);
   EXPECT_EQ(acc[1].value, -6);
   EXPECT_EQ(acc[1].index, 2);
-  EXPECT_EQ(acc[2].value, 9);  // beyond the count
+  EXPECT_EQ(acc[2].value, 9);  // after the last element
   EXPECT_EQ(whole_fold_of(Op::kMaxloc, Type::kFloatInt), nullptr);
 }
 

@@ -1,5 +1,5 @@
-// A header holds the low bits of its episode. What a slot holds is a few episodes old, however often the bits
-// have wrapped.
+// A header holds the low bits of its episode. A slot's contents are a few episodes old, however often the
+// bits have wrapped.
 #include <gtest/gtest.h>
 
 #include "exec/cursor.hpp"

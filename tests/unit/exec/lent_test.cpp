@@ -1,5 +1,5 @@
-// Long pieces between processes: offered, read, refused at once or in the middle. Both members in this
-// process, driven in turns.
+// Single copy of long pieces between processes: offered, read, refused at once or in the middle. This process
+// has both members and drives them alternately.
 #include "os/os.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ struct OneTransfer {
   }
 };
 
-// Member 0's block on pages that can be closed to reading.
+// Member 0's block, on pages that can be made unreadable.
 struct Pages {
   static constexpr std::size_t kBytes = (kCount * 8 + kPage - 1) / kPage * kPage;
   std::byte* const base = static_cast<std::byte*>(
@@ -53,7 +53,8 @@ struct Pages {
   void protect(std::size_t from, int how) const { ASSERT_EQ(mprotect(base + from, kBytes - from, how), 0); }
 };
 
-// Two pieces in a row over one ring. `closed_from`: bytes of the first that can be read at first.
+// Two pieces in a row over one ring buffer. `closed_from`: the bytes of the first piece that are readable at
+// first.
 void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool expect_refusal) {
   const OneTransfer sends(BlockCode::kSend, 0), receives(code, 1);
   const Pages pages;
@@ -74,7 +75,7 @@ void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool e
   for (int use = 0; use < 2; ++use) {
     BlockOperation sender, receiver;
     BlockCall one = call, two = call;
-    one.home = two.home = os::lend();  // as if there were two processes
+    one.home = two.home = os::lend();  // as if they were two processes
     one.input = {pages.base, kCount, nullptr, nullptr};
     two.input = {reinterpret_cast<std::byte*>(mine.data()), kCount, nullptr, nullptr};
     two.output = {reinterpret_cast<std::byte*>(result.data()), kCount, nullptr, nullptr};
@@ -114,10 +115,10 @@ class Lent : public testing::TestWithParam<BlockCode> {
 TEST_P(Lent, IsReadWhereItLies) { exchange(GetParam(), true, Pages::kBytes, false); }
 TEST_P(Lent, RefusedAtOnce) { exchange(GetParam(), false, Pages::kBytes, true); }
 TEST_P(Lent, RefusedAtTheFirstByte) { exchange(GetParam(), true, 0, true); }
-// The first part was read, and folded, already: it does not come again.
+// The first part was already read and folded: it must not come again.
 TEST_P(Lent, RefusedInTheMiddle) { exchange(GetParam(), true, 400 * kPage, true); }
 
-// A sender who has nothing else to move goes by sizes of its own.
+// A sender that moves nothing else uses sizes of its own.
 TEST(Lending, GoesBySize) {
   const OneTransfer sends(BlockCode::kSend, 0);
   alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kLeastRingLines, kMostPiece)];

@@ -1,5 +1,4 @@
-// How long a call for progress waits for an answer: as long as answers take, and not at all for those that
-// don't come.
+// How long a call for progress waits for an answer: as long as answers take, and not at all if none comes.
 #include "exec/patience.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Where members may run is what the system says of the threads that join, whoever placed them (OMP_PROC_BIND,
-// taskset, the program): that decides how they wait.
+// Members wait according to the CPUs that the kernel allows the joining threads. It does not matter how they
+// were placed: by OMP_PROC_BIND, taskset or the program.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -18,7 +18,7 @@ TEST(Placement, IsTheUnionOfTheCpusOfThoseWhoJoined) {
   const std::int32_t count = os::affinity_list(cpus.data(), 1024);
   const BuiltinTeam team(4, 4);
   ASSERT_NE(team.get(), nullptr);
-  const auto join_on = [&](std::uint32_t rank, std::int32_t cpu) {  // -1: where this process may
+  const auto join_on = [&](std::uint32_t rank, std::int32_t cpu) {  // -1: all of this process's CPUs
     std::thread([&] {
       EXPECT_TRUE(cpu < 0 || os::pin_thread(cpu) == Status::kOk);
       Member* member = nullptr;
@@ -30,15 +30,15 @@ TEST(Placement, IsTheUnionOfTheCpusOfThoseWhoJoined) {
   join_on(0, cpus[0]);
   EXPECT_EQ(team->usable_cpus(), 1U);
   join_on(1, cpus[0]);
-  EXPECT_EQ(team->usable_cpus(), 1U);  // two members of one CPU, however many the machine has
+  EXPECT_EQ(team->usable_cpus(), 1U);  // two members on one CPU, however many the machine has
   join_on(2, cpus[static_cast<std::size_t>(count > 1 ? 1 : 0)]);
   EXPECT_EQ(team->usable_cpus(), os::within_quota(count > 1 ? 2 : 1));
   join_on(3, -1);
   EXPECT_EQ(team->usable_cpus(), os::within_quota(static_cast<std::uint32_t>(count)));
 }
 
-// The heavy half of a light fence is a call of the system, which interrupts all CPUs: where members share
-// theirs, they park often.
+// The heavy half of a light fence is a system call that interrupts all CPUs. Members that share CPUs park
+// often, so they don't use it.
 TEST(Placement, DecidesWhoFences) {
   const auto fences = [](std::uint32_t members, double* cpus) {
     const BuiltinTeam team(members, members);

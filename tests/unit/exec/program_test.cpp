@@ -1,4 +1,4 @@
-// Of each field of a compiled program the last good value is taken and the first bad one refused.
+// For each field of a compiled program, the last good value is accepted and the first bad one is refused.
 #include "exec/program.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kMembers = 2, kSteps = 9, kRegion = 4 * kMaxLine;
 
-// The first member has one step of each sort, the second one nothing but its end.
+// The first member has one step of each sort, the second one only its end.
 struct Program {
   ProgramHeader header;
   MemberProgram members[kMembers], elsewhere[kMembers + 1];
@@ -89,7 +89,7 @@ TEST(Program, IsTakenUpToItsBounds) {
       BOUND(members[0].count, kSteps, kSteps + 2),
       BOUND(members[1].count, 1, 0),
       BOUND(members[1].first, kSteps, kSteps + 1),
-      BOUND(members[0].count, kSteps, kSteps - 1),  // the last one is no end
+      BOUND(members[0].count, kSteps, kSteps - 1),  // the last step is not an end
       BOUND(steps[kSend].code, Code::kSendAway,
             static_cast<Code>(static_cast<int>(Code::kCreditGiveAway) + 1)),
       BOUND(steps[kSend].reg, 1, 2),
@@ -129,7 +129,7 @@ TEST(Program, IsTakenUpToItsBoundsInSeveralFields) {
   EXPECT_TRUE(slots(3, 128, 112));
   EXPECT_FALSE(slots(3, 128, 120) || slots(3, 136, 112) || slots(0xffffffffu, 0xfffffff8u, 0));
   EXPECT_TRUE(slots(kMostSlots - 1, 0, 0));
-  EXPECT_FALSE(slots(2 * kMostSlots - 1, 0, 0));  // a proof goes through as many episodes
+  EXPECT_FALSE(slots(2 * kMostSlots - 1, 0, 0));  // a proof runs as many episodes
   const auto lies_at = [](std::size_t offset) {
     return is_taken([=](Program& p) {
       std::memcpy(reinterpret_cast<std::byte*>(&p) + offset, p.members, sizeof p.members);
@@ -139,11 +139,11 @@ TEST(Program, IsTakenUpToItsBoundsInSeveralFields) {
   EXPECT_TRUE(lies_at(offsetof(Program, elsewhere)) &&
               lies_at(offsetof(Program, elsewhere) + alignof(MemberProgram)));
   EXPECT_FALSE(lies_at(offsetof(Program, elsewhere) + alignof(MemberProgram) / 2));
-  // A set of programs for each root takes a region for each root.
+  // A set of programs with one for each root needs a region for each root.
   EXPECT_FALSE(is_taken([](Program& p) { p.header.roots = kMembers; }));
   EXPECT_FALSE(is_taken([](Program& p) { p.header.members = 0; }));
   EXPECT_FALSE(is_taken([](Program& p) { p.header.members = kMaxMembers + 1; }));
-  // Words have no peer, and neither has what goes nowhere.
+  // Steps on words have no peer, and neither have jumps and ends.
   for (const std::uint32_t step : {kAdd, kPoll, kFlip, kJump, kEnd})
     EXPECT_TRUE(is_taken([=](Program& p) { p.steps[step].peer = kMembers + 7; })) << step;
   for (const std::uint32_t step : {kSend, kAwait, kCreditAwait, kCreditGive})

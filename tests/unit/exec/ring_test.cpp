@@ -1,5 +1,5 @@
-// Who sleeps for a call's first signal is woken by whoever sends it, also on the way that repeated calls
-// take.
+// A member that sleeps for a call's first signal is woken by the sender, also on the shorter path of repeated
+// calls.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,8 +22,7 @@ TEST(Ring, WakesWhoSleepsForTheFirstSignal) {
   std::thread sleeper([&] {
     for (int i = 0; i < kRounds; ++i) EXPECT_EQ(members[1]->barrier(), Status::kOk);
   });
-  // Nothing else rings the sleeper's bell. Its parks end by themselves, too, so that now and then none is
-  // there to be rung for.
+  // Nothing else rings the sleeper's bell. A park also ends by itself, so sometimes nobody needs the ring.
   const Door<RealAtomics>& door = team->door(1);
   int rung = 0;
   for (int i = 0; i < kRounds; ++i) {

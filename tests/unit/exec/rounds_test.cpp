@@ -1,4 +1,4 @@
-// Exchanges that go in rounds: each signal is followed by its ring, whoever is late.
+// Exchanges in rounds: each signal is followed by its ring, whichever member is late.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -21,7 +21,7 @@ struct Memory {
   std::uint64_t& payload(std::uint32_t offset, std::uint32_t i) { return words[number(offset)][i]; }
   void ring(const Step& step) { rung.push_back(&step); }
   void carry(const Step&, std::uint32_t, std::uint64_t, std::uint32_t, const std::uint64_t*) {
-    ADD_FAILURE() << "nobody is away";
+    ADD_FAILURE() << "no member is on another host";
   }
 };
 using TestCursor = Cursor<RealAtomics, Memory>;
@@ -50,7 +50,7 @@ TEST(Rounds, RingBehindEachSignal) {
   const TestCursor::Opening opening = TestCursor::opening(memory, program, kEpisode, kTag);
   TestCursor::open<Load::kOneWord>(opening, value);
   cursor.follow(memory, program, kEpisode, opening.header);
-  EXPECT_EQ(&cursor.sent(), &program[0]);  // its caller rings
+  EXPECT_EQ(&cursor.sent(), &program[0]);  // the caller rings
   EXPECT_TRUE(memory.rung.empty());
   EXPECT_EQ(memory.lines[0][0], header.bits);
   EXPECT_EQ(memory.words[0][0], 5u);

@@ -1,5 +1,5 @@
-// The spacing of looks: found by windows of calls, kept while nothing is distinctly better, and the same at
-// all members.
+// The poll interval: found by timing windows of calls, unchanged while no other is clearly better, and the
+// same at all members.
 #include "exec/spacing.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace fermata::exec {
 namespace {
 
-// Calls that take ns_of(pauses) each, until the first trial is over.
+// Makes calls that take ns_of(pauses) each, and returns the pauses chosen after `calls` of them.
 std::uint32_t found(const std::function<std::int64_t(std::uint32_t)>& ns_of, std::uint64_t calls,
                     Spacing& spacing) {
   static std::uint64_t call = 0;
@@ -90,7 +90,7 @@ TEST(Spacing, UnlessItIsStartedItIsTheProgramsForEver) {
   EXPECT_EQ(found([](std::uint32_t) { return 100; }, 100'000, spacing), 0u);
 }
 
-// Two members that make the same calls, by way of each kind of path.
+// Two members make the same calls, on each kind of path.
 class SpacingOfMembers : public testing::TestWithParam<int> {
  protected:
   static Status call(Member& m, Openings& openings) {

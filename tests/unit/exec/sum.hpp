@@ -1,4 +1,4 @@
-// The operator of the tests that drive operations on blocks by hand: 64-bit sums.
+// 64-bit sums: the operator of the tests that drive collectives on blocks by hand.
 #ifndef FERMATA_TESTS_UNIT_EXEC_SUM_HPP
 #define FERMATA_TESTS_UNIT_EXEC_SUM_HPP
 

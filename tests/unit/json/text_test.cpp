@@ -1,4 +1,4 @@
-// JSON text as it is written, beside what nlohmann-json makes of it.
+// JSON text as Fermata writes it, and as nlohmann-json reads it.
 #include "json/text.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(JsonText, StringsReadBackAsTheyWere) {
   EXPECT_EQ(json_string(std::string("\x01\0\x1f", 3)), "\"\\u0001\\u0000\\u001f\"");
 }
 
-// Whatever the bytes are the text is JSON, and what of it is UTF-8 is kept.
+// The text is valid JSON for any bytes, and keeps those that are UTF-8.
 TEST(JsonText, AnyBytesMakeValidText) {
   std::mt19937 random(7);
   for (int n = 0; n < 20000 / FERMATA_TEST_SCALE; ++n) {

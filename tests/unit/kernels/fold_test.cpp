@@ -28,8 +28,8 @@ T load(const Bytes& from, std::size_t at, std::size_t i) {
   return value;
 }
 
-// Random bits, and among them what is special in some type: zeros, ones, infinities, NaNs, equal values with
-// equal and other indices.
+// Random bits, mixed with values that are special in some type: zeros, ones, infinities, NaNs, and equal
+// values with equal and different indices.
 Bytes contents(std::mt19937_64& random, std::size_t bytes) {
   Bytes out(bytes);
   for (auto& b : out) b = static_cast<unsigned char>(random());
@@ -58,8 +58,8 @@ bool same(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
-// shift: bytes that the arrays begin after an aligned address, differently for each. in_place: the input that
-// is written, or none.
+// shift: bytes between an aligned address and an array's begin, different for each array. in_place: the input
+// that is also the output, if any.
 template <Op O, Type Y>
 void check_one(const std::vector<Bytes>& sources, std::size_t k, std::size_t count, std::size_t shift,
                std::size_t in_place) {

@@ -1,4 +1,5 @@
-// The contract of src/net/net.hpp, kept by the in-process transport over links that delay, reorder and lose.
+// The in-process transport keeps the contract of src/net/net.hpp over links that delay, reorder and lose
+// lines.
 #include "net/loop.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ struct Slot {
   }
 };
 
-// What lies behind a window: slots, and how often one was written.
+// The memory behind a window: slots, and how often each was written.
 struct Memory {
   Slot slots[8];
   unsigned char bytes[8][kMostBlock] = {};
@@ -51,7 +52,7 @@ Line line_for(std::uint32_t to, std::uint32_t slot, std::uint64_t header) {
 
 std::size_t block_bytes(std::uint64_t n) { return 1 + n * 977 % kMostBlock; }
 
-// Until `there` or 20 s have passed.
+// Waits until `there` holds, or 20 s.
 template <class There>
 bool comes(const std::vector<const Port*>& ports, There&& there) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -73,8 +74,7 @@ constexpr std::int64_t kLong = 10'000'000'000;
 
 struct Links : testing::TestWithParam<LoopOptions> {};
 
-// Every slot holds the newest line of all that were written to it, whatever the link did, and each line was
-// seen at most once.
+// Every slot keeps the newest line written to it, whatever the link does, and each line is seen at most once.
 TEST_P(Links, TheNewestLineOfASlotStays) {
   Loop loop({0, 1}, GetParam());
   Memory here, there;
@@ -104,7 +104,7 @@ TEST_P(Links, TheNewestLineOfASlotStays) {
   for (std::uint64_t n = kLines - 7; n <= kLines; ++n) {
     EXPECT_EQ(there.slots[n % 8].header, n);
     for (std::uint32_t i = 0; i < kLineWords; ++i) EXPECT_EQ(there.slots[n % 8].payload[i], n * 10 + i);
-    // What a line brought is there, and nothing of what an older one did that came later.
+    // The data that came with a line are there, and no data of an older line that came later.
     for (std::size_t i = 0; n % 3 != 0 && i < block_bytes(n); ++i)
       ASSERT_EQ(there.bytes[n % 8][i], n % 256) << n << ", byte " << i;
   }
@@ -118,7 +118,7 @@ TEST_P(Links, TheNewestLineOfASlotStays) {
   if (GetParam().held > 0 || GetParam().lost > 0) {
     EXPECT_GT(there.refused, 0u) << "nothing came late or twice: the test shows nothing";
   }
-  // repeats were under way
+  // repeats were still under way
   EXPECT_TRUE(comes({loop.port(1)}, [&] { return loop.port(1)->is_gone(loop.port(1)->self, 0) != 0; }));
   EXPECT_FALSE(loop.port(0)->is_gone(loop.port(0)->self, 1));
 }
@@ -152,7 +152,7 @@ TEST(Loop, WhoDiesIsGoneOnceWhatItSentIsThere) {
   EXPECT_FALSE(loop.port(0)->is_gone(loop.port(0)->self, 2)) << "a line is still under way";
   ASSERT_TRUE(comes({loop.port(0)}, [&] { return loop.port(0)->is_gone(loop.port(0)->self, 2) != 0; }));
   EXPECT_EQ(there.slots[3].header, 5u);
-  loop.port(1)->write(loop.port(1)->self, &line, nullptr);  // nobody's any more
+  loop.port(1)->write(loop.port(1)->self, &line, nullptr);  // the port is closed
   EXPECT_TRUE(loop.port(0)->is_gone(loop.port(0)->self, 2));
 }
 
@@ -168,7 +168,7 @@ TEST(Loop, WhoNeverAnswersIsGivenUp) {
       comes({loop.port(0), loop.port(1)}, [&] { return loop.port(0)->is_gone(loop.port(0)->self, 1) != 0; }));
   EXPECT_EQ(there.landed, 0u);
   EXPECT_FALSE(loop.port(0)->is_gone(loop.port(0)->self, 2)) << "another link";
-  loop.port(0)->close(loop.port(0)->self, kLong);  // does not wait for it
+  loop.port(0)->close(loop.port(0)->self, kLong);  // does not wait for the lost link
 }
 
 // However long its process was stopped.

@@ -1,4 +1,5 @@
-// The table of environment variables: what each kind of value means, and what is said of slips.
+// The table of environment variables: the meaning of each kind of value, and the messages about typing
+// errors.
 #include "os/environment.hpp"
 
 #include <gtest/gtest.h>
@@ -154,7 +155,8 @@ TEST(Environment, AMisspeltNameGetsTheNearest) {
   for (const char* other :
        {"PATH=/bin", "FERMATA_TEST_SCALE=0.5", "fermata=1", "", "=", "FERMATA_WIAT", "WAIT=1"})
     EXPECT_EQ(said_of(other), "");
-  // Each name with any one letter missing, doubled or swapped with the next is a slip, and of that name.
+  // A name with one letter missing, doubled or swapped with the next is taken for a typing error in that
+  // name.
   for (std::size_t i = 0; i < static_cast<std::size_t>(Variable::kCount); ++i) {
     const std::string name = row_of(static_cast<Variable>(i)).name, meant = "did you mean " + name + "?";
     for (std::size_t at = 8; at < name.size(); ++at) {

@@ -1,4 +1,4 @@
-// Plans by what an MPI job has measured between its hosts.
+// Plans from the times that an MPI job has measured between its hosts.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr double kMessage = 280000, kFurther = 40000, kNear = 50, kFar = 200;
 
-// Four hosts of four processes in turn, pinned to CPUs 0 to 3, of which 0 and 1 are near each other, as are 2
-// and 3.
+// Four hosts with four processes each, in turn, pinned to CPUs 0 to 3. CPUs 0 and 1 are near each other; CPUs
+// 2 and 3 are also near each other.
 Profile job_of_four(double slow = 0) {
   Profile p;
   p.machine = "four hosts";
@@ -129,7 +129,7 @@ TEST(PlanForAnAllocation, MoreRanksThanProcessesShareRows) {
       }
 }
 
-// Sparse spatial centres, from the matrices alone.
+// Clusters by sparse spatial centres, from the matrices alone.
 TEST(PlanForAnAllocation, ClustersAreHostsAndTheirCaches) {
   for (const bool blocks : {true, false}) {
     Allocation team = kBlocks;
@@ -156,11 +156,11 @@ TEST(PlanForAnAllocation, BytesGoTheirWayToo) {
   const Topology topology = topology_of(team);
   const CostModel model =
       block_costs(*profile_of(team, topology, job), topology, key_of(team, topology, Kind::kBroadcast));
-  EXPECT_EQ(model.g_at(0, 1), 1 + 3 + 1) << "a message's is whole";
+  EXPECT_EQ(model.g_at(0, 1), 1 + 3 + 1) << "a message has the full cost per byte";
   EXPECT_EQ(model.g_at(0, 3), 0.05) << "into a slot, and as much out of it";
   EXPECT_EQ(model.bytes.between, 0.7);
   EXPECT_EQ(model.bytes.together, 0);
-  // Long ones go in pieces, each of which is under way while the next one begins.
+  // Long messages go in pieces: the next one begins while a piece is under way.
   const Allocation apart = {{0, 1, 2, 3}, {"a", "b", "c", "d"}, {}};
   const Topology four = topology_of(apart);
   job.domains.clear();
@@ -178,7 +178,7 @@ TEST(PlanForAnAllocation, ASlowLinkIsAvoided) {
     EXPECT_EQ(messages(slow, "a", "b", kBlocks), 0) << slow.schedule.algorithm;
     EXPECT_LT(slow.predicted_latency_ns, 3 * even.predicted_latency_ns);
     EXPECT_EQ(slow.origin, "predicted");
-    // What would be chosen without it is listed with what it costs now.
+    // The text also lists the plan that would be best otherwise, with its cost over the slow link.
     const std::string text = explain(slow, false);
     EXPECT_TRUE(std::regex_search(text, std::regex("\n  complete.*predicted [2-9]"))) << text;
   }
@@ -198,14 +198,15 @@ TEST(PlanForAnAllocation, AnotherPlacementOrASubsetIsAnotherPlan) {
   EXPECT_NE(plan_path(plan_of(part, job).key), plan_path(plan_of(others, job).key));
 }
 
-// Two that cost the same by the model: everybody's partner on the other host, or the leaders for all.
+// Two plans have the same cost in the model: each member sends to its partner on the other host, or the
+// leaders send for all. The plan with fewer messages is chosen.
 TEST(PlanForAnAllocation, NoMoreMessagesThanItTakes) {
   const Allocation two = {{0, 1, 0, 1, 0, 1, 0, 1}, {"a", "b"}, {}};
   const Plan plan = plan_of(two, job_of_four());
   EXPECT_EQ(messages(plan, "a", "b", two), 2) << plan.schedule.algorithm;
 }
 
-// What teams run: the newest profile that has their hosts, else estimates.
+// Teams use the newest profile with their hosts, else estimates.
 TEST(PlanForAnAllocation, TeamsFindTheProfile) {
   test::OwnCache cache;
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
@@ -239,7 +240,7 @@ TEST(PlanForAnAllocation, TeamsFindTheProfile) {
   ASSERT_TRUE(save_profile(job_of_four(5e6)));
   const auto measured = plans(names);
   EXPECT_NE(measured, estimated);
-  EXPECT_EQ(plans(nullptr), estimated) << "whose hosts are not known";
+  EXPECT_EQ(plans(nullptr), estimated) << "the hosts are not known";
   EXPECT_EQ(hash_of(measured, 0), hash_of(measured, 3));
   EXPECT_NE(hash_of(measured, 0), hash_of(estimated, 0));
 }

@@ -1,6 +1,6 @@
-// Runs block programs of all members over real buffers, one step of a member chosen at random after another,
-// against a serial reference. Each element of a block is a text: where it belongs, and whose contributions
-// were folded into it, in order.
+// Runs the block programs of all members over real buffers and compares with a serial reference. Each step is
+// one of a randomly chosen member. Each element of a block is a text: its place, and the members whose
+// contributions were folded into it, in order.
 #ifndef FERMATA_TESTS_UNIT_PLAN_BLOCK_CREW_HPP
 #define FERMATA_TESTS_UNIT_PLAN_BLOCK_CREW_HPP
 
@@ -19,10 +19,10 @@ namespace fermata::test {
 
 using Elements = std::vector<std::string>;
 
-// Blocks of the kind, by rank where there are several: elements of block b, of input (by member) and output.
+// Blocks as the kind has them: elements of block b, of the input (by member) and of the output.
 class BlockCrew {
  public:
-  // irregular: blocks of different sizes.
+  // irregular: blocks have different sizes.
   BlockCrew(const Schedule& s, const std::vector<CompiledBlocks>& programs, bool irregular, Random& random)
       : s_(s),
         random_(random),
@@ -56,7 +56,7 @@ class BlockCrew {
     for (const auto& queue : queues_) EXPECT_TRUE(queue.empty()) << "sent and never received";
   }
 
-  // In any order, in rank order, or left to right: a fold's text has parentheses around it.
+  // In any order, in rank order, or left to right: a text has parentheses around each fold.
   enum class Order { kAny, kRanks, kLeftToRight };
   void check(Order order) {
     for (std::int32_t r = 0; r < s_.members; ++r) {
@@ -109,7 +109,7 @@ class BlockCrew {
     }
   }
 
-  // Who contributes the block that is number i at r, and who gets it.
+  // The size of block number i at r, by who contributes and who gets it.
   std::size_t size(std::int32_t r, std::int32_t i, bool input) const {
     switch (s_.kind) {
       case Kind::kGather: return input ? count_of(r, 0) : count_of(i, 0);
@@ -125,8 +125,7 @@ class BlockCrew {
     return std::to_string(to) + "." + std::to_string(e) + ":";
   }
 
-  // The place of an element: the member that a block is meant for, where that tells blocks apart, and its
-  // number.
+  // The first part of an element's place: the member that the block is for, if that distinguishes blocks.
   std::int32_t meant_for(std::int32_t r, std::int32_t i, bool input) const {
     const bool personal =
         s_.kind == Kind::kScatter || s_.kind == Kind::kReduceScatter || s_.kind == Kind::kAlltoall;
@@ -214,8 +213,8 @@ class BlockCrew {
     return x == y && a.piece == b.piece && a.pieces == b.pieces;
   }
 
-  // The most that the format allows: any send whose edge has room, any receive, with only those before it
-  // that it must wait for.
+  // May transfer `index` run? As much as the format allows: any send whose edge has room, and any receive
+  // after the earlier transfers that it depends on.
   bool may_go(const Member& m, std::uint32_t index) const {
     const BlockStage& stage = m.program->stages[m.stage];
     const BlockTransfer& t = m.program->transfers[index];

@@ -1,4 +1,4 @@
-// What members agree on, plans of blocks and their files.
+// The facts that members share, plans of blocks, and their files.
 #include "plan/block_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(BlockModel, SurvivesPacking) {
   EXPECT_EQ(known.choices, choices);
   EXPECT_EQ(known.model.bytes, model.bytes);
   EXPECT_EQ(known.model.switch_ns, model.switch_ns);
-  for (std::size_t i = 0; i < model.o.size(); ++i) {  // the levels' figures are few
+  for (std::size_t i = 0; i < model.o.size(); ++i) {  // there are few levels
     EXPECT_DOUBLE_EQ(known.model.o[i], model.o[i]);
     EXPECT_DOUBLE_EQ(known.model.l[i], model.l[i]);
     EXPECT_DOUBLE_EQ(known.model.g[i], model.g[i]);
@@ -81,8 +81,8 @@ TEST(BlockModel, WhatIsNoneIsRefused) {
   EXPECT_FALSE(unpack(good, 5, &out));
   for (std::size_t n = 0; n < good.size(); ++n) EXPECT_FALSE(unpack(std::span(good).first(n), 4, &out)) << n;
   std::vector<std::byte> bad = good;
-  // The classes of the 16 pairs are the last bytes: of all their values those are taken that one of them has,
-  // and none beyond.
+  // The last bytes are the classes of the 16 pairs. A value is accepted up to the largest class, and refused
+  // beyond.
   const int most = std::to_integer<int>(*std::max_element(good.end() - 16, good.end()));
   for (int number = 0; number <= 255; ++number) {
     bad.back() = static_cast<std::byte>(number);
@@ -93,7 +93,7 @@ TEST(BlockModel, WhatIsNoneIsRefused) {
   EXPECT_FALSE(unpack(bad, 4, &out));
 }
 
-// Clusters would be cut into themselves for ever.
+// With such distances, clusters would be divided forever.
 TEST(BlockModel, DistancesBelowZeroAreRefused) {
   const Topology t = machine();
   const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 4));
@@ -106,7 +106,7 @@ TEST(BlockModel, DistancesBelowZeroAreRefused) {
   EXPECT_FALSE(unpack(pack(model, {{1, 2, 64}}), 4, &out));
 }
 
-// Each member by itself, out of the same bytes.
+// Each member chooses for itself from the same bytes.
 TEST(BlockModel, AllMembersChooseAlikeAndAsWasMeasured) {
   const Topology t = machine();
   const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 8));
@@ -126,7 +126,7 @@ TEST(BlockModel, AllMembersChooseAlikeAndAsWasMeasured) {
       EXPECT_EQ(chosen, choose_blocks(wanted, &b.model, b.find(kind, 65536)->name));
       EXPECT_EQ(chosen.algorithm, c.name);
     }
-    // A name that there is no longer: the predicted best.
+    // A saved name that does not exist any more: all choose the predicted best.
     EXPECT_EQ(choose_blocks(wanted, &model, hash_of("no such")), choose_blocks(wanted, &model));
   }
 }
@@ -189,7 +189,7 @@ TEST(BlockCosts, WithoutBytesOnlyWhatTellsPairsApartCounts) {
   EXPECT_NE(costs(two, false).o, flat_model(4).o);
 }
 
-// Eight members on two CPUs: each wait is a switch, for every member of the CPU one after the other.
+// Eight members on two CPUs: each wait costs a context switch for every member of the CPU.
 TEST(BlockCosts, WithoutAProfileFewestWaitsWinWhereMembersShareCpus) {
   const Topology two = *topology_from_regular({.hosts = 1, .packages = 1, .cores = 2});
   const Topology eight = *topology_from_regular({.hosts = 1, .packages = 1, .cores = 8});
@@ -199,7 +199,7 @@ TEST(BlockCosts, WithoutAProfileFewestWaitsWinWhereMembersShareCpus) {
       PlanKey key = key_of(t, kind, 8);
       // no pair is nearer than another
       key.cpus.clear();
-      // as members get it
+      // the members' copy of the model
       const BlockKnowledge known = unpacked(pack(block_costs(estimate_profile(t), t, key), {}), 8);
       return choose_blocks(wanted, &known.model);
     };
@@ -226,7 +226,7 @@ TEST(BlockPlan, PredictedBestFirst) {
     EXPECT_EQ(plan->origin, "estimated");
     ASSERT_GT(plan->entries.size(), 1u);
     EXPECT_EQ(plan->entries.front().verdict, "chosen");
-    // Where calls overlap, a shorter path is worth a quarter.
+    // Where calls overlap, a shorter path counts a quarter more.
     const double worth = has_root(plan->kind) ? 1.25 : 1;
     for (const BlockEntry& e : plan->entries)
       if (e.verdict.starts_with("predicted")) {
@@ -240,7 +240,8 @@ TEST(BlockPlan, PredictedBestFirst) {
     for (const std::string& shown :
          {plan->entries.front().name, std::string("up to 1024 bytes"), std::string("not yet")})
       EXPECT_NE(text.find(shown), std::string::npos) << text;
-    EXPECT_EQ(text.find(" 0 ns"), std::string::npos) << "what was not measured took nothing: " << text;
+    EXPECT_EQ(text.find(" 0 ns"), std::string::npos)
+        << "a time that was not measured is printed as 0: " << text;
   }
 }
 
@@ -301,7 +302,7 @@ TEST(BlockPlan, WhatMovesNoBlocksIsRefused) {
   o.key.members = 257;
   EXPECT_EQ(make_block_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kUnsupported);
   o.key.kind = Kind::kBroadcast;
-  // CPUs for 4
+  // the machine has CPUs for 4
   EXPECT_EQ(make_block_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kArgument);
   o = options_for(t, Kind::kBroadcast, 4, SIZE_MAX / 4 + 1);
   const auto too_large = make_block_plan(t, estimate_profile(t), o, nullptr);
@@ -325,7 +326,7 @@ TEST(BlockPlanFile, IsKeptBesideTheOthersOfItsTeam) {
   ASSERT_TRUE(kept.ok()) << kept.error().message;
   ASSERT_EQ(kept->plans.size(), 2u);
   EXPECT_EQ(kept->plans[0].entries[0].name, "bruck");
-  const std::vector<KnownChoice> known = known_choices(key);  // predictions are made anew
+  const std::vector<KnownChoice> known = known_choices(key);  // predictions are not kept
   ASSERT_EQ(known.size(), 1u);
   EXPECT_EQ(known[0].name, hash_of("ring"));
   PlanKey other = key;

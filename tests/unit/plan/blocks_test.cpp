@@ -1,5 +1,5 @@
-// Block programs of every kind and algorithm, run and compared with a serial reference; and which schedules
-// are chosen.
+// Block programs of every kind and algorithm, run and compared with a serial reference; and the choice of
+// schedules.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -42,7 +42,7 @@ std::vector<CompiledBlocks> compile_all(const Schedule& s) {
   return programs;
 }
 
-// Lists in order, indices within what the program says there is, nothing read before it was there.
+// Lists are in order, indices within the program's sizes, and nothing is read before it was written.
 void check_form(const CompiledBlocks& c) {
   const BlockProgram& p = c.program;
   std::uint32_t next = 0;
@@ -131,7 +131,7 @@ TEST(Blocks, NothingIsCopiedButContributionsThatNobodyTouched) {
       for (const CompiledBlocks& c : compile_all(s)) {
         std::uint32_t copies = 0;
         for (const BlockTransfer& t : c.transfers) {
-          // What others wait for goes first.
+          // Transfers that others wait for go first.
           if (t.code == BlockCode::kSend && &t < c.transfers.data() + c.stages.front().count) {
             EXPECT_EQ(copies, 0U) << s.algorithm << " " << name_of(s.kind);
           }
@@ -145,7 +145,7 @@ TEST(Blocks, NothingIsCopiedButContributionsThatNobodyTouched) {
             s.kind == Kind::kAllgather || s.kind == Kind::kAlltoall ||
             (s.kind == Kind::kScan && c.program.rank == 0) ||
             ((s.kind == Kind::kGather || s.kind == Kind::kScatter) && c.program.rank == c.program.root);
-        // What an exscan's chain sends on is folded apart from its result.
+        // The value that an exscan's chain sends on is folded apart from the member's result.
         const bool apart = s.kind == Kind::kExscan && s.registers == 2 && c.program.rank != 0 &&
                            c.program.rank != c.program.members - 1;
         EXPECT_EQ(copies, own || apart ? 1u : 0u)
@@ -155,7 +155,7 @@ TEST(Blocks, NothingIsCopiedButContributionsThatNobodyTouched) {
   }
 }
 
-// Registers that wander: values are put aside and fetched back, written over while they are sent, exchanged.
+// Schedules that move values between registers: saved, restored, exchanged, overwritten while they are sent.
 TEST(Blocks, SchedulesWithCopiesHereAndThereGiveTheSame) {
   Random random(3);
   int ran = 0, copied = 0, last_copied = 0, after_sends = 0, to_oneself = 0;
@@ -226,7 +226,7 @@ Transfer folded(int from, int to, std::uint8_t src, Side side) {
 
 TEST(Blocks, AFoldTakesItsOwnValueFromTheRegisterThatTheScheduleNames) {
   Random random(1);
-  run_and_check(sum_of_two({{{moved(1, 1, 0, 1)}},  // put aside
+  run_and_check(sum_of_two({{{moved(1, 1, 0, 1)}},  // saved
                             {{moved(0, 1, 0, 0)}},
                             {{moved(0, 1, 0, 0), folded(1, 1, 1, Side::kRight)}},
                             {{moved(1, 0, 0, 0)}}}),
@@ -235,9 +235,9 @@ TEST(Blocks, AFoldTakesItsOwnValueFromTheRegisterThatTheScheduleNames) {
 
 TEST(Blocks, WhatAStageSendsIsNotCopiedOver) {
   Random random(1);
-  run_and_check(sum_of_two({{{moved(1, 1, 0, 1)}},  // put aside
+  run_and_check(sum_of_two({{{moved(1, 1, 0, 1)}},  // saved
                             {{moved(0, 1, 0, 0)}},
-                            // 0's value back to it, the own one fetched
+                            // 0's value goes back to it; member 1 restores its own
                             {{moved(1, 0, 0, 1), moved(1, 1, 1, 0)}},
                             {{folded(0, 1, 1, Side::kLeft)}},
                             {{moved(1, 0, 0, 0)}}}),
@@ -262,7 +262,7 @@ TEST(Blocks, TwoMembersFoldIntoTheOutputInOnePass) {
 
 TEST(Blocks, SpaceIsUsedAgain) {
   const Schedule s = find_algorithm("bruck")->build({.kind = Kind::kAlltoall, .members = 16});
-  std::int32_t through = 0;  // blocks that pass by member 0
+  std::int32_t through = 0;  // blocks that pass through member 0
   for (const Stage& stage : s.stages) {
     for (const Transfer& t : stage.transfers) through += t.to == 0 && t.chunk % 16 != 0;
   }
@@ -368,7 +368,7 @@ TEST(BlockChoice, SizeDecides) {
   const auto stages = [](Kind kind, std::size_t bytes) {
     return chosen(kind, 16, 0, bytes, false, kFloatSum, nullptr).stages.size();
   };
-  // Short vectors: few stages. Long ones: each member moves little, in more of them.
+  // Short vectors: few stages. Long ones: more stages, in which each member moves little.
   EXPECT_LE(stages(Kind::kAllreduce, 8), 4u);
   EXPECT_GT(stages(Kind::kAllreduce, 8 << 20), 4u);
   EXPECT_GT(chosen(Kind::kAllreduce, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
@@ -398,7 +398,7 @@ TEST(BlockChoice, WhatLeavesTheCachesIsCut) {
 }
 
 TEST(BlockChoice, TheModelDecides) {
-  CostModel far;  // ranks 0-3 and 4-7 on two machines: trees that cross between them often are dear
+  CostModel far;  // ranks 0-3 and 4-7 on two machines: trees that often cross cost much
   far.members = 8;
   far.o.assign(64, 100);
   far.l.assign(64, 50);

@@ -27,7 +27,7 @@ TEST(Sparseness, LiesInTheLargestRelativeGap) {
   EXPECT_DOUBLE_EQ(sparseness_from_gap({0, 0, 0}), kDefaultSparseness);
 }
 
-// Of pairs that share memory; where none does, of the others.
+// The mean is over pairs that share memory; if none do, over all other pairs.
 TEST(MeanDistance, IsOfPairsThatShareMemory) {
   CostModel model = model_of(4, [](int i, int j) { return i / 2 == j / 2 ? 10.0 : 1000.0; });
   const double near = distance(model, 0, 1), apart = distance(model, 0, 2);

@@ -1,4 +1,4 @@
-// Emitted code: compiled here, run by threads, and checked as any other barrier or reduction is.
+// Emitted code: compiled here, run by threads, and checked like any other barrier or reduction.
 #include "plan/codegen.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ constexpr const char* kBarrierMain = R"(
 #include <vector>
 using namespace made;
 alignas(128) static unsigned char region[kRegionBytes];
-static long entered[kMembers * 16];  // plain: the barrier orders it
+static long entered[kMembers * 16];  // plain: only the barrier orders it
 int main() {
   std::vector<std::thread> crew;
   std::atomic<int> wrong{0};
@@ -85,11 +85,11 @@ void expect_runs(Kind kind, const std::string& algorithm, std::int32_t members, 
   EXPECT_EQ(std::system(("timeout 60 " + binary).c_str()), 0) << plan->schedule.algorithm;
 }
 
-// ---- Traces: the code does what the proved program's steps say, in each episode and whoever completes the
-// words
+// ---- Traces: in each episode, whichever member completes the words, the code does the proved program's
+// steps
 
-// What a program's steps do to memory, as traced.hpp prints it: by the definition of each step
-// (exec/program.hpp), not by the code generator.
+// The effects of a program's steps on memory, as traced.hpp prints them. They follow from the definition of
+// each step (exec/program.hpp), not from the code generator.
 class Walk {
  public:
   Walk(const std::vector<std::byte>& blob, std::uint32_t rank, std::uint64_t episode, unsigned decisions)
@@ -142,7 +142,7 @@ class Walk {
         if (episode_ % s.threshold == 0) put("post", s.offset, episode_, "release");
         break;
       case Code::kJump: return s.target;
-      default: ADD_FAILURE() << "a step that no emitted code has";
+      default: ADD_FAILURE() << "this step does not occur in emitted code";
     }
     return at + 1;
   }
@@ -175,7 +175,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-// Prints every way through every rank's function in `episodes` episodes.
+// Prints every path through every rank's function in `episodes` episodes.
 std::string tracing_main(const Plan& plan, const std::string& call) {
   return "#include \"traced.hpp\"\n#include \"made.hpp\"\nint main() {\n"
          "  for (unsigned rank = 0; rank < " +
@@ -262,7 +262,7 @@ TEST(EmittedCode, DoesWhatTheProvedProgramSays) {
   expect_traced(plan_of("binomial_high", Kind::kAllreduce, 5, "private+stride2"));
   expect_traced(plan_of("kary", Kind::kBroadcast, 4, "published+4slots", 2));
   expect_traced(plan_of("linear", Kind::kReduce, 3, "private+2slots", 1));
-  // Whose members have a way of their own where they complete a word.
+  // Its members take another path where they complete a word.
   Plan climb = plan_of("counter", Kind::kBarrier, 2, "private");
   climb.schedule = *parse_schedule(
       "fermata-schedule 1\nalgorithm climb\nkind barrier\nmembers 2\nroot 0\nchunks 0\nregisters 1\nword 0 "

@@ -1,4 +1,4 @@
-// Compiled programs do what was proved, in every interleaving of their steps that is tried here.
+// Compiled programs do what was proved, in every interleaving of their steps that the tests try.
 #include <gtest/gtest.h>
 
 #include "../../lockstep.hpp"
@@ -19,8 +19,8 @@ Plan plan_of(const std::string& schedule) {
   return plan;
 }
 
-// Whoever completes word 0 waits for word 1, which member 0's own signal of stage 1 leads to: it may be
-// member 0.
+// The member that completes word 0 waits for word 1, to which member 0's own signal of stage 1 leads. That
+// member may be member 0 itself.
 constexpr const char* kClimb =
     "members 2\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 2\nword 1 threshold 1\nword 2 threshold 1 "
     "agent 0\n"
@@ -35,7 +35,7 @@ TEST(Compile, WhoCompletesAWordSignalsInTheStagesThatWereProved) {
   EXPECT_EQ(test::execute(program->data(), 1, 60, 6), "");
 }
 
-// As before, with words that lead to words, and every climb with a wait: members have a way for each that
+// The same with words that lead to words and a wait in every climb: members have a path for each word that
 // they may complete.
 TEST(Compile, ClimbsWithinClimbsKeepTheirStages) {
   const Plan plan = plan_of(
@@ -76,8 +76,8 @@ TEST(Compile, RefusesMoreWaysThanFit) {
       << program.error().message;
 }
 
-// Whoever completes a word adds to the next: the proof follows 64 of them. Members meet in rings before, as
-// it has memory by the number of steps.
+// The member that completes a word adds to the next one: the proof follows 64 such words. Members first meet
+// in rings, because the proof's memory depends on the number of steps.
 TEST(Compile, RefusesClimbsThatTheProofDoesNotFollow) {
   constexpr int kRings = 80;
   const auto chain = [](int words) {
@@ -109,7 +109,7 @@ TEST(Compile, RefusesClimbsThatTheProofDoesNotFollow) {
       << longer.error().message;
 }
 
-// A member may be an episode ahead of others at a word, and credits are for slots.
+// A member may be an episode ahead of others at a word, and credits protect slots only.
 TEST(Compile, CreditsDoNotMendTheReuseOfWords) {
   Plan plan = plan_of(
       "members 3\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 2\nword 1 threshold 1 agent 0\n"
@@ -170,7 +170,7 @@ TEST(Compile, SaysWhatItRefuses) {
   is(refusal([](Plan& p) { p.schedule.chunks = 2; }), "more than one chunk");
   is(refusal([](Plan& p) { p.schedule.kind = Kind::kAllreduce; }), "no payload given");
   is(refusal([](Plan& p) { p.schedule.root = 1; }), "plans are made for root 0");
-  const auto large = [](Plan& p) {  // 4,608 signals of 8 KiB a slot
+  const auto large = [](Plan& p) {  // 4,608 signals of 8 KiB per slot
     p.schedule = find_algorithm("dissemination")->build({.members = 512});
     p.key.members = 512;
     LayoutChoice choice;
@@ -180,7 +180,7 @@ TEST(Compile, SaysWhatItRefuses) {
   is(refusal(large), "the plan's slots would exceed 2 GiB");
 }
 
-// What the table makes is executed too, in a few layouts.
+// Programs of every algorithm are executed, too, in a few layouts.
 TEST(Compile, EveryAlgorithmRuns) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const Kind kind : {Kind::kBarrier, Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce}) {

@@ -1,5 +1,5 @@
-// Compositions along synthetic and recorded machines: proved, run against a serial reference, and what
-// crosses between domains.
+// Compositions for synthetic and recorded machines: proved, run against a serial reference, and checked for
+// the data that crosses between domains.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ void expect_right(const Schedule& s, bool run, Random& random) {
   crew.check(verify(s, kProduct) ? BlockCrew::Order::kRanks : BlockCrew::Order::kAny);
 }
 
-// Returns how many compositions there were.
+// Returns the number of compositions.
 int check_all(const Placed& p) {
   Random random(5);
   int count = 0, seen = 0;
@@ -91,7 +91,7 @@ TEST(ComposeBlocks, MachinesOfAnyNumberOfLevels) {
   EXPECT_GT(check_all(regular({.packages = 2, .cores = 4})), 100 / FERMATA_TEST_SCALE);
   EXPECT_GT(check_all(regular({.packages = 2, .l3 = 2, .cores = 3, .smt = 2}, Placement::kCpu)),
             100 / FERMATA_TEST_SCALE);
-  // (3, 3, 1)
+  // domains of 3, 3 and 1
   EXPECT_GT(check_all(regular({.packages = 3, .cores = 3}, Placement::kCore, 7)), 50 / FERMATA_TEST_SCALE);
   EXPECT_GT(
       check_all(regular({.hosts = 2, .packages = 2, .l3 = 2, .cores = 2, .smt = 2}, Placement::kRoundRobin)),
@@ -132,7 +132,7 @@ TEST(ComposeBlocks, EachLevelIsNamed) {
   EXPECT_EQ(deepest, 3u);
 }
 
-// Bytes that cross between hosts, in blocks.
+// Data that cross between hosts, in blocks.
 double crossing(const Placed& p, const Schedule& s) {
   double chunks = 0;
   for (const Stage& stage : s.stages)
@@ -156,8 +156,8 @@ TEST(ComposeBlocks, EachBlockCrossesBetweenDomainsOnce) {
   EXPECT_DOUBLE_EQ(along(Kind::kAllgather), 24 * 3);
 }
 
-// What each level takes goes by the bytes of its chunks: a long vector is halved between hosts, a short one
-// is not.
+// Each level's algorithm is chosen by the bytes of its chunks: hosts halve a long vector, and not a short
+// one.
 TEST(ComposeBlocks, LongVectorsAreCut) {
   const Placed p = regular({.hosts = 4, .cores = 8});
   const auto along = [&](double bytes) {
@@ -169,7 +169,7 @@ TEST(ComposeBlocks, LongVectorsAreCut) {
   EXPECT_EQ(of_short.chunks, 1) << of_short.algorithm;
 }
 
-// Ranks 0-2 and 3-5; 2 and 4 lie at the link between them.
+// Ranks 0-2 and 3-5; 2 and 4 are at the link between them.
 TEST(ComposeBlocks, WhoIsNearestToTheOthersLeads) {
   const auto apart = [](std::int32_t i, std::int32_t j) {
     if (i / 3 == j / 3) return 100.0;
@@ -190,7 +190,7 @@ TEST(ComposeBlocks, WhoIsNearestToTheOthersLeads) {
   using Edges = std::set<std::pair<std::int32_t, std::int32_t>>;
   EXPECT_EQ(across(Kind::kAllreduce, 0), (Edges{{2, 4}}));
   EXPECT_EQ(across(Kind::kAllgather, 0), (Edges{{2, 4}}));
-  EXPECT_EQ(across(Kind::kBroadcast, 0), (Edges{{0, 4}}));  // a root leads
+  EXPECT_EQ(across(Kind::kBroadcast, 0), (Edges{{0, 4}}));  // a root leads its host
   EXPECT_EQ(across(Kind::kReduce, 5), (Edges{{2, 5}}));
 }
 
@@ -229,7 +229,7 @@ TEST(ComposeBlocks, AreChosenWhereDomainsAreFarApart) {
     EXPECT_EQ(s.algorithm, first.name);
     EXPECT_TRUE(verify(s, kFloatSum).ok());
   }
-  // The blocks' sizes are then known to their two ends only.
+  // Only the two ends of an irregular gather know the blocks' sizes.
   const BlockCase irregular{
       .kind = Kind::kGather, .members = 30, .root = 3, .bytes = 4096, .irregular = true, .op = {}};
   const BlockChooser straight(irregular, &p.model);

@@ -114,7 +114,7 @@ TEST_F(CostModelOf, HowBytesMoveFollowsTheEngine) {
   EXPECT_EQ(measured.moved[1], Sizes::from(16));  // the largest measured size stands for all larger ones
   EXPECT_EQ(measured.moved[0], Sizes::from(14));
   EXPECT_EQ(measured.folded[1], Sizes::from(16));
-  EXPECT_EQ(measured.folded[0], Sizes()) << "a further copy makes it the slower one";
+  EXPECT_EQ(measured.folded[0], Sizes()) << "a further copy makes single copy the slower way";
 }
 
 TEST_F(CostModelOf, LongBlocksLeaveTheCaches) {
@@ -130,7 +130,7 @@ TEST_F(CostModelOf, LongBlocksLeaveTheCaches) {
   const ByteCosts rising = beyond({0.05, 0.04, 0.041, 0.06, 0.08});
   EXPECT_DOUBLE_EQ(rising.cached, 262144);
   EXPECT_DOUBLE_EQ(rising.beyond, 2);
-  EXPECT_EQ(beyond({0.05, 0.04, 0.041, 0.041}).cached, 0) << "as far as was measured, none";
+  EXPECT_EQ(beyond({0.05, 0.04, 0.041, 0.041}).cached, 0) << "no measured size leaves the caches";
 }
 
 TEST_F(CostModelOf, LayoutFactorsAreRelativeToPrivate) {

@@ -13,9 +13,9 @@
 namespace fermata {
 namespace {
 
-// Of few members and slots every interleaving is executed: none of a proved plan goes wrong, and one of a
-// refused plan does, unless it has words that it does not need or is one of the few that are refused too
-// strictly (docs/proofs.md).
+// For plans of few members and slots, the test executes every interleaving. A proved plan never goes wrong,
+// and a refused plan does in some interleaving. Exceptions are plans with words that they do not need, and
+// the few that are refused too strictly (docs/proofs.md).
 TEST(RandomPlans, OfSmallOnesEveryInterleavingIsExecuted) {
   constexpr std::size_t kMostStates = 20'000;
   int proved = 0, failed = 0, needless = 0, strict = 0, too_large = 0;

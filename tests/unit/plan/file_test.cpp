@@ -1,4 +1,4 @@
-// Plan files, the cache and the text for people.
+// Plan files, the cache, and the readable text.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Plans for teams over several hosts: compositions along them, signals that know which leave a host, and a
-// program set for each root.
+// Plans for teams over several hosts: compositions for them, signals that know whether they leave a host, and
+// a program set for each root.
 #include "plan/hosts.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ Result<Plan> plan_for(Kind kind, std::int32_t payload, const Hosts& hosts) {
   return make_plan(topology, profile_of_hosts(topology), options_for(kind, payload, hosts), nullptr);
 }
 
-// Stages in which something goes from host to host.
+// Returns the number of stages with a message between hosts.
 int rounds_between_hosts(const Plan& plan) {
   int rounds = 0;
   for (const Stage& stage : plan.schedule.stages) {
@@ -64,7 +64,7 @@ TEST(PlanOverHosts, HasTheFewestRoundsBetweenHosts) {
     }
 }
 
-// Each step of each rank, for each root.
+// Checks each step of each rank, for each root.
 void expect_routed(const Plan& plan, const std::vector<std::byte>& blob) {
   const auto& header = *reinterpret_cast<const ProgramHeader*>(blob.data());
   ASSERT_TRUE(program_is_sound(blob.data(), blob.size()));
@@ -105,8 +105,8 @@ std::size_t messages_of(const Schedule& s, const Hosts& hosts) {
   return messages;
 }
 
-// On a line and on blocks: a message to each other host, in one round, whoever is root, and within the hosts
-// by memory.
+// On a line and on blocks, whichever member is root: one message to each other host, in one round, and memory
+// within the hosts.
 TEST(PlanOverHosts, AShortBroadcastGoesOnceToEachHost) {
   for (const Hosts& hosts : {kBlocks, kInTurn, kUneven}) {
     const auto others = static_cast<std::size_t>(hosts.back());
@@ -132,8 +132,8 @@ TEST(PlanOverHosts, AShortBroadcastGoesOnceToEachHost) {
   }
 }
 
-// Where all members are on hosts of their own they are as far apart as any two, and a message's cost is known
-// all the same.
+// If each member has a host of its own, all pairs are equally far apart, and the cost of a message is still
+// known.
 TEST(PlanOverHosts, OneMemberOnEachHost) {
   const Hosts hosts = {0, 1, 2, 3};
   const Topology topology = topology_of_hosts(hosts);
@@ -144,7 +144,7 @@ TEST(PlanOverHosts, OneMemberOnEachHost) {
   EXPECT_EQ(choose_blocks(wanted, &model).stages.size(), 1u);
 }
 
-// With as many members on each host no root costs more messages than another.
+// With the same number of members on each host, every root costs the same number of messages.
 TEST(PlanOverHosts, EveryRootHasAsManyMessages) {
   for (const Kind kind : {Kind::kReduce, Kind::kBroadcast}) {
     const auto plan = plan_for(kind, 8, kBlocks);
@@ -195,7 +195,7 @@ TEST(PlanOverHosts, WhatCannotBeIsRefused) {
             Status::kArgument);
 }
 
-// Two flags in one line are cheap where the line is shared. A message has no line.
+// Two flags in one line cost little where the line is shared. A message has no line.
 TEST(PlanOverHosts, ALayoutCheapensNoMessage) {
   const Hosts apart = {0, 1}, together = {0, 0};
   const Topology topology = topology_of_hosts(together);
@@ -208,7 +208,7 @@ TEST(PlanOverHosts, ALayoutCheapensNoMessage) {
   EXPECT_EQ(cost(s, model, packed).critical_path_ns, cost(s, model, LayoutChoice{}).critical_path_ns);
 }
 
-// What a further awaited slot of memory costs says nothing of messages.
+// The cost of a further awaited slot of memory does not apply to messages.
 TEST(PlanOverHosts, AFurtherMessageCostsItsL) {
   const Topology topology = topology_of_hosts({0, 1, 2, 3});
   CostModel model =

@@ -1,5 +1,5 @@
-// The proof of compiled programs: what the compiler makes is proved, and what is changed since is proved only
-// if it runs right.
+// The proof of compiled programs: the compiler's programs are proved, and a changed program is proved only if
+// it runs right.
 #include "exec/proof/proof.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ Blob compiled(const char* algorithm, Kind kind, std::int32_t members, const char
   return *program;
 }
 
-// Whoever brings the program: there is no team of one that is not proved.
+// Team creation asks for the proof, wherever the program comes from.
 TEST(Proof, IsAskedByWhoeverMakesATeam) {
   Blob blob = compiled("dissemination", Kind::kBarrier, 4, "private");
   exec::TeamOptions options;
@@ -61,7 +61,7 @@ TEST(Proof, IsAskedByWhoeverMakesATeam) {
   const char* detail = "";
   ASSERT_EQ(exec::Team::create(options, &team, &detail), Status::kOk) << detail;
   team->release();
-  for (std::uint32_t m = 0; m < 4; ++m) step(blob, m, 0).code = Code::kEnd;  // nobody waits for anybody
+  for (std::uint32_t m = 0; m < 4; ++m) step(blob, m, 0).code = Code::kEnd;  // no member waits for another
   ASSERT_TRUE(program_is_sound(blob.data(), blob.size()));
   team = nullptr;
   EXPECT_NE(exec::Team::create(options, &team, &detail), Status::kOk);
@@ -69,7 +69,7 @@ TEST(Proof, IsAskedByWhoeverMakesATeam) {
   EXPECT_NE(std::string(detail), "");
 }
 
-// Each what a hand would do to a program that was proved, and what the proof says then.
+// Each change is one that could be made to a proved program by hand, with the proof's answer.
 TEST(Proof, NamesTheFlaw) {
   const auto expect_flaw = [](Blob blob, const char* flaw, auto&& change) {
     ASSERT_TRUE(prove_program(header(blob))) << text_of(prove_program(header(blob)));
@@ -138,7 +138,7 @@ TEST(Proof, GoesBeyondNoLimitOfMemory) {
             std::string::npos);
 }
 
-// Over hosts, a signal goes by the port where it must, and only there.
+// Over hosts, a signal uses the port exactly where its two members share no memory.
 TEST(Proof, KnowsWhoSharesMemory) {
   Plan plan;
   plan.key.members = 4;
@@ -199,9 +199,9 @@ class Changer {
   std::mt19937 random_;
 };
 
-// What is proved after a change runs right in every interleaving tried, and most of what is refused is seen
-// to fail. The rest is wrong in ways that these interleavings don't show (a door that nobody happens to park
-// at), or in none: a proof may refuse too much.
+// A program that is proved after a change runs right in every interleaving that the test tries. Most refused
+// programs are seen to fail. The others are wrong in ways that these interleavings don't show (a door at
+// which nobody happens to park), or not wrong: a proof may refuse too much.
 class Changed {
  public:
   void judge(const Blob& before, int trial, const std::string& what) {
@@ -259,7 +259,7 @@ TEST(Proof, ChangedProgramsAreProvedOnlyIfTheyRunRight) {
   changed.expect_at_least(600, 3000, 60);
 }
 
-// Words that come before or behind flags, or beside them.
+// Words come before flags, after them, or in the same stages.
 TEST(Proof, ChangedRandomProgramsAreProvedOnlyIfTheyRunRight) {
   Changed changed;
   for (std::uint64_t number = 0; number < 3000 / FERMATA_TEST_SCALE && !HasFatalFailure(); ++number) {

@@ -1,5 +1,5 @@
-// Random plans: those of the table and those that nobody would write, with words, credits and a layout for
-// each stage, some of them broken.
+// Random plans: plans of the table and unusual ones, with words, credits and a layout for each stage. Some of
+// them are broken.
 #ifndef FERMATA_TESTS_RANDOM_PLANS_HPP
 #define FERMATA_TESTS_RANDOM_PLANS_HPP
 
@@ -28,7 +28,7 @@ inline LayoutChoice random_layout(Random& random) {
   return choice;
 }
 
-// Something of the table, its members in another order (but for member 0, where that is the root).
+// A schedule of the table with its members in another order (a root stays member 0).
 inline Schedule of_the_table(Random& random, Kind kind, int members) {
   for (;;) {
     const auto table = algorithms();
@@ -45,8 +45,8 @@ inline Schedule of_the_table(Random& random, Kind kind, int members) {
   }
 }
 
-// Words whose edges are drawn at random: adders of several stages, climbs with and without agents, polls by
-// some. Thresholds fit.
+// Adds words with random edges: adders of several stages, climbs with and without agents, polls by some
+// members. Thresholds fit.
 inline void add_words(Random& random, Schedule& s) {
   const int stages = static_cast<int>(s.stages.size()), first = static_cast<int>(s.words.size()),
             count = random.below(5);
@@ -59,7 +59,7 @@ inline void add_words(Random& random, Schedule& s) {
     const int vertex = s.members + first + w;
     Word word{.threshold = 0, .agent = -1};
     int end = random.below(stages);
-    if (w > 0 && random.chance(40)) {  // a phase: by an agent, from another word
+    if (w > 0 && random.chance(40)) {  // a phase that an agent flips after another word
       const int agent = random.below(w), source = random.below(w);
       const int at =
           std::max(last[static_cast<std::size_t>(agent)], last[static_cast<std::size_t>(source)]) + 1;
@@ -91,7 +91,7 @@ inline void add_words(Random& random, Schedule& s) {
     }
 }
 
-// Takes an edge away, or moves it, or puts it into another stage.
+// Removes an edge, redirects it, or moves it into another stage.
 inline void damage(Random& random, Schedule& s) {
   auto& stage = s.stages[static_cast<std::size_t>(random.below(static_cast<int>(s.stages.size())))].transfers;
   if (stage.empty()) return;
@@ -110,7 +110,7 @@ inline void damage(Random& random, Schedule& s) {
   }
 }
 
-// Its structure may be amiss; all else that compile() asks for is there.
+// The structure may be wrong; everything else is as compile() requires.
 inline Plan random_plan(Random& random) {
   Plan plan;
   Schedule& s = plan.schedule;
@@ -141,21 +141,21 @@ inline Plan random_plan(Random& random) {
   return plan;
 }
 
-// Each is drawn from its own number.
+// Draws a plan from its own number.
 inline Plan plan_of(std::uint64_t number) {
   Random random(static_cast<unsigned>(number * 2654435761u + 1));
   return random_plan(random);
 }
 
-// Is it a barrier without the words whose reuse is not safe? Then a word that counts wrong does no visible
-// harm, and is refused nevertheless.
+// Is the plan a barrier without the words whose reuse is not safe? Then a wrong count of a word does no
+// visible harm, but the plan is refused.
 inline bool needs_no_such_words(const Plan& plan) {
   Schedule s = plan.schedule;
   std::set<std::int32_t> gone;
   for (const Hazard& h : reuse_hazards(s, plan.layout, false))
     gone.insert(
         s.stages[static_cast<std::size_t>(h.stage)].transfers[static_cast<std::size_t>(h.transfer)].to);
-  for (std::size_t before = 0; before != gone.size();) {  // and those that theirs complete
+  for (std::size_t before = 0; before != gone.size();) {  // and words that those words complete
     before = gone.size();
     for (const Stage& stage : s.stages)
       for (const Transfer& t : stage.transfers)
@@ -171,7 +171,7 @@ inline bool needs_no_such_words(const Plan& plan) {
   }
   for (Word& word : s.words)
     if (word.threshold == 0) word = Word{};
-  // a word has an adder
+  // each word keeps an adder
   for (const std::int32_t w : gone) s.stages.front().transfers.push_back({.from = 0, .to = w});
   return !gone.empty() && verify(s, {}).ok();
 }

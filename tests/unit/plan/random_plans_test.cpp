@@ -1,8 +1,7 @@
-// Plans drawn at random are proved or refused, and executed either way: what is proved runs right, and what
-// is refused fails.
-//
+// Random plans are proved or refused, and executed in both cases: a proved plan runs right, and a refused
+// plan fails.
 // FERMATA_RANDOM_PLANS=FIRST:COUNT draws other plans than the first few thousand (make random-plans). Each is
-// drawn from its own number, so a run can be cut anywhere and continued.
+// drawn from its own number, so a run can stop anywhere and be continued.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -25,11 +24,11 @@ namespace {
 
 struct Tally {
   int proved = 0, refused = 0, failed = 0;  // failed: refused, and seen to go wrong
-  int refused_twice = 0;                    // by its schedule, and its program by itself
-  int words = 0, credits = 0, mixed = 0;    // of those proved
+  int refused_twice = 0;                    // by its schedule, and by its program alone
+  int words = 0, credits = 0, mixed = 0;    // of the proved ones
   int threads = 0;
   int needless = 0;                   // refused for a word that the barrier does not need
-  std::map<std::string, int> unseen;  // refused, but nothing went wrong: by the reason of the refusal
+  std::map<std::string, int> unseen;  // refused, but nothing went wrong: by reason
 };
 
 // The first words of a reason, without numbers.
@@ -40,7 +39,7 @@ std::string in_short(const std::string& reason) {
   return out.substr(0, 60);
 }
 
-// A barrier's program by threads that spin, yield and park. False: nobody could start.
+// Runs a barrier's program in threads that spin, yield and park. Returns false if no thread could start.
 bool run_in_threads(const std::vector<std::byte>& program, std::uint32_t members, std::uint64_t number) {
   const WaitKind waits[] = {WaitKind::kAuto, WaitKind::kYield, WaitKind::kPark};
   exec::TeamOptions options;
@@ -89,10 +88,10 @@ void run_proved(const Plan& plan, const std::vector<std::byte>& program, std::ui
 void run_refused(const Plan& plan, const std::string& reason, std::uint64_t number, Tally& tally) {
   ++tally.refused;
   const auto program = assemble(plan, reuse_hazards(plan.schedule, plan.layout, plan.key.payload > 0));
-  // What it says of itself is part of it: a program without it need not be executed.
+  // Without a proof of its own, the program need not be executed.
   const bool proved =
       program && exec::prove_program(*reinterpret_cast<const ProgramHeader*>(program->data()));
-  // Where nothing but words is at fault, and these are not needed, many more interleavings would find nothing
+  // If only words are wrong and the barrier does not need them, many more interleavings would find nothing
   // either.
   const bool needless = test::needs_no_such_words(plan);
   const bool only_words = reuse_hazards(plan.schedule, plan.layout, true).size() ==
@@ -101,7 +100,7 @@ void run_refused(const Plan& plan, const std::string& reason, std::uint64_t numb
       !program ||
       !test::execute(program->data(), number, needless && only_words && !proved ? 20 : 200, 12).empty();
   tally.failed += fails;
-  // The proof of the compiled program hears nothing of the reason: it finds one of its own in whatever fails.
+  // The proof of the compiled program does not know the reason: it must find a flaw in every plan that fails.
   if (program) {
     ASSERT_FALSE(proved && fails) << "plan " << number << ": " << reason;
     tally.refused_twice += !proved;
@@ -120,7 +119,7 @@ void draw(std::uint64_t number, Tally& tally) {
     return;
   }
   ASSERT_FALSE(program.error().message.empty()) << "plan " << number;
-  // Of those refused, some: each is executed many times.
+  // Executes a part of the refused plans only: each one many times.
   if (number % 4 == 0 && program.error().status == Status::kVerify)
     run_refused(plan, program.error().message, number, tally);
 }

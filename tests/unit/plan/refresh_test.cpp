@@ -1,4 +1,4 @@
-// What observed links do to a team's profile, and when other plans are worth a change.
+// The effect of observed links on a team's profile, and when other plans are worth a change.
 #include "plan/refresh.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ Profile flat(double ns) {
   return profile;
 }
 
-// A barrier's plan, and one of allreduces that isn't known.
+// A team that runs a barrier's plan, and allreduces of an unknown plan.
 Refresh running(const Profile& profile) {
   PlanOptions options;
   options.key.members = profile.o.n;
@@ -86,7 +86,7 @@ TEST(PlanRefresh, OtherPlansAreChangedToWhenTheyPayTwice) {
   EXPECT_LT(refresh.predicted_ns(*second.plans[0]), kFar / 2);
   refresh.adopt(second.plans);
   EXPECT_TRUE(refresh.judge(kMany, kLongAgo).why.empty());
-  // And back.
+  // The links become fast again.
   refresh.observe(links(kNear, kNear));
   EXPECT_TRUE(refresh.judge(kMany, kLongAgo).again);
   const Judgement back = refresh.judge(kMany, kLongAgo);
@@ -112,7 +112,8 @@ TEST(PlanRefresh, AllLinksSlowerAreNoReason) {
   EXPECT_TRUE(refresh.judge(kMany, kLongAgo).why.empty()) << "it is not looked at again";
 }
 
-// 1.6 ms saved with each episode: what a change costs must be less than as many episodes save as there were.
+// A change saves 1.6 ms in each episode. It must cost less than it saves in as many episodes as the team has
+// run.
 TEST(PlanRefresh, AChangeMustPayForItself) {
   Refresh refresh = running(flat(kNear));
   refresh.observe(links(kNear, kFar));
@@ -123,14 +124,15 @@ TEST(PlanRefresh, AChangeMustPayForItself) {
   }
   EXPECT_TRUE(refresh.judge({50, 0}, kLongAgo).again) << "it may pay later";
   EXPECT_FALSE(refresh.judge({50, 0}, kLongAgo).plans.empty());
-  // Planning has its part of the time, too.
+  // Planning has a limited share of the time, too.
   Refresh young = running(flat(kNear));
   young.observe(links(kNear, kFar));
   EXPECT_FALSE(young.judge(kMany, {.age = 10e6, .planning = 1e6, .change = 10e6}).planned);
   EXPECT_TRUE(young.judge(kMany, {.age = 100e6, .planning = 1e6, .change = 10e6}).planned);
 }
 
-// Into a job's profile in the cache, by the hosts' names, whatever their numbers in the team are.
+// Changed links go into the job's profile in the cache, by the hosts' names, not by their numbers in the
+// team.
 TEST(PlanRefresh, ChangedLinksAreKeptWhereTheProfileCameFrom) {
   const test::OwnCache cache;
   Profile job = flat(kNear);

@@ -96,7 +96,7 @@ TEST(Search, FarPackagesAreCrossedOnceEachWay) {
   EXPECT_EQ(far, 3u) << plan->schedule.algorithm;
 }
 
-// Two packages of four as declared, but what is near by the profile are CPUs of the same parity.
+// Two packages of four as declared, but by the profile CPUs of the same parity are near each other.
 TEST(Search, LevelsComeFromTheProfileOrFromTheDeclaredTopology) {
   const Topology t = machine({.packages = 2, .cores = 4});
   Profile p = estimate_profile(t);
@@ -195,7 +195,7 @@ TEST(Search, BadKeysAreArguments) {
   EXPECT_EQ(status([](PlanKey&) {}), Status::kOk);
 }
 
-// No published line has readers in another group of `group` ranks.
+// A published line has readers only in its writer's group of `group` ranks.
 void expect_published_within(const Plan& plan, std::int32_t group) {
   for (std::size_t t = 0; t < plan.schedule.stages.size(); ++t) {
     if (plan.layout.at(t).layout != Layout::kPublished) continue;
@@ -207,7 +207,7 @@ void expect_published_within(const Plan& plan, std::int32_t group) {
   }
 }
 
-// An exchange between hosts gains by packing, the arrival before it and the release behind it don't.
+// An exchange between hosts gains by packing; the arrival before it and the release after it don't.
 TEST(Search, StagesMayHaveLayoutsOfTheirOwn) {
   const Topology t = machine({.hosts = 2, .cores = 16});
   const auto plan = make_plan(t, estimate_profile(t), options_for(t, Kind::kBarrier, 32), nullptr);
@@ -240,7 +240,7 @@ TEST(Search, ARunOfStagesPublishesWhatItsOwnStagesTell) {
   EXPECT_FALSE(publishes_across(*schedule, {1, 1}, {0, 0, 0}));
 }
 
-// Each stage's slots, lines and way of lying are in the compiled program as they were asked for.
+// Each stage of the compiled program has the slots, lines and layout that were asked for.
 TEST(Search, AGivenLayoutPerStageIsCompiledAsItIs) {
   const Topology t = machine({.cores = 8});
   PlanOptions o = options_for(t, Kind::kAllreduce, 5);
@@ -261,7 +261,7 @@ TEST(Search, AGivenLayoutPerStageIsCompiledAsItIs) {
     const bool arrival = s.mask == 3;
     (arrival ? up : down) += 1;
     EXPECT_EQ(s.mask, arrival ? 3u : 1u);
-    EXPECT_EQ(s.stride, arrival ? 4 * 16u : 128u);  // four children's slots side by side; a line each
+    EXPECT_EQ(s.stride, arrival ? 4 * 16u : 128u);  // four children's slots are adjacent; else a line each
     EXPECT_EQ(s.rings, arrival ? 1 : 2);
     EXPECT_EQ(s.pauses, s.code == Code::kSend ? 0u : arrival ? 1u : 3u);
     EXPECT_EQ(s.offset % (arrival ? 16 : 128), 0u);
@@ -283,7 +283,7 @@ TEST(Search, WordsAndPublishedLinesStayWithinAHost) {
     EXPECT_TRUE(c.algorithm != "counter" || c.verdict.starts_with("refused")) << c.verdict;
 }
 
-// ---- Measuring, with a machine made up of a table.
+// ---- Measuring, with times from a table
 
 const ProgramHeader& header(const std::vector<std::byte>& program) {
   return *reinterpret_cast<const ProgramHeader*>(program.data());
@@ -308,7 +308,7 @@ TEST(Measuring, TheRobustFastestWinsNotTheLuckiest) {
   EXPECT_EQ(plan->origin, "measured");
   EXPECT_NE(plan->schedule.algorithm, "linear");
   EXPECT_GT(plan->measured_period_ns, 0);
-  // the fastest four again with four spacings of their looks, one with parts of its own
+  // the fastest four again with four poll intervals, one with layouts for its parts
   EXPECT_LE(calls.size(), 20u + 16u + 24u);
   int most = 0;
   for (const auto& [name, count] : calls) most = std::max(most, count);
@@ -330,7 +330,7 @@ TEST(Measuring, WhoWasDroppedStaysOutThoughTheMachineSlowsDown) {
   EXPECT_EQ(plan->schedule.algorithm, "linear");
 }
 
-// What only a part of the schedule gains from is found by timing, whatever was predicted.
+// A layout that helps one part of the schedule only is found by timing, whatever was predicted.
 TEST(Measuring, OnePartOfAPlanMayHaveAnotherLayout) {
   const Topology t = machine({.cores = 8});
   PlanOptions o = options_for(t, Kind::kBarrier, 4);
@@ -405,14 +405,13 @@ TEST(Search, CrowdedTeamsPreferFewWaits) {
   PlanOptions o = options_for(t, Kind::kBarrier, 16);
   const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
   ASSERT_TRUE(plan.ok());
-  // A member that waits gives its CPU away, so members wait once or twice, never once per stage of a log2
-  // scheme.
+  // A member that waits gives up its CPU, so a plan has one or two waits, not one per stage of a log2 scheme.
   EXPECT_LE(plan->schedule.stages.size(), 4u) << plan->schedule.algorithm;
 }
 
-// ---- A thousand ranks; how long that takes is `fermata bench planning`.
+// ---- A thousand ranks; `fermata bench planning` reports how long that takes.
 
-// Each turn on a CPU gets as far as there are slots: its switch is shared by all that was done in it.
+// A member gets as far as there are slots before it must switch, so more slots share the cost of one switch.
 TEST(Search, CrowdedStreamsHaveMoreSlots) {
   const Topology two = machine({.hosts = 1, .packages = 1, .cores = 2});
   for (const Kind kind : {Kind::kBroadcast, Kind::kReduce}) {

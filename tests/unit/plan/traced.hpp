@@ -1,6 +1,6 @@
-// What emitted code does to memory, seen from outside: takes the place of std::atomic_ref and std::memcpy in
-// a header that was emitted. An await is passed at once, whether an add completes its word is the test's to
-// say, and all is printed, with the memory order.
+// Traces the effects of emitted code on memory: takes the place of std::atomic_ref and std::memcpy in an
+// emitted header. An await passes at once, the test decides whether an add completes its word, and every
+// access is printed with its memory order.
 #ifndef FERMATA_TESTS_TRACED_HPP
 #define FERMATA_TESTS_TRACED_HPP
 
@@ -34,7 +34,7 @@ struct Seen {
     return false;
   }
 };
-struct Before {  // an add: a word's value before it, and what was added to that since
+struct Before {  // an add: a word's value before it, and later additions
   unsigned long long offset;
   std::memory_order order;
   std::uint64_t by, more;
@@ -55,7 +55,7 @@ struct Ref {
   unsigned long long offset;
 };
 
-// A payload's values stand for themselves: the n-th that was read is 1000 + n.
+// Values of a payload are numbered: the n-th value read is 1000 + n.
 inline void copy(void* to, const void* from, std::size_t bytes) {
   if (is_shared(to))
     std::printf("write %llu: %llu, %zu bytes\n", offset_of(to), *static_cast<const Value*>(from), bytes);

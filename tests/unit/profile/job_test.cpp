@@ -1,4 +1,4 @@
-// Profiles of MPI jobs: measured over pretended links, kept, and found by hosts.
+// Profiles of MPI jobs: measured over simulated links, saved, and found by hosts.
 #include "profile/job.hpp"
 
 #include <gtest/gtest.h>
@@ -16,10 +16,9 @@
 namespace fermata {
 namespace {
 
-// Processes that are threads, and links whose times are a formula: from host a to host b one way takes
-// `late(a, b)`, a byte 0.5 ns
-// (`shared` times as long when pairs are asked for nine long messages a second time), and each further signal
-// 3000 ns.
+// Threads act as processes, and formulas give the times of links. One way from host a to host b takes
+// `late(a, b)`, a byte 0.5 ns, and each further signal 3000 ns. When pairs ask for nine long messages a
+// second time, a byte takes `shared` times as long.
 class PretendedJob {
  public:
   PretendedJob(std::vector<std::int32_t> hosts, std::vector<std::int32_t> pinned)
@@ -44,7 +43,7 @@ class PretendedJob {
     return asked_[static_cast<std::size_t>(a) * hosts_.size() + static_cast<std::size_t>(b)];
   }
 
-  // What all messages would have taken.
+  // The time that all messages would have taken.
   double asked_seconds() const { return std::accumulate(asked_ns_.begin(), asked_ns_.end(), 0.0) * 1e-9; }
 
   static double late(std::int32_t a, std::int32_t b) { return 100000 + 1000 * (a + b); }
@@ -87,7 +86,7 @@ class PretendedJob {
   const std::vector<std::int32_t> hosts_, pinned_;
   std::barrier<> together_;
   std::vector<char> pool_;
-  std::vector<double> asked_ns_ = std::vector<double>(hosts_.size());  // by the first of each pair
+  std::vector<double> asked_ns_ = std::vector<double>(hosts_.size());  // counted at the first of each pair
   std::vector<int> asked_ = std::vector<int>(hosts_.size() * hosts_.size()),
                    long_ones_ = std::vector<int>(hosts_.size());
 };
@@ -140,11 +139,11 @@ TEST(JobProfile, HasMessagesBetweenHostsAndMemoryWithin) {
   EXPECT_EQ(p.o.at(0, 3), 20) << "CPUs 0 and 1";
   EXPECT_EQ(p.o.at(0, 6), 60) << "CPUs 0 and 2";
   EXPECT_EQ(p.o.at(1, 4), 60) << "CPUs 1 and 3";
-  EXPECT_EQ(p.o.at(2, 5), 60) << "no CPUs of their own: as most pairs";
+  EXPECT_EQ(p.o.at(2, 5), 60) << "unpinned processes have the cost of most pairs";
   EXPECT_EQ(p.l.at(0, 3), 10);
 }
 
-// Two pairs of four hosts (the fifth has none): what both send in the time that each takes beside the other.
+// Two pairs of four hosts (the fifth has no partner) send at the same time: how much longer does each take?
 TEST(JobProfile, SaysWhatASharedNetworkGives) {
   for (const double shared : {1.0, 1.1, 1.8}) {
     PretendedJob job({0, 1, 2, 3, 4, 0}, std::vector<std::int32_t>(6, -1));
@@ -174,8 +173,8 @@ TEST(JobProfile, ASampleIsReplicated) {
   EXPECT_EQ(job.messages_of(3, 4), 0) << "processes 0 and 1 stand for them";
 }
 
-// What is asked of messages and of memory, not what it takes: these links take a tenth of a millisecond each
-// way.
+// Counts the time of the requested messages and memory accesses, not the real time: these links take 0.1 ms
+// each way.
 TEST(JobProfile, AsksForNoMoreThanItsTimeHolds) {
   constexpr double kLeastOfAPair = 0.02;
   for (const double seconds : {0.01, 0.1, 0.5, 100.0}) {

@@ -1,5 +1,4 @@
-// machines/: which there are, that each of their values says where it comes from, and that its README lists
-// every estimate.
+// machines/: which files there are, that each value has a source, and that the README lists every estimate.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +34,7 @@ std::set<std::string> words_of(std::string text) {
   return words;
 }
 
-// Levels that the field of a citation of O or L is about: those that it names, or all.
+// Does a citation's field of O or L concern this level? It concerns the levels that it names, or else all.
 bool about(const std::set<std::string>& words, const std::string& field, Level level) {
   if (field.find("inside a node") != std::string::npos) return level != Level::kNetwork;
   bool names_any = false;
@@ -61,7 +60,7 @@ bool cited_at(const Profile& p, const std::string& matrix, Level level) {
   });
 }
 
-// The levels at which a matrix has a value, and the largest there.
+// The levels at which a matrix has values, each with its largest value.
 std::map<Level, double> levels_of(const Profile& p, const Matrix& m) {
   std::map<Level, double> most;
   for (std::int32_t i = 0; i < m.n; ++i)
@@ -118,7 +117,7 @@ TEST(Machines, CiteEachOfTheirValues) {
   }
 }
 
-// Word for word and in the files' order, so that a golden test's reader finds all that it rests on.
+// Verbatim and in the files' order, so that a reader of a golden test finds all its estimates.
 TEST(Machines, TheReadmeListsEveryEstimate) {
   const auto readme = read_file(kFolder + "README.md");
   ASSERT_TRUE(readme.ok());

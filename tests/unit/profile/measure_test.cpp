@@ -1,4 +1,4 @@
-// Statistics and verdicts on made-up data; the probes are run, but no time is asserted.
+// Statistics and verdicts on made-up data. The probes run, but no test depends on a time.
 #include "profile/measure.hpp"
 
 #include <gtest/gtest.h>
@@ -121,8 +121,7 @@ TEST(Measure, ACpuThatIsNotOursIsRefused) {
   EXPECT_NE(p.error().message.find("60000"), std::string::npos);
 }
 
-// Of every level that two of the CPUs have in common: each size of store that this CPU has, seen by its
-// reader.
+// Expects, for every level that two of the CPUs share, an entry for each size of store that this CPU has.
 void expect_tears_per_level(const Profile& p) {
   std::set<Level> levels;
   std::map<std::int32_t, std::set<Level>> seen;
@@ -145,8 +144,8 @@ void expect_tears_per_level(const Profile& p) {
 
 class MeasureEngines : public testing::TestWithParam<bool> {};
 
-// Four CPUs at most and as little time as possible: does it work, is the result complete, is the affinity put
-// back?
+// At most four CPUs and as little time as possible: the probe works, its result is complete, and it restores
+// the affinity.
 TEST_P(MeasureEngines, WholeProfileOfAFewCpus) {
   cpu_set_t before, after;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
@@ -197,7 +196,7 @@ TEST_P(MeasureEngines, WholeProfileOfAFewCpus) {
 INSTANTIATE_TEST_SUITE_P(Engine, MeasureEngines, testing::Values(false, true),
                          [](const auto& engine) { return engine.param ? "processes" : "threads"; });
 
-// Differences of two measurements: where others run beside, one may come out as 0, but not again and again.
+// Differences of two measurements: on a busy machine one may come out as 0, but not repeatedly.
 TEST(Measure, AProfileHasWhatFurtherSlotsAndReadersCost) {
   const Topology topology = *discover_topology();
   if (topology.cpus.size() < 2) GTEST_SKIP() << "one CPU";
@@ -220,7 +219,7 @@ TEST(Measure, AProfileHasWhatFurtherSlotsAndReadersCost) {
   for (const auto& [name, ns] : most) EXPECT_GT(ns, 0) << name;
 }
 
-// The first and the last CPU, or one twice.
+// The first and the last CPU, or the only one twice.
 std::vector<std::int32_t> two_cpus() {
   const Topology topology = *discover_topology();
   return {topology.cpus.front().os_index, topology.cpus.back().os_index};
@@ -346,7 +345,7 @@ TEST(Probe, ACpuThatCannotBePinnedFailsInsteadOfHanging) {
   EXPECT_EQ(measure_domain_bytes({60000, 60001}, false, 0.01), 0);
 }
 
-// Near within an L3, far between: the lightest and the darkest shade.
+// Near within an L3, far between packages: the lightest and the darkest shade.
 TEST(HeatMap, ShadesLevelsOfL) {
   Profile p = with_costs("pack:2 l3:1 core:2 pu:1", [](const Cpu&, const Cpu&) { return 50; });
   for (std::int32_t i = 0; i < 4; ++i)
@@ -358,7 +357,7 @@ TEST(HeatMap, ShadesLevelsOfL) {
             "    2 ████\\ ░░\n"
             "    3 ████░░\\ \n"
             "      ░ 5.0 ns  ...  █ 20.0 ns\n");
-  p.l.at(0, 1) = 10;  // a sender that is slower one way only: the row is the sender's
+  p.l.at(0, 1) = 10;  // a sender slower in one direction: rows are senders
   EXPECT_NE(heat_map(p).find("    0 \\ ▒▒████\n    1 ░░\\ ████\n"), std::string::npos) << heat_map(p);
 }
 

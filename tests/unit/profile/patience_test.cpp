@@ -1,4 +1,4 @@
-// A probe keeps to its time where commands take far longer than they should, as on CPUs that others take.
+// A probe keeps its time limit where commands take far longer than they should, as on busy CPUs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int32_t kPoints = 8;
 
-// Commands of a probe whose every command takes so long.
+// The number of commands of a probe in which every command takes `sleep_us`.
 int commands_of(int sleep_us, double seconds, std::size_t* results) {
   int commands = 0;
   const Setting setting{{os::current_cpu()}, false, seconds};
@@ -23,7 +23,8 @@ int commands_of(int sleep_us, double seconds, std::size_t* results) {
 
 TEST(Patience, SlowCommandsGetOneRepeat) {
   std::size_t results = 0;
-  // Three times 1 ms have passed with the first command: one more for each point, and one sample of each.
+  // The first command takes more than three times 1 ms: one more follows for each point, and one sample of
+  // each.
   EXPECT_LE(commands_of(5000, 0.001, &results), 1 + 2 * kPoints);
   EXPECT_EQ(results, std::size_t{kPoints});
 }

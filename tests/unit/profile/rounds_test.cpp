@@ -1,4 +1,4 @@
-// One profile of several rounds: what a disturbed round said is outvoted, quantity by quantity.
+// One profile from several rounds: for each quantity, the other rounds outvote a disturbed one.
 #include "profile/rounds.hpp"
 
 #include <gtest/gtest.h>

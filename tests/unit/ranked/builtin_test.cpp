@@ -1,4 +1,4 @@
-// The built-in programs are byte for byte what the planner's compiler makes, and it compiles nothing
+// The built-in programs equal the plan compiler's output byte for byte, and the compiler compiles nothing
 // unproved.
 #include "exec/builtin.hpp"
 
@@ -80,7 +80,7 @@ TEST(Builtins, CountWhereMembersOutnumberCpus) {
   EXPECT_EQ(exec::builtin_barrier(4, 3).algorithm, Builtin::kCounter);
 }
 
-// What a user's operator may be: neither associative nor commutative.
+// A user's operator may be neither associative nor commutative.
 TEST(Builtins, AllreducesKeepRankOrder) {
   for (std::uint32_t members = 1; members <= 70; ++members) {
     const Schedule schedule = planned(exec::builtin_allreduce(members, 8)).schedule;

@@ -25,7 +25,7 @@
 namespace fermata {
 namespace {
 
-// None of the machine's plans is used, and none is left.
+// The tests use none of the machine's saved plans, and leave none.
 class Ranked : public ::testing::Test {
  protected:
   test::OwnCache cache_;
@@ -38,7 +38,7 @@ void in_threads(std::uint32_t members, F&& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Nobody leaves before all have entered, and plain data written before is seen after.
+// Checks that nobody leaves before all have entered, and that plain data written before is seen after.
 void expect_a_barrier(fermata_ranked* barrier, std::uint32_t members, int episodes) {
   std::vector<int> written(members * 64, 0);
   std::atomic<int> wrong{0};
@@ -74,7 +74,7 @@ struct Matrix {
   double at[2][2];
 };
 
-// Does not commute; its products of small integers are exact, so that any other order is another number.
+// Does not commute. Products of small integers are exact, so any other order gives another result.
 void multiply(void* acc, const void* other, void* context) {
   Matrix left;
   Matrix right;
@@ -165,7 +165,7 @@ TEST_F(Ranked, RefusesWhatIsOutOfRange) {
   fermata_ranked_destroy(nullptr);
 }
 
-// ---- Plans that `fermata plan` has left
+// ---- Plans saved by `fermata plan`
 
 Plan sense_reversing(std::int32_t members) {
   const auto here = discover_topology();
@@ -205,7 +205,7 @@ TEST_F(Ranked, UsesAPlanAndSurvivesABadOne) {
     EXPECT_EQ(fermata_ranked_calls(barrier, 3), 0u);
     fermata_ranked_destroy(barrier);
   };
-  // else it says nothing about this process
+  // a plan is saved for the machine's CPUs, which may be more than the process's
   const bool as_planned = (3 > os::process_cpus(3)) == (3 > os::online_cpus());
   expect_works(as_planned ? "; saved;" : "; built-in;");
   for (std::size_t i = 0; i < sound->size(); i += 7) {
@@ -221,7 +221,7 @@ TEST_F(Ranked, UsesAPlanAndSurvivesABadOne) {
   }
 }
 
-// How the barrier of three says that it goes.
+// Returns the description of a barrier of three.
 std::string described() {
   fermata_ranked* barrier = nullptr;
   EXPECT_EQ(fermata_ranked_create(3, &barrier), FERMATA_OK);
@@ -234,7 +234,7 @@ std::string described() {
 
 bool is_planned_for_three() { return (3 > os::process_cpus(3)) == (3 > os::online_cpus()); }
 
-// Sound, and its hash fits, as whoever writes the file can see to.
+// A sound file with a matching hash, as an attacker can write it.
 TEST_F(Ranked, RunsNoPlanThatItCannotProve) {
   const std::string path = runtime_barrier_path(3);
   ASSERT_TRUE(save_plan(sense_reversing(3)));
@@ -250,7 +250,7 @@ TEST_F(Ranked, RunsNoPlanThatItCannotProve) {
   const std::uint32_t count = header(const_cast<std::string&>(*saved))->steps;
   for (std::uint32_t i = 0; i <= count; ++i) {
     std::string bad = *saved;
-    // All of it, or one step, does nothing.
+    // One step, or all steps, do nothing.
     for (std::uint32_t k = 0; k < count; ++k) {
       Step& step = steps(bad)[k];
       if (i == count) step = Step{};
@@ -265,7 +265,7 @@ TEST_F(Ranked, RunsNoPlanThatItCannotProve) {
   }
 }
 
-// Nobody else may have written it.
+// A file that another user may have written is not used.
 TEST_F(Ranked, ReadsOnlyFilesOfItsOwnUser) {
   namespace fs = std::filesystem;
   const fs::path path = runtime_barrier_path(3);
@@ -288,7 +288,7 @@ TEST_F(Ranked, ReadsOnlyFilesOfItsOwnUser) {
   fs::remove(path);
   fs::rename(elsewhere, path);
   EXPECT_TRUE(is_used());
-  if (geteuid() != 0) return;  // only root can give a file away
+  if (geteuid() != 0) return;  // only root can change a file's owner
   for (const fs::path& what : {path, path.parent_path()}) {
     ASSERT_EQ(chown(what.c_str(), 1, static_cast<gid_t>(-1)), 0);
     EXPECT_FALSE(is_used()) << what;
@@ -297,7 +297,7 @@ TEST_F(Ranked, ReadsOnlyFilesOfItsOwnUser) {
   }
 }
 
-// A umask that lets the group write makes such a folder.
+// Such folders exist where the umask lets the group write.
 TEST_F(Ranked, SavingAPlanKeepsTheFolderToItsOwner) {
   namespace fs = std::filesystem;
   const fs::path path = runtime_barrier_path(3);
@@ -322,11 +322,11 @@ TEST_F(Ranked, OpensWithinAMillisecond) {
   RecordProperty("microseconds", static_cast<int>(best * 1e6));
 }
 
-// Later, with threads beside it, the kernel takes 11 ms for it: the first region of each OpenMP program would
-// wait for that.
+// Registration later, with other threads running, would take the kernel 11 ms: the first region of each
+// OpenMP program would wait for it.
 TEST(RankedFence, IsRegisteredWhenTheLibraryIsLoaded) {
 #if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "its run time has a thread before";
+  GTEST_SKIP() << "the run time of ThreadSanitizer starts a thread earlier";
 #else
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) <= 0) GTEST_SKIP() << "no membarrier";
   EXPECT_EQ(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0), 0) << std::strerror(errno);

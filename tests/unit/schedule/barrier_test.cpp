@@ -1,4 +1,4 @@
-// The knowledge proof: against a brute-force closure, and what it says when it refuses.
+// The knowledge proof, compared with a brute-force closure, and its reasons for a refusal.
 #include <gtest/gtest.h>
 
 #include "random_schedule.hpp"

@@ -1,4 +1,4 @@
-// Schedules out of schedules: what comes out is proved again.
+// Schedules composed from schedules: each result is proved again.
 #include <gtest/gtest.h>
 
 #include "algo/algorithm.hpp"
@@ -87,7 +87,7 @@ TEST(Compose, HalvesMakeWholes) {
   }
 }
 
-// Two hosts of three: local arrival, leaders exchange and then know all, local release.
+// Two hosts of three: local arrival, an exchange of the leaders, local release.
 TEST(Compose, HybridsAreComposition) {
   for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
     const auto local = [&](Half half, Align align) {
@@ -140,7 +140,7 @@ TEST(Compose, EveryKindIsProvedInSegments) {
         EXPECT_TRUE(verdict.ok()) << s.algorithm << " " << name_of(s.kind) << " P=" << p << ": "
                                   << verdict.error().message;
         EXPECT_EQ(s.stages.size(), whole.stages.empty() ? 0 : whole.stages.size() + 2);
-        // Rank order, too, is what it was.
+        // Rank order is unchanged, too.
         constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
         EXPECT_EQ(verify(s, kProduct).ok(), verify(whole, kProduct).ok())
             << s.algorithm << " " << name_of(s.kind) << " P=" << p;
@@ -173,7 +173,7 @@ TEST(Compose, MessagesAreNotOrderedAgainstAFold) {
   order_messages(stage);
   EXPECT_EQ(stage, before);
   stage.transfers[2].to = stage.transfers[3].to = 3;
-  // 1 -> 3, 2 -> 0, 2 -> 3, 1 -> 0: now in another order of senders
+  // 1 -> 3, 2 -> 0, 2 -> 3, 1 -> 0: the senders are in another order
   std::swap(stage.transfers[0], stage.transfers[3]);
   stage.transfers.push_back({1, 3, 0, 0, 0, Action::kCombine, Side::kRight});
   order_messages(stage);

@@ -1,4 +1,4 @@
-// Costs worked out by hand from equations 1 and 2 and the model in cost.hpp.
+// Costs calculated by hand from equations 1 and 2 and the model in cost.hpp.
 #include <gtest/gtest.h>
 
 #include "algo/algorithm.hpp"
@@ -44,8 +44,8 @@ TEST(Cost, StagesOnAUniformMachine) {
   EXPECT_DOUBLE_EQ(cost(barrier("linear", 1), m, {}).critical_path_ns, 0);
 }
 
-// In the stage between two hosts of two members each the second message leaves behind the first; between four
-// hosts none waits.
+// In the stage between two hosts of two members each, the second message leaves after the first. Between four
+// hosts, no message waits.
 TEST(Cost, MessagesOfAHostLeaveOneAfterTheOther) {
   CostModel m = uniform(4, 20, 5);
   m.hosts = {0, 1, 2, 3};
@@ -54,9 +54,9 @@ TEST(Cost, MessagesOfAHostLeaveOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(cost(barrier("butterfly", 4), m, {}).critical_path_ns, 2 * 25 + 5);
 }
 
-// The root goes on when it has begun a message, O(i,i) + L: those that it sends in the two stages of a
-// binomial tree are under way together, and the one that another member passes on in the second takes as long
-// again.
+// The root continues when it has begun a message, after O(i,i) + L. So its messages of a binomial tree's two
+// stages are under way together. The message that another member passes on in the second stage takes the full
+// time again.
 TEST(Cost, WhoSendsAMessageDoesNotWaitForItToCome) {
   CostModel m = uniform(4, 20, 5);
   const Schedule s = find_algorithm("binomial")->build({.kind = Kind::kBroadcast, .members = 4});
@@ -72,7 +72,7 @@ TEST(Cost, WhoSendsAMessageDoesNotWaitForItToCome) {
 
 TEST(Cost, AwaitedSlotsThatComeAtOnceCostMaxOPlusSumL) {
   CostModel m = uniform(4, 20, 5);
-  m.o[3 * 4 + 0] = 100;  // member 3 to member 0
+  m.o[3 * 4 + 0] = 100;  // from member 3 to member 0
   m.l[2 * 4 + 0] = 50;
   Schedule s;
   s.members = 4;
@@ -139,7 +139,8 @@ TEST(Cost, LayoutAndStrideScaleSignals) {
   const Schedule s = barrier("butterfly", 2);
   EXPECT_DOUBLE_EQ(cost(s, m, LayoutChoice{.layout = Layout::kPacked}).critical_path_ns, 12.5);
   EXPECT_DOUBLE_EQ(cost(s, m, LayoutChoice{.stride = 5}).critical_path_ns, 20);
-  // Who is not answered in its stage gains nothing by sharing a line, and loses where more than two share it.
+  // A member that gets no answer in its stage gains nothing from a shared line, and loses if more than two
+  // share it.
   const Schedule tree = barrier("linear", 2);
   EXPECT_DOUBLE_EQ(cost(tree, m, LayoutChoice{.layout = Layout::kPacked}).critical_path_ns, 50);
   m.packed_sharers = 4;
@@ -158,8 +159,8 @@ TEST(Cost, WordsQueueAddsAndSpareTheirCompleter) {
   const Cost phased = cost(barrier("sense_reversing", 4), m, {});
   EXPECT_DOUBLE_EQ(phased.departure_ns[3], 50);
   EXPECT_DOUBLE_EQ(phased.critical_path_ns, 50 + 30 + 2 * 1);
-  // Two leaves of two: both complete at 20, climb at 30 and 40, then root phase, the other leaf's phase, its
-  // waiter.
+  // Two leaves of two: both complete at 20 and climb at 30 and 40. Then follow the root's phase, the other
+  // leaf's phase, and its waiter.
   const Cost tree = cost(barrier("combining_tree", 4, 2), m, {});
   EXPECT_DOUBLE_EQ(tree.critical_path_ns, 40 + 10 + 30 + 10 + 30);
 }
@@ -172,8 +173,8 @@ TEST(Cost, SharedCpusPayTurnsPerWait) {
   const double alone = cost(barrier("counter", 4), m, {}).critical_path_ns;
   const double polled_apart = cost(barrier("sense_reversing", 4), m, {}).critical_path_ns;
   m.members_per_cpu = 2;
-  // A turn, and half a reading more for each of four adds on the word that all wait on, or for the flip of
-  // the one that all do.
+  // One context switch, and half a read more for each write of the word that all wait on: four adds of the
+  // counter, or one flip of the phase.
   EXPECT_DOUBLE_EQ(cost(barrier("counter", 4), m, {}).critical_path_ns, alone + 2000 + 4 * 15);
   EXPECT_DOUBLE_EQ(cost(barrier("sense_reversing", 4), m, {}).critical_path_ns, polled_apart + 2000 + 15);
   EXPECT_DOUBLE_EQ(cost(barrier("butterfly", 4), m, {}).critical_path_ns, 2 * (25 + 2000));
@@ -188,23 +189,21 @@ TEST(Cost, PeriodIsTheGrowthPerEpisode) {
   const Schedule s = find_algorithm("binomial")->build({.kind = Kind::kBroadcast, .members = 8});
   EXPECT_NEAR(period_cost(s, m, {}), 75, 0.1);
   EXPECT_DOUBLE_EQ(cost(s, m, {}).critical_path_ns, 75);
-  // Who is ahead of the others at first, and pays most, holds them up in the end.
+  // The member that is ahead at first, and pays most, delays the others in the end.
   CostModel crowd = uniform(8, 20, 5);
   crowd.switch_ns = 1000;
   crowd.members_per_cpu = 4;
   const Schedule tree = find_algorithm("kary")->build({.kind = Kind::kBroadcast, .members = 8, .degree = 6});
   EXPECT_GE(period_cost(tree, crowd, {}), 6 * 5);
-  // Two members on one counter: adds follow one another, the reader overlaps with the completer's next add.
+  // Two members on one counter: adds are serial; a read overlaps with the completer's next add.
   CostModel two = uniform(2, 20, 5);
   two.word_add = 10;
   two.word_read = 8;
   EXPECT_NEAR(period_cost(barrier("counter", 2), two, {}), 20, 0.1);
 }
 
-// Building, proving and costing one schedule of 1,024 ranks: under half a second of one core, for every
-// algorithm.
-// Half a second each on an idle core; what is held is the order of magnitude, which a quadratic step more
-// would break. How long that takes is `fermata bench planning`.
+// Builds, proves and costs one schedule of 1,024 ranks for every algorithm. One more quadratic step would
+// exceed the test's time limit; `fermata bench planning` reports the times.
 TEST(Cost, AThousandRanks) {
   constexpr int kRanks = FERMATA_TEST_SCALE > 1 ? 256 : 1024;
   CostModel m = uniform(kRanks, 20, 5);
@@ -273,10 +272,10 @@ TEST(Bytes, ADirectReadingKeepsTheSenderWaitingButNotBusy) {
   EXPECT_DOUBLE_EQ(cost(two, m, {}, 1000).departure_ns[1], 25 + 10 + 400);
   EXPECT_DOUBLE_EQ(cost(two, m, {}, 1000).departure_ns[0], 25 + 10 + 400 + 5);
   EXPECT_DOUBLE_EQ(cost(two, m, {}, 400).departure_ns[1], 25 + 200);  // too short for it
-  // All read at the same time.
+  // All members read at the same time.
   EXPECT_DOUBLE_EQ(cost(five, m, {}, 1000).departure_ns[4], 20 + 4 * 5 + 10 + 400);
   EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kReduce, 2), m, {}, 1000).departure_ns[0], 25 + 10 + 500);
-  // Both directions of an exchange at once.
+  // Both directions of an exchange run at once.
   EXPECT_DOUBLE_EQ(cost(collective("butterfly", Kind::kAllreduce, 2), m, {}, 1000).critical_path_ns,
                    25 + 10 + 500 + 5);
 }
@@ -300,7 +299,7 @@ TEST(Bytes, MemoryBoundsWhatAllMoveTogether) {
   EXPECT_GT(cost(collective("linear", Kind::kBroadcast, 2), m, {}, 1000).critical_path_ns, 400);
 }
 
-// Two hosts of two: of the three messages of a broadcast two leave the root's host.
+// Two hosts of two members: two of a broadcast's three messages leave the root's host.
 TEST(Bytes, TheNetworkBoundsWhatAllHostsSend) {
   CostModel m = with_bytes(4, 0.001);
   m.hosts = {0, 0, 1, 1};
@@ -329,7 +328,7 @@ TEST(Bytes, FurtherChunksOfAMessageAreWalkedThrough) {
   EXPECT_DOUBLE_EQ(cost(gather, m, {}, 100).critical_path_ns, 25 + 50 + 25 + 100 + 7);
 }
 
-// What each is for: trees for short vectors, pieces for long ones.
+// Trees are for short vectors, pieces for long ones.
 TEST(Bytes, LongVectorsWantPieces) {
   const CostModel m = with_bytes(16, 0.1);
   const auto time = [&m](const char* name, Kind kind, double bytes) {

@@ -1,4 +1,4 @@
-// Expression trees: against brute-force strings, and what is refused for which operators.
+// Expression trees, compared with brute-force strings, and what is refused for which operators.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr OpTraits kMax{.associative = true, .commutative = true, .idempotent = 
 constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
 constexpr OpTraits kFloatProduct{.associative = false, .commutative = false, .idempotent = false};
 
-// One value, three ways: as it was folded, with operands sorted, and as the list of contributions.
+// A value in three forms: as it was folded, with operands sorted, and as the list of contributions.
 struct Value {
   std::string exact, sorted;
   std::vector<int> order;
@@ -56,7 +56,7 @@ bool brute_force(const Schedule& s, OpTraits op) {
   return true;
 }
 
-// An exchange over random pairs or a tree with copies, sometimes with something wrong.
+// An exchange over random pairs, or a tree with copies, sometimes with an error.
 Schedule random_allreduce(Random& random) {
   Schedule s;
   s.kind = Kind::kAllreduce;
@@ -153,7 +153,7 @@ TEST(Data, RefusesRegistersThatHoldNothing) {
 }
 
 TEST(Data, RegistersServeScans) {
-  Schedule s = reduce_of_three();  // member 0 folds 1 and 2 in register 1 first, and sends itself what it has
+  Schedule s = reduce_of_three();  // member 0 folds 1 and 2 in register 1, then sends it to itself
   s.registers = 2;
   s.stages = {
       {{{1, 0, 0, 0, 1, Action::kCopy, Side::kRight}, {2, 0, 0, 0, 1, Action::kCombine, Side::kRight}}},

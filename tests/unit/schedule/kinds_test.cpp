@@ -1,4 +1,4 @@
-// What each kind begins with and ends with: against brute force on schedules with something wrong, and the
+// The data that each kind begins and ends with, compared with brute force on schedules with errors; and the
 // messages.
 #include <gtest/gtest.h>
 
@@ -29,13 +29,13 @@ void copy(Stage& stage, int from, int to, int chunk) {
 void fold(Stage& stage, int from, int to, int chunk, Side side) {
   stage.transfers.push_back({from, to, chunk, 0, 0, Action::kCombine, side});
 }
-// Everybody's contribution to `to`, nearest ranks first, in rank order.
+// Sends every contribution to `to`, nearest ranks first, and folds them in rank order.
 void fold_all(Stage& stage, int members, int to, int chunk) {
   for (int i = to - 1; i >= 0; --i) fold(stage, i, to, chunk, Side::kLeft);
   for (int i = to + 1; i < members; ++i) fold(stage, i, to, chunk, Side::kRight);
 }
 
-// Straight from where it starts to where it ends; scans along a chain.
+// Each chunk goes directly from its source to its target; scans go along a chain.
 Schedule direct(Kind kind, int members, int root, int segments = 1) {
   Schedule s;
   s.kind = kind;
@@ -95,7 +95,7 @@ struct Brute {
       default: return true;
     }
   }
-  // Whose contributions must be at m: empty, if nothing is asked.
+  // The members whose contributions must be at m; empty if none are required.
   std::vector<int> wanted(int block, int m) const {
     std::vector<int> all;
     for (int i = 0; i < s.members; ++i) all.push_back(i);
@@ -231,7 +231,7 @@ TEST(Kinds, MessagesNameMemberChunkAndWhatIsWrong) {
   fold(s.stages[1], 0, 2, 2, Side::kLeft);
   EXPECT_EQ(why_not(s), "chunk 2: member 2 has (2+2) instead of the value of member 2");
   s = direct(Kind::kReduceScatter, 3, 0);
-  s.stages[0].transfers[2].from = 2;  // member 0's to chunk 1
+  s.stages[0].transfers[2].from = 2;  // the contribution of member 0 to chunk 1
   EXPECT_EQ(why_not(s), "chunk 1: member 1 lacks the contribution of member 0");
   s = direct(Kind::kReduceScatter, 3, 0);
   std::swap(s.stages[0].transfers[4], s.stages[0].transfers[5]);

@@ -1,4 +1,4 @@
-// Text round trips, what the parser refuses, and that no text makes it fall over.
+// Text round trips, the parser's refusals, and that no text crashes the parser.
 #include <gtest/gtest.h>
 
 #include "algo/algorithm.hpp"

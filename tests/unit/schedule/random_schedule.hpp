@@ -1,5 +1,5 @@
-// Random schedules and brute-force answers for them, written independently of src/schedule: explicit event
-// graphs, depth-first.
+// Random schedules and brute-force answers for them, independent of src/schedule: explicit event graphs,
+// searched depth first.
 #ifndef FERMATA_TESTS_RANDOM_SCHEDULE_HPP
 #define FERMATA_TESTS_RANDOM_SCHEDULE_HPP
 
@@ -28,8 +28,8 @@ inline bool has(const Stage& stage, int from, int to) {
   return false;
 }
 
-// Well-formed: words get their in-edges in earlier stages than their out-edges, thresholds fit. Dense enough
-// that about as many are barriers as are not.
+// A well-formed schedule: words have their in-edges in earlier stages than their out-edges, and thresholds
+// fit. It is so dense that about half of the schedules are barriers.
 inline Schedule random_barrier(Random& random, int members) {
   Schedule s;
   s.algorithm = "random";
@@ -45,7 +45,7 @@ inline Schedule random_barrier(Random& random, int members) {
   }
   const int stages = static_cast<int>(s.stages.size());
   if (stages < 3) return s;
-  // A counter, perhaps a second one behind it, perhaps a phase that the first one's completer flips.
+  // A counter, perhaps a second one after it, perhaps a phase that the first one's completer flips.
   const int words = random.below(4);
   for (int w = 0; w < words; ++w) s.words.push_back({.threshold = 0, .agent = w == 2 ? 0 : -1});
   const auto edge = [&s](int stage, int from, int to) {
@@ -96,8 +96,8 @@ class Graph {
   std::vector<std::vector<int>> next_;
 };
 
-// Is there a path from each arrival to each departure? Nodes: (stage, member) beginnings, S + 1 of them, and
-// word completions.
+// Is there a path from each arrival to each departure? Nodes: S + 1 beginnings (stage, member), and
+// completions of words.
 inline bool is_barrier(const Schedule& s) {
   const int stages = static_cast<int>(s.stages.size());
   const auto node = [&s](int stage, int member) { return stage * s.members + member; };

@@ -1,4 +1,4 @@
-// Run-ahead hazards: against an explicit event graph, and on cases known by hand.
+// Run-ahead hazards, compared with an explicit event graph, and in known cases.
 #include <gtest/gtest.h>
 
 #include "algo/algorithm.hpp"
@@ -11,8 +11,8 @@ namespace {
 using test::Graph;
 using test::Random;
 
-// Nodes: (episode, stage, member) beginnings, then (episode, word) completions. A slot of stage a is read
-// before its receiver begins stage a + 1; a word's episode is complete after its in-edges and after the
+// Nodes: beginnings (episode, stage, member), then completions (episode, word). A slot of stage a is read
+// before its receiver begins stage a + 1. A word's episode is complete after its in-edges and after the
 // episode before.
 class EventGraph {
  public:
@@ -37,7 +37,7 @@ class EventGraph {
   int word(int episode, int w) const {
     return episodes_ * stages_ * s_.members + s_.members + episode * static_cast<int>(s_.words.size()) + w;
   }
-  // What a vertex's signal of the stage comes after.
+  // The node that a vertex's signal of this stage comes after.
   int before(int episode, int stage, int vertex) const {
     return s_.is_word(vertex) ? word(episode, s_.word_of(vertex))
                               : (episode * stages_ + stage) * s_.members + vertex;
@@ -78,7 +78,7 @@ std::vector<Hazard> brute_force(const Schedule& s, int slots, bool carries) {
 
 TEST(Reuse, AgreesWithAnEventGraph) {
   Random random(11);
-  int safe[2] = {}, unsafe[2] = {};  // without words, and with them
+  int safe[2] = {}, unsafe[2] = {};  // without words, with words
   for (int trial = 0; trial < 1500 / FERMATA_TEST_SCALE; ++trial) {
     const Schedule s = test::random_barrier(random, 2 + random.below(5));
     for (const int slots : {1, 2, 4}) {
@@ -98,7 +98,7 @@ Schedule built(const char* name, Kind kind, int members, Half half = Half::kWhol
   return find_algorithm(name)->build({.kind = kind, .half = half, .members = members});
 }
 
-// One of two exchanges overwrites itself: the one that has a slot only.
+// Of two exchanges only the one with a single slot overwrites itself.
 TEST(Reuse, EachStageHasItsOwnSlots) {
   const Schedule s = built("butterfly", Kind::kAllreduce, 4);
   ASSERT_EQ(s.stages.size(), 2u);
@@ -116,7 +116,7 @@ TEST(Reuse, ExchangesNeedTwoSlots) {
   EXPECT_EQ(reuse_hazards(built("butterfly", Kind::kAllreduce, 2), 1, true).size(), 2u);
   EXPECT_TRUE(reuse_hazards(built("butterfly", Kind::kAllreduce, 2), 2, true).empty());
   EXPECT_EQ(reuse_hazards(built("complete", Kind::kAllreduce, 5), 1, true).size(),
-            20u);  // not the slots to oneself
+            20u);  // without the slots to oneself
   EXPECT_TRUE(reuse_hazards(built("complete", Kind::kAllreduce, 5), 2, true).empty());
 }
 

@@ -1,4 +1,4 @@
-// The auto policy with told times: when it spins, yields and parks.
+// The auto policy with simulated times: when it spins, yields and parks.
 #include "sync/wait.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct AutoWaitTest : ::testing::Test {
   AutoWaitTest() { excuse(pace, 0); }
   AutoWait crowded{true, 2, &pace};
 };
-// A wait that yields once and is over behind it.
+// A wait that ends after one yield.
 void wait_that_a_yield_ends(AutoWait& policy, std::uint64_t call) {
   WaitView view;
   view.call = call;
@@ -56,7 +56,7 @@ TEST_F(AutoWaitTest, MembersOnOneCpuYieldAtOnceUntilTheyPart) {
     EXPECT_EQ(roomy.next(after_yield(call, 700)), WaitAction::kYield);
     roomy.done(after_yield(call, 700));
   }
-  // It burns, longer than it would spin, and is as before afterwards.
+  // The policy then spins, at first longer than usual, and behaves as before afterwards.
   EXPECT_LT(yields, 100);
   EXPECT_GT(roomy.spins(), 0U);
   view.first = false;
@@ -90,7 +90,7 @@ TEST_F(AutoWaitTest, CheapYieldsGoOn) {
 constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kSlice = 3 * kMs;
 
-// Yields that each run a stranger, one in a call, until the team parks: with which call.
+// Each call has one yield that runs a stranger, until the team parks. Returns the call that parks.
 std::uint64_t until_it_parks(AutoWait& policy, std::uint64_t call, std::int64_t* now) {
   for (const std::uint64_t first = call; call < first + 20; ++call) {
     *now += 2 * kSlice;
@@ -100,7 +100,7 @@ std::uint64_t until_it_parks(AutoWait& policy, std::uint64_t call, std::int64_t*
   return 0;
 }
 
-// What a wait's first look finds, `calls` calls of `ns` later.
+// Returns the action of a wait's first look, in a later call.
 WaitAction later(AutoWait& policy, std::uint64_t call, std::int64_t now) {
   WaitView view;
   view.call = call;
@@ -108,7 +108,7 @@ WaitAction later(AutoWait& policy, std::uint64_t call, std::int64_t now) {
   return policy.next(view);
 }
 
-// It parks, with calls that take `ns` each, and yields again: with which call.
+// The team parks, with calls that take `ns` each, and then yields again. Returns the call that yields.
 std::uint64_t through_parks(AutoWait& policy, const Pace& pace, std::int64_t ns, std::int64_t* now) {
   const std::uint64_t began = until_it_parks(policy, 10, now);
   const std::uint64_t until = pace.park_until.load();
@@ -127,12 +127,12 @@ TEST_F(AutoWaitTest, DearYieldsParkTheWholeTeamAndLongerTheNextTimeIfThatGained)
   now += static_cast<std::int64_t>(first) * 100'000;  // instead of 6 ms a call
   EXPECT_EQ(later(crowded, began + first, now), WaitAction::kYield);
   EXPECT_EQ(later(other, began + first, now), WaitAction::kYield);
-  // Now one is enough.
+  // Now one expensive yield is enough.
   EXPECT_EQ(other.next(after_yield(began + first, kSlice, now + kSlice)), WaitAction::kPark);
   EXPECT_EQ(pace.park_until.load() - (began + first), 4 * first);
 }
 
-// A stranger that comes and goes: while it is there a call takes 6 ms, else 20 us.
+// A stranger that comes and goes: with it a call takes 6 ms, without it 20 us.
 TEST_F(AutoWaitTest, ParksThatCostMoreThanDearYieldsEndForATime) {
   std::int64_t now = 100 * kMs;
   const std::uint64_t until = through_parks(crowded, pace, 7 * kMs, &now);
@@ -161,7 +161,7 @@ TEST_F(AutoWaitTest, ADearYieldBehindParksIsNotEnoughWhereTheOthersWereFaster) {
   EXPECT_EQ(crowded.next(after_yield(call, kSlice, now + kSlice)), WaitAction::kYield);
 }
 
-// A member that is a thousand calls ahead can't tell what those took.
+// A member that is a thousand calls ahead can't tell how long the calls took.
 TEST_F(AutoWaitTest, WhoBeganParksSaysWhetherTheyGained) {
   AutoWait other(true, 2, &pace);
   std::int64_t now = 100 * kMs;
@@ -186,7 +186,7 @@ TEST_F(AutoWaitTest, DearYieldsThatTakeATenthOfTheTimeParkNobody) {
               WaitAction::kYield);
 }
 
-// There members choose schedules and touch memory for the first time.
+// In such calls members choose schedules and touch memory for the first time.
 TEST_F(AutoWaitTest, TwoYieldsOfAMillisecondOneBehindTheOtherParkNobody) {
   for (std::uint64_t call = 5; call < 500; call += 5) {
     const auto begin = static_cast<std::int64_t>(call) * 100 * kMs;

@@ -78,7 +78,7 @@ TEST_F(QuotaTest, HybridTakesTheTighterOfBoth) {
   EXPECT_EQ(q.version, 1);
 }
 
-// What all barriers ask before they choose how to wait: members beyond it outnumber the CPUs.
+// All barriers read this number before they choose how to wait: with more members, the CPUs are shared.
 TEST_F(QuotaTest, AQuotaBelowTheCpusIsWhatCounts) {
   EXPECT_EQ(os::within_quota(8, root_.c_str()), 8U);
   EXPECT_EQ(os::within_quota(0, root_.c_str()), 1U);

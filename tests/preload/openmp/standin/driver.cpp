@@ -1,7 +1,7 @@
-// The OpenMP preload's own code, linked into this program and run over the stand-in run-time: regions of
-// changing sizes, nested ones, several initial threads at once that share the pool of teams, reductions,
-// functions of regions that take many arguments (libomp), and regions that were entered unseen. Exit 0 if
-// every value was right and every barrier was where it should be.
+// The OpenMP preload's own code, linked into this program and run over the stand-in run-time. It covers
+// regions of changing sizes, nested regions, several initial threads that share the pool of teams, and
+// reductions. It also covers functions of regions with many arguments (libomp), and regions that the preload
+// did not see start. Exit 0: every value was right, and each barrier was done by the expected side.
 #include <atomic>
 #include <cstdio>
 #include <thread>
@@ -48,7 +48,7 @@ void meet(int) { __kmpc_barrier(nullptr, standin_rank()); }
 
 std::atomic<int> wrong{0};
 
-// Plain data: a race is ThreadSanitizer's to find.
+// Plain data, so that ThreadSanitizer finds a race.
 struct Job {
   int cells[kMostThreads];
   int inner;                                // threads of a region within this one; 0: none
@@ -82,7 +82,7 @@ void work(void* argument) {
 }
 
 #ifndef STANDIN_GOMP
-// As clang makes the function of a region with so many variables of its surroundings.
+// Argument types of the function that clang makes for a region that uses so many outer variables.
 constexpr int kNothing = 0;
 template <std::size_t>
 using Argument = const int*;
@@ -112,7 +112,7 @@ void fork(void (*body)(void*), void* data, int threads) {
 }
 #endif
 
-// Initial threads, each with so many regions.
+// Starts the initial threads, each with so many regions.
 void start(int rounds, decltype(Job::asked) asked) {
   std::vector<std::thread> initials;
   for (int number = 0; number < kInitial; ++number) {
@@ -129,8 +129,8 @@ void start(int rounds, decltype(Job::asked) asked) {
 }  // namespace
 
 int main() {
-  start(1, Job::kAny);  // all at once look for the run-time: one finds it, the others may leave their first
-                        // region to it
+  start(1, Job::kAny);  // all initial threads look for the run-time library at once: one finds it, and the
+                        // first regions of the others may run without the preload
   const long before = standin_barriers();
   start(kRounds, Job::kPlanned);
   const long own = standin_barriers() - before;

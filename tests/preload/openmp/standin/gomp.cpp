@@ -1,4 +1,4 @@
-// The stand-in with libgomp's entry points, as far as the driver uses them.
+// The stand-in with those entry points of libgomp that the driver uses.
 #define STANDIN_RUN_TIME
 #include "standin.hpp"
 

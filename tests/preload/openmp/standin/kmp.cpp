@@ -1,4 +1,4 @@
-// The stand-in with libomp's entry points, as far as the driver uses them.
+// The stand-in with those entry points of libomp that the driver uses.
 #include <cstdarg>
 #include <cstdint>
 #include <cstdlib>
@@ -22,7 +22,7 @@ void call(Task* task, std::int32_t* thread, std::int32_t* rank, void* const* arg
                                                                                  arguments[I]...);
 }
 
-// Exactly as many as there are, of the numbers that there may be.
+// Passes exactly `count` arguments, one of the counts that are possible.
 template <std::size_t... Counts>
 void call_with(std::size_t count, Task* task, std::int32_t* thread, std::int32_t* rank,
                void* const* arguments, std::index_sequence<Counts...>) {

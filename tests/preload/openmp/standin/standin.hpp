@@ -1,17 +1,17 @@
-// A small OpenMP run-time for tests of the preload's own code under sanitizers: the run-times that compilers
-// bring are not instrumented, so that ThreadSanitizer sees neither their locks nor what they order. Its
-// threads are its own and new in each region, its barriers are std::barrier. gomp.cpp gives it libgomp's
-// entry points, kmp.cpp libomp's.
+// A small OpenMP run-time library for tests of the preload's own code under sanitizers. The compilers'
+// run-time libraries are not instrumented, so ThreadSanitizer sees neither their locks nor their ordering.
+// The stand-in makes new threads in each region, and its barriers are std::barrier. gomp.cpp gives it
+// libgomp's entry points, kmp.cpp libomp's.
 #ifndef FERMATA_TESTS_PRELOAD_OPENMP_STANDIN_HPP
 #define FERMATA_TESTS_PRELOAD_OPENMP_STANDIN_HPP
 
 #define STANDIN_EXPORT extern "C" __attribute__((visibility("default")))
 
-// What the program calls beside the entry points of libgomp or libomp.
+// Functions that the program calls besides the entry points of libgomp or libomp.
 STANDIN_EXPORT int standin_rank();
 STANDIN_EXPORT int standin_size();
-STANDIN_EXPORT long standin_barriers();  // how often a thread was in the run-time's own barrier
-// A region by a way that the preload does not know.
+STANDIN_EXPORT long standin_barriers();  // how often a thread was in the stand-in's own barrier
+// Runs a region through an entry point that the preload does not know.
 STANDIN_EXPORT void standin_parallel(void (*body)(void*), void* data, unsigned threads);
 
 #ifdef STANDIN_RUN_TIME
@@ -48,7 +48,7 @@ inline void meet() {
   if (where.team != nullptr) where.team->meeting.arrive_and_wait();
 }
 
-// The calling thread is rank 0. work(team) is each thread's part.
+// The calling thread is rank 0. Each thread runs work(team).
 template <class Work>
 void run(Team& team, Work&& work) {
   const Where outer = where;
