@@ -10,7 +10,7 @@
 #include <new>
 
 #include "base/kind_from.hpp"
-#include "bench/crew.hpp"
+#include "bench/workers.hpp"
 
 namespace fermata::bench {
 namespace {
@@ -81,10 +81,10 @@ Reply judge(const Turn& turn, std::string& reason) {
   return reply;
 }
 
-Reply run_order(const Order& order, Crew& crew, Turn& turn, std::string& reason) {
+Reply run_order(const Order& order, Workers& workers, Turn& turn, std::string& reason) {
   turn.order = order;
   const std::uint64_t begin_ns = now_ns(), begin_ticks = ticks();
-  const std::string lost = crew.run();
+  const std::string lost = workers.run();
   const std::uint64_t end_ns = now_ns(), end_ticks = ticks();
   turn.first_check += (order.warm + order.episodes) + 2;
   if (!lost.empty()) {
@@ -152,8 +152,8 @@ void serve(int descriptor, const Case& c, Subject& subject) {
       answer(descriptor, {.verdict = Reply::kUnavailable}, reason);
       return;
     }
-    Crew crew(c, subject, turn, arena);
-    reason = crew.start();
+    Workers workers(c, subject, turn, arena);
+    reason = workers.start();
     if (!reason.empty()) {
       answer(descriptor, {.verdict = Reply::kUnavailable}, reason);
       return;
@@ -161,7 +161,7 @@ void serve(int descriptor, const Case& c, Subject& subject) {
     if (!answer(descriptor, {}, subject.version() + '\0' + subject.description())) return;
     while (receive_all(descriptor, &order, sizeof order)) {
       reason.clear();
-      const Reply reply = run_order(order, crew, turn, reason);
+      const Reply reply = run_order(order, workers, turn, reason);
       if (!answer(descriptor, reply, reason)) break;
     }
   } catch (const std::exception& e) {

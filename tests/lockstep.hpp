@@ -337,14 +337,14 @@ inline Wrong execute(const std::byte* blob, std::uint64_t seed, int interleaving
   const auto& header = *reinterpret_cast<const ProgramHeader*>(blob);
   for (int k = 0; k < interleavings; ++k) {
     const auto root = static_cast<std::uint32_t>((seed + static_cast<std::uint64_t>(k)) % header.roots);
-    Lockstep crew(blob, root, k % 5 == 3);
+    Lockstep workers(blob, root, k % 5 == 3);
     const std::uint64_t own = seed * 131 + static_cast<std::uint64_t>(k) + 1;
     const unsigned one_in[] = {4, 20, 100};
     const Wrong wrong =
-        k % 4 == 0   ? crew.run(episodes, AnyMember(own))
-        : k % 4 == 1 ? crew.run(episodes, ButOne(own, static_cast<std::uint32_t>(own / 7 % header.members),
-                                                 own * 37 % 97))
-                     : crew.run(episodes, ByPriority(own, header.members, one_in[own % 3]));
+        k % 4 == 0   ? workers.run(episodes, AnyMember(own))
+        : k % 4 == 1 ? workers.run(episodes, ButOne(own, static_cast<std::uint32_t>(own / 7 % header.members),
+                                                    own * 37 % 97))
+                     : workers.run(episodes, ByPriority(own, header.members, one_in[own % 3]));
     if (!wrong.empty()) return wrong;
   }
   return {};
@@ -367,28 +367,28 @@ inline Exhausted exhaust(const std::byte* blob, std::uint32_t root, bool parks, 
   std::unordered_set<std::size_t> seen;
   std::vector<Fork> forks;
   std::vector<std::uint32_t> runnable;
-  Lockstep crew(blob, root, parks);
-  crew.begin_all(episodes);
+  Lockstep workers(blob, root, parks);
+  workers.begin_all(episodes);
   for (;;) {
-    const bool new_state = crew.find_runnable(runnable) && seen.insert(crew.digest()).second;
+    const bool new_state = workers.find_runnable(runnable) && seen.insert(workers.digest()).second;
     result.states = seen.size();
-    result.wrong = crew.wrong();
+    result.wrong = workers.wrong();
     result.complete = result.states <= most_states;
     if (!result.wrong.empty() || !result.complete) return result;
     std::uint32_t next = 0;
     if (new_state) {
       next = runnable.back();
       runnable.pop_back();
-      if (!runnable.empty()) forks.push_back({crew.state(), runnable});
+      if (!runnable.empty()) forks.push_back({workers.state(), runnable});
     } else {
       if (forks.empty()) return result;
       Fork& last = forks.back();
-      crew.go_back(last.state);
+      workers.go_back(last.state);
       next = last.runnable.back();
       last.runnable.pop_back();
       if (last.runnable.empty()) forks.pop_back();
     }
-    crew.take_turn(next);
+    workers.take_turn(next);
   }
 }
 

@@ -17,16 +17,16 @@ void with_members(int members, Body&& body, fermata_team_config config = FERMATA
   config.members = members;
   fermata_team* team = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
-  std::vector<std::thread> crew;
+  std::vector<std::thread> workers;
   for (int r = 0; r < members; ++r)
-    crew.emplace_back([&, r] {
+    workers.emplace_back([&, r] {
       fermata_member* m = nullptr;
       ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
       fermata_member_set_timeout(m, 20);
       body(m, r);
       fermata_member_leave(m);
     });
-  for (std::thread& t : crew) t.join();
+  for (std::thread& t : workers) t.join();
   fermata_team_destroy(team);
 }
 

@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "bench/crew.hpp"
 #include "bench/worker.hpp"
+#include "bench/workers.hpp"
 
 namespace fermata::bench {
 namespace {

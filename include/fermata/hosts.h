@@ -21,15 +21,15 @@ extern "C" {
 /* A line: the new contents of a slot, on the way to a member on another host. A slot is one cache line in the
  * receiver's memory. A port copies the line and delivers it unchanged. */
 typedef struct fermata_line {
-  uint64_t offset; /* the slot's place in the window, the same on all hosts */
-  uint64_t header; /* A newer header is greater than an older one, by their signed difference. */
-  uint32_t to;     /* the receiver's rank */
-  uint16_t words;  /* how many words of payload are valid, 0..7 */
-  uint16_t from;   /* the sender's host; valid if sent_ns is not 0 */
-  uint32_t branch; /* not 0: the line is for a team that was split from the port's team. */
-                   /* Pass such a line to land(). Do not write it into the window. */
-  uint32_t rank;   /* the receiver's rank in that team */
-  int64_t sent_ns; /* the sender's clock, if the team observes its links, else 0 */
+  uint64_t offset;  /* the slot's place in the window, the same on all hosts */
+  uint64_t header;  /* A newer header is greater than an older one, by their signed difference. */
+  uint32_t to;      /* the receiver's rank */
+  uint16_t words;   /* how many words of payload are valid, 0..7 */
+  uint16_t from;    /* the sender's host; valid if sent_ns is not 0 */
+  uint32_t subteam; /* not 0: the line is for a team that was split from the port's team. */
+                    /* Pass such a line to land(). Do not write it into the window. */
+  uint32_t rank;    /* the receiver's rank in that team */
+  int64_t sent_ns;  /* the sender's clock, if the team observes its links, else 0 */
   uint64_t payload[7];
 } fermata_line;
 

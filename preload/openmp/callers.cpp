@@ -53,11 +53,11 @@ int known_run_times = 0;
 RunTime run_times[kRunTimes];
 
 void lock() {
-  // order: acquire, as kTurnTake: sees the tables as the last holder left them. Pairs with unlock().
+  // order: acquire, as kBiasedLock: sees the tables as the last holder left them. Pairs with unlock().
   while (lock_word.exchange(true, std::memory_order_acquire)) sched_yield();
 }
 
-// order: release, as kTurnGive. Pairs with lock().
+// order: release, as kBiasedUnlock. Pairs with lock().
 void unlock() { lock_word.store(false, std::memory_order_release); }
 
 void forget() {

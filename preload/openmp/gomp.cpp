@@ -57,18 +57,19 @@ struct GompBarrier {
   }
 };
 
-inline void at_gomp_barrier(Place place, const void* site) {
-  at_barrier(place, site, GompBarrier<kBarrier.index>());
+inline void at_gomp_barrier(Position position, const void* site) {
+  at_barrier(position, site, GompBarrier<kBarrier.index>());
 }
 
 // Ends a construct without a barrier, and then does a planned barrier; or calls the run-time library's end.
 template <int entry>
 inline void at_end(Entry<void()> nowait, const void* site) {
-  const Place place = place_in(Family::kGomp, site);
-  void (*const without)() = place.planned ? place.region->run_time->find(nowait) : nullptr;
-  if (without == nullptr) return at_barrier({place.region, place.rank, false}, site, GompBarrier<entry>());
+  const Position position = position_in(Family::kGomp, site);
+  void (*const without)() = position.planned ? position.region->run_time->find(nowait) : nullptr;
+  if (without == nullptr)
+    return at_barrier({position.region, position.rank, false}, site, GompBarrier<entry>());
   without();
-  at_gomp_barrier(place, site);
+  at_gomp_barrier(position, site);
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ using namespace fermata::preload;
 
 FERMATA_EXPORT void GOMP_barrier() {
   const void* site = __builtin_return_address(0);
-  at_gomp_barrier(place_in(Family::kGomp, site), site);
+  at_gomp_barrier(position_in(Family::kGomp, site), site);
 }
 
 FERMATA_EXPORT void GOMP_loop_end() { at_end<kLoopEnd.index>(kLoopEndNowait, __builtin_return_address(0)); }
@@ -148,20 +149,21 @@ FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, vo
 
 FERMATA_EXPORT int fermata_openmp_barrier(int libomp) {
   const void* site = __builtin_return_address(0);
-  const Place place = place_in(libomp != 0 ? Family::kKmp : Family::kGomp, site);
-  if (!place.planned) return 0;
-  const bool met =
-      is_timed(place, site) ? in_planned_timed(place, site, [=] { return meet(place); }) : meet(place);
-  return met && !has_tasks(*place.region, place.rank) ? 1 : 0;
+  const Position position = position_in(libomp != 0 ? Family::kKmp : Family::kGomp, site);
+  if (!position.planned) return 0;
+  const bool met = is_timed(position, site) ? in_planned_timed(position, site, [=] { return meet(position); })
+                                            : meet(position);
+  return met && !has_tasks(*position.region, position.rank) ? 1 : 0;
 }
 
 FERMATA_EXPORT int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, fermata_fold fold,
                                             void* context) {
   const void* site = __builtin_return_address(0);
-  const Place place = place_in(libomp != 0 ? Family::kKmp : Family::kGomp, site);
-  if (!place.planned) return 0;
-  if (is_timed(place, site)) [[unlikely]]
-    return in_planned_timed(place, site, [=] { return allreduce(place, data, bytes, fold, context); }) ? 1
-                                                                                                       : 0;
-  return allreduce(place, data, bytes, fold, context) ? 1 : 0;
+  const Position position = position_in(libomp != 0 ? Family::kKmp : Family::kGomp, site);
+  if (!position.planned) return 0;
+  if (is_timed(position, site)) [[unlikely]]
+    return in_planned_timed(position, site, [=] { return allreduce(position, data, bytes, fold, context); })
+               ? 1
+               : 0;
+  return allreduce(position, data, bytes, fold, context) ? 1 : 0;
 }

@@ -210,5 +210,5 @@ extern "C" FERMATA_FORK(void* location, std::int32_t count, Microtask* task, ...
 
 FERMATA_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
   const void* site = __builtin_return_address(0);
-  at_barrier(place_in(Family::kKmp, object_of(location, site)), site, KmpBarrier{location, thread});
+  at_barrier(position_in(Family::kKmp, object_of(location, site)), site, KmpBarrier{location, thread});
 }

@@ -16,9 +16,9 @@ const Here* innermost_of(const RunTime* run_time) {
 
 }  // namespace
 
-Place place_elsewhere(Family family, const void* object) {
+Position position_elsewhere(Family family, const void* object) {
   const Here* at = innermost_of(caller_of(family, object).run_time);
-  return at != nullptr ? place_at(*at) : Place{};
+  return at != nullptr ? position_at(*at) : Position{};
 }
 
 void note_task(const RunTime& run_time) {

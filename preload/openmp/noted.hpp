@@ -53,7 +53,7 @@ inline void begin(Region& region, const Caller& caller, const void* body) {
 }
 
 // The calling thread's place in the region, unless it has entered another one that is not noted.
-inline Place place_at(const Here at) {
+inline Position position_at(const Here at) {
   if (at.region->level() != at.level) [[unlikely]]
     return {};
   const bool planned = team_of(*at.region, [&] { return facts(*at.region->run_time); }) != nullptr;
@@ -61,16 +61,16 @@ inline Place place_at(const Here at) {
 }
 
 // For a call from another object than the one that entered the innermost region.
-Place place_elsewhere(Family family, const void* object);
+Position position_elsewhere(Family family, const void* object);
 
 // The calling thread's place in the region that a call belongs to. `object` is an address in the calling
 // object (caller_of()).
-inline Place place_in(Family family, const void* object) {
+inline Position position_in(Family family, const void* object) {
   const Here now = here;
   if (now.region == nullptr) return {};
   if (reinterpret_cast<std::uintptr_t>(object) - now.region->low >= now.region->span) [[unlikely]]
-    return place_elsewhere(family, object);
-  return place_at(now);
+    return position_elsewhere(family, object);
+  return position_at(now);
 }
 
 // The calling thread makes a task of this run-time library.

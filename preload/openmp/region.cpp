@@ -28,13 +28,13 @@ std::atomic<bool> pool_lock{false};
 // Bounded: the holder may be preempted, or may be a thread of the parent that a fork left behind.
 bool lock_pool() {
   for (int i = 0; i < kTries; ++i) {
-    // order: acquire, as kTurnTake: sees the pool as its last holder left it. Pairs with unlock_pool().
+    // order: acquire, as kBiasedLock: sees the pool as its last holder left it. Pairs with unlock_pool().
     if (!pool_lock.exchange(true, std::memory_order_acquire)) return true;
   }
   return false;
 }
 
-// order: release, as kTurnGive. Pairs with lock_pool().
+// order: release, as kBiasedUnlock. Pairs with lock_pool().
 void unlock_pool() { pool_lock.store(false, std::memory_order_release); }
 
 // A forked child cannot use its parent's teams. Their memory stays, as a thread may have been in them.
@@ -128,9 +128,9 @@ fermata_ranked* decide(Region& region, const Facts& facts) {
 }
 
 // All members get the error: the team is broken, or this process is a fork without the team's other threads.
-void failed_to_meet(Place place) {
+void failed_to_meet(Position position) {
   // order: relaxed: the region ends later, for all its threads
-  place.region->failed.store(true, std::memory_order_relaxed);
+  position.region->failed.store(true, std::memory_order_relaxed);
   say_fallback(Fallback::kBroken);
 }
 
@@ -161,10 +161,10 @@ bool left_for_tasks(const Region& region, std::uint32_t rank) {
   return region.tasked.load(std::memory_order_relaxed) - 1 < barriers_so_far(region, rank);
 }
 
-Fallback why_left(Place place) {
-  if (place.region != nullptr && has_tasks(*place.region, place.rank)) return Fallback::kLateTasks;
-  if (place.planned) return Fallback::kBroken;
-  return place.region != nullptr ? place.region->why : Fallback::kUnnoted;
+Fallback why_left(Position position) {
+  if (position.region != nullptr && has_tasks(*position.region, position.rank)) return Fallback::kLateTasks;
+  if (position.planned) return Fallback::kBroken;
+  return position.region != nullptr ? position.region->why : Fallback::kUnnoted;
 }
 
 void end(Region& region) {

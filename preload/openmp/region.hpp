@@ -63,7 +63,7 @@ fermata_ranked* team_of(Region& region, GetFacts&& facts) {
 // Where the calling thread is, and whether this barrier is a planned one; else the run-time library does it.
 // Two words, to stay in registers. A struct that is stored in parts and loaded as a whole waits for the
 // stores before it, among them the last signal.
-struct Place {
+struct Position {
   Region* region = nullptr;
   std::uint32_t rank = 0;
   bool planned = false;
@@ -73,9 +73,9 @@ struct Place {
     return reinterpret_cast<fermata_ranked*>(region->decision.load(std::memory_order_relaxed));
   }
 };
-static_assert(sizeof(Place) == 16);
+static_assert(sizeof(Position) == 16);
 
-void failed_to_meet(Place place);
+void failed_to_meet(Position position);
 
 // This thread is about to make a task, or has made one. The region's next barrier and all later ones are the
 // run-time library's, which runs the task. Must be called before the task exists.
@@ -91,23 +91,24 @@ inline bool has_tasks(const Region& region, std::uint32_t rank) {
 
 // True: the barrier is done. Tasks that were made before it may still have to run; the run-time library's
 // barrier runs them.
-inline bool meet(Place place) {
-  if (fermata_ranked_meet(place.team(), place.rank) == FERMATA_OK) [[likely]]
+inline bool meet(Position position) {
+  if (fermata_ranked_meet(position.team(), position.rank) == FERMATA_OK) [[likely]]
     return true;
-  failed_to_meet(place);
+  failed_to_meet(position);
   return false;
 }
 
 // True: it is done. False: data is unchanged.
-inline bool allreduce(Place place, void* data, std::size_t bytes, fermata_fold fold, void* context) {
-  if (fermata_ranked_allreduce(place.team(), place.rank, data, bytes, fold, context) == FERMATA_OK) [[likely]]
+inline bool allreduce(Position position, void* data, std::size_t bytes, fermata_fold fold, void* context) {
+  if (fermata_ranked_allreduce(position.team(), position.rank, data, bytes, fold, context) == FERMATA_OK)
+      [[likely]]
     return true;
-  failed_to_meet(place);
+  failed_to_meet(position);
   return false;
 }
 
 // Why the run-time library does a barrier with this place.
-Fallback why_left(Place place);
+Fallback why_left(Position position);
 
 // All threads have left the region. Its team is cached for the next region of its size.
 void end(Region& region);

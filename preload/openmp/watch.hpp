@@ -35,12 +35,12 @@ inline std::size_t place_of(const void* site) {
   return (address ^ address >> 4) % (sizeof own.seen / sizeof own.seen[0]);
 }
 
-stats::Wait planned_wait(Place place, const void* site);
+stats::Wait planned_wait(Position position, const void* site);
 
 // A run-time library's barrier, observed from construction to destruction.
 class LeftWait {
  public:
-  LeftWait(const RunTime& run_time, Place place, const void* site);
+  LeftWait(const RunTime& run_time, Position position, const void* site);
   ~LeftWait();
   LeftWait(const LeftWait&) = delete;
   LeftWait& operator=(const LeftWait&) = delete;
@@ -52,65 +52,69 @@ class LeftWait {
 
 // True: the call is counted, because it is not to be timed and the record is at hand. It takes few
 // instructions and no frame, because all members pay for each.
-inline bool count_untimed(Place place, const void* site) {
+inline bool count_untimed(Position position, const void* site) {
   const Own::Seen& seen = own.seen[place_of(site)];
   if (own.left == 0 || seen.site != site) [[unlikely]]
     return false;
   --own.left;
   ++seen.record->calls;
-  if (place.rank == 0) ++seen.record->episodes;
+  if (position.rank == 0) ++seen.record->episodes;
   return true;
 }
 
 // meet() returns whether the barrier is done.
 template <class Meet>
-[[gnu::noinline]] bool in_planned_timed(Place place, const void* site, Meet meet) {
-  stats::Wait wait = planned_wait(place, site);
+[[gnu::noinline]] bool in_planned_timed(Position position, const void* site, Meet meet) {
+  stats::Wait wait = planned_wait(position, site);
   const bool met = meet();
-  met ? wait.end_untold(place.rank == 0) : wait.cancel();
+  met ? wait.end_untold(position.rank == 0) : wait.cancel();
   return met;
 }
 
 // Must in_planned_timed() do this planned barrier, to time it? Else it is counted here, if statistics are on.
 // If the barrier then fails, it was the team's last one.
-inline bool is_timed(Place place, const void* site) { return watched && !count_untimed(place, site); }
+inline bool is_timed(Position position, const void* site) {
+  return watched && !count_untimed(position, site);
+}
 
 // Below, `real` is a barrier of a run-time library: real(run_time) does it, real.object(site) is an address
 // in the calling object (caller_of()), and Real::kFamily is its family.
 
 template <class Real>
-[[gnu::noinline]] void at_barrier_watched(const RunTime& run_time, Place place, const void* site, Real real) {
-  const LeftWait observed(run_time, place, site);
+[[gnu::noinline]] void at_barrier_watched(const RunTime& run_time, Position position, const void* site,
+                                          Real real) {
+  const LeftWait observed(run_time, position, site);
   real(run_time);
 }
 
 // Without statistics only jumps lead to the run-time library's barrier: an OMPT tool sees the return address.
 // So nothing here may need the stack afterwards, and all arguments are in registers.
 template <class Real>
-[[gnu::noinline]] void at_barrier_left(Place place, const void* site, Real real) {
-  const RunTime* run_time =
-      place.region != nullptr ? place.region->run_time : caller_of(Real::kFamily, real.object(site)).run_time;
+[[gnu::noinline]] void at_barrier_left(Position position, const void* site, Real real) {
+  const RunTime* run_time = position.region != nullptr ? position.region->run_time
+                                                       : caller_of(Real::kFamily, real.object(site)).run_time;
   if (run_time == nullptr) return;  // no region has more than one thread
-  if (watched && run_time->planned) return at_barrier_watched(*run_time, place, site, real);
+  if (watched && run_time->planned) return at_barrier_watched(*run_time, position, site, real);
   real(*run_time);
 }
 
 template <class Real>
-[[gnu::noinline]] void at_barrier_timed(Place place, const void* site, Real real) {
-  if (!in_planned_timed(place, site, [place] { return meet(place); }) || has_tasks(*place.region, place.rank))
-    at_barrier_left(place, site, real);
+[[gnu::noinline]] void at_barrier_timed(Position position, const void* site, Real real) {
+  if (!in_planned_timed(position, site, [position] { return meet(position); }) ||
+      has_tasks(*position.region, position.rank))
+    at_barrier_left(position, site, real);
 }
 
 // Rare cases are separate functions that get copies, so that the common path needs few registers. Registers
 // that it saves would delay the next barrier's signal after this barrier's last poll.
 template <class Real>
-inline void at_barrier(Place place, const void* site, Real real) {
-  if (!place.planned) [[unlikely]]
-    return at_barrier_left(place, site, real);
-  if (is_timed(place, site)) [[unlikely]]
-    return at_barrier_timed(place, site, real);
-  if (!meet(place) || has_tasks(*place.region, place.rank)) [[unlikely]]
-    at_barrier_left(place, site, real);
+inline void at_barrier(Position position, const void* site, Real real) {
+  if (!position.planned) [[unlikely]]
+    return at_barrier_left(position, site, real);
+  if (is_timed(position, site)) [[unlikely]]
+    return at_barrier_timed(position, site, real);
+  if (!meet(position) || has_tasks(*position.region, position.rank)) [[unlikely]]
+    at_barrier_left(position, site, real);
 }
 
 }  // namespace fermata::preload

@@ -42,7 +42,7 @@ Stall::~Stall() {
 }
 
 void Stall::report(std::int64_t waited_ns) {
-  const os::ErrnoKept kept;
+  const os::ErrnoGuard guard;
   const Standing standing = standing_(barrier_, token_);
   if (standing.missing == 0) return;  // the phase has just ended
   char text[1024];                    // a thread's stack may be small

@@ -85,7 +85,7 @@ void wait_as_learned(const LongWait& wait) {
     if (pace == nullptr) {
       pace = &t_pace;
       forget(*pace);
-      excuse(*pace, 0);
+      exclude_until(*pace, 0);
     }
     const bool crowded = wait.count > cpus;
     mine = {AutoWait(crowded, (wait.count + cpus - 1) / cpus, pace), wait.generation, cpus, wait.count};

@@ -125,7 +125,7 @@ extern "C" {
 int fermata_barrier(fermata_member* member) {
   if (member == nullptr) [[unlikely]]
     return null_handle();
-  return answer_and_review(member, member->member->barrier(member->openings));
+  return answer_and_review(member, member->member->barrier(member->first_signals));
 }
 
 int fermata_barrier_tagged(fermata_member* member, uint32_t tag) {
@@ -218,10 +218,10 @@ int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t 
       (reinterpret_cast<std::uintptr_t>(in) & reinterpret_cast<std::uintptr_t>(out)) == 0;
   if (member == nullptr || may_be_null || out == FERMATA_IN_PLACE) [[unlikely]]
     return other_allreduce(member, in, out, count, type, op);
-  if (member->member->repeats(member->openings, count, static_cast<unsigned>(type),
+  if (member->member->repeats(member->first_signals, count, static_cast<unsigned>(type),
                               static_cast<unsigned>(op))) [[likely]]
-    return answer_and_review(
-        member, member->member->allreduce_again(member->openings, in == FERMATA_IN_PLACE ? out : in, out));
+    return answer_and_review(member, member->member->allreduce_again(member->first_signals,
+                                                                     in == FERMATA_IN_PLACE ? out : in, out));
   return other_allreduce(member, in, out, count, type, op);
 }
 

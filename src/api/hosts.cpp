@@ -20,7 +20,7 @@ static_assert(sizeof(fermata_line) == sizeof(net::Line) &&
               offsetof(fermata_line, words) == offsetof(net::Line, words) &&
               offsetof(fermata_line, from) == offsetof(net::Line, from) &&
               offsetof(fermata_line, sent_ns) == offsetof(net::Line, sent_ns) &&
-              offsetof(fermata_line, branch) == offsetof(net::Line, branch) &&
+              offsetof(fermata_line, subteam) == offsetof(net::Line, subteam) &&
               offsetof(fermata_line, rank) == offsetof(net::Line, rank) &&
               offsetof(fermata_line, payload) == offsetof(net::Line, payload));
 static_assert(sizeof(fermata_block) == sizeof(net::Block) &&

@@ -64,20 +64,21 @@ inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uin
 // Does the call repeat the member's last swap, with any buffers? These must not overlap.
 [[gnu::always_inline]] inline bool swaps_again(const fermata_member* member, const Plain& plain) {
   if (member == nullptr) return false;
-  const exec::Openings& openings = member->openings;
+  const exec::FirstSignals& first_signals = member->first_signals;
   const auto in = reinterpret_cast<std::uintptr_t>(plain.in),
              out = reinterpret_cast<std::uintptr_t>(plain.out);
   const std::uintptr_t most = 2 * kMostSwapped;
   const bool apart = in - out + most > 2 * most;
   return apart && in + 1 > 1 && out + 1 > 1 &&  // neither null nor in place
-         member->member->repeats_swap(openings, static_cast<Kind>(plain.collective), plain.count,
+         member->member->repeats_swap(first_signals, static_cast<Kind>(plain.collective), plain.count,
                                       static_cast<unsigned>(plain.type), static_cast<unsigned>(plain.op));
 }
 
 [[gnu::always_inline]] inline int swap_again(fermata_member* member, const Plain& plain) {
   Member& m = *member->member;
-  const exec::Openings& openings = member->openings;
-  return answer(member, m.swap_again(openings, blocks_of_two(plain, m.rank(), openings.swapped_bytes)));
+  const exec::FirstSignals& first_signals = member->first_signals;
+  return answer(member,
+                m.swap_again(first_signals, blocks_of_two(plain, m.rank(), first_signals.swapped_bytes)));
 }
 
 // This function and the next ones do a call on a line if its blocks are small enough. False: they are not, or

@@ -27,12 +27,12 @@ Status Team::connect(const net::Port& port, const char** detail) {
   if (!is_over_hosts()) return Status::kArgument;
   *detail = "this process has already connected a port to this team";
   if (port_.write != nullptr) return Status::kBusy;
-  if (layout_.refresh_bytes != 0 && arrivals_ == nullptr) {
+  if (layout_.refresh_bytes != 0 && link_delays_ == nullptr) {
     std::uint32_t last = 0;
     for (std::uint32_t r = 0; r < members_; ++r) last = hosts()[r] > last ? hosts()[r] : last;
-    arrivals_ = Arrivals::make(last + 1);
+    link_delays_ = LinkDelays::make(last + 1);
     *detail = "malloc failed";
-    if (arrivals_ == nullptr) return Status::kMemory;
+    if (link_delays_ == nullptr) return Status::kMemory;
   }
   const net::Window window{segment_.base, segment_.bytes, land_here, this};
   const auto opened = static_cast<Status>(port.open(port.self, &window));
@@ -43,58 +43,58 @@ Status Team::connect(const net::Port& port, const char** detail) {
 }
 
 // Locks a port owner's list of sub-teams. Only threads of this process take it, and landing is short.
-class BranchesTurn {
+class SubteamsLock {
  public:
-  explicit BranchesTurn(Turn<RealAtomics>& turn) : turn_(turn) {
-    while (!turn_.take()) os::yield();
+  explicit SubteamsLock(BiasedLock<RealAtomics>& lock) : lock_(lock) {
+    while (!lock_.try_lock()) os::yield();
   }
-  ~BranchesTurn() { turn_.give(Turn<RealAtomics>::kFree); }
-  BranchesTurn(const BranchesTurn&) = delete;
+  ~SubteamsLock() { lock_.unlock(BiasedLock<RealAtomics>::kFree); }
+  SubteamsLock(const SubteamsLock&) = delete;
 
  private:
-  Turn<RealAtomics>& turn_;
+  BiasedLock<RealAtomics>& lock_;
 };
 
-Status Team::graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, bool replaces,
-                   const char** detail) {
+Status Team::use_port_of(Team& port_owner, const std::uint32_t* owner_ranks, std::uint32_t subteam,
+                         bool replaces, const char** detail) {
   *detail = "this process has already connected a port to this team";
   if (port_.write != nullptr) return Status::kBusy;
-  trunk_ranks_ = static_cast<std::uint32_t*>(malloc(members_ * sizeof *trunk_ranks_));
+  owner_ranks_ = static_cast<std::uint32_t*>(malloc(members_ * sizeof *owner_ranks_));
   *detail = "malloc failed";
-  if (trunk_ranks_ == nullptr) return Status::kMemory;
-  memcpy(trunk_ranks_, trunk_ranks, members_ * sizeof *trunk_ranks_);
-  trunk.retain();
-  trunk_ = &trunk;
-  branch_ = branch;
+  if (owner_ranks_ == nullptr) return Status::kMemory;
+  memcpy(owner_ranks_, owner_ranks, members_ * sizeof *owner_ranks_);
+  port_owner.retain();
+  port_owner_ = &port_owner;
+  subteam_ = subteam;
   replaces_ = replaces;
-  arrivals_ = trunk.arrivals_;
-  port_ = trunk.port_;
-  const BranchesTurn turn(trunk.branches_turn_);
-  next_branch_ = trunk.branches_;
-  trunk.branches_ = this;
+  link_delays_ = port_owner.link_delays_;
+  port_ = port_owner.port_;
+  const SubteamsLock lock(port_owner.subteams_lock_);
+  next_subteam_ = port_owner.subteams_;
+  port_owner.subteams_ = this;
   return Status::kOk;
 }
 
-void Team::leave_trunk() {
-  const BranchesTurn turn(trunk_->branches_turn_);
-  Team** at = &trunk_->branches_;
-  while (*at != this) at = &(*at)->next_branch_;
-  *at = next_branch_;
+void Team::leave_port_owner() {
+  const SubteamsLock lock(port_owner_->subteams_lock_);
+  Team** at = &port_owner_->subteams_;
+  while (*at != this) at = &(*at)->next_subteam_;
+  *at = next_subteam_;
 }
 
-void Team::see_branch(std::uint32_t number) {
-  std::uint32_t seen = branches_seen_.load(std::memory_order_relaxed);  // order: relaxed: a number
+void Team::see_subteam(std::uint32_t number) {
+  std::uint32_t seen = subteams_seen_.load(std::memory_order_relaxed);  // order: relaxed: a number
   // order: relaxed: a number
-  while (seen < number && !RealAtomics::compare_exchange_relaxed(branches_seen_, seen, number))
-    seen = branches_seen_.load(std::memory_order_relaxed);  // order: relaxed: a number
+  while (seen < number && !RealAtomics::compare_exchange_relaxed(subteams_seen_, seen, number))
+    seen = subteams_seen_.load(std::memory_order_relaxed);  // order: relaxed: a number
 }
 
 void Team::write(net::Line& line, const net::Block* block) const {
-  line.branch = branch_;
+  line.subteam = subteam_;
   line.rank = line.to;
-  line.to = rank_in_trunk(line.rank);
-  if (arrivals_ != nullptr) {
-    line.from = static_cast<std::uint16_t>(trunk_ != nullptr ? trunk_->host() : host());
+  line.to = rank_in_port_owner(line.rank);
+  if (link_delays_ != nullptr) {
+    line.from = static_cast<std::uint16_t>(port_owner_ != nullptr ? port_owner_->host() : host());
     line.sent_ns = os::now_ns();
   }
   port_.write(port_.self, &line, block);
@@ -109,18 +109,18 @@ void Team::probe(std::uint32_t rank) const {
 // Does nothing in a forked child: the port belongs to the parent.
 void Team::close_port() {
   if (port() == nullptr || generation_ != os::fork_generation()) return;
-  if (trunk_ != nullptr) leave_trunk();
+  if (port_owner_ != nullptr) leave_port_owner();
   else port_.close(port_.self, kCloseNs);
 }
 
 void Team::land_here(void* self, const net::Line* line, const net::Block* block) {
   auto& team = *static_cast<Team*>(self);
-  if (line->sent_ns != 0 && team.arrivals_ != nullptr)
-    team.arrivals_->note(line->from, os::now_ns() - line->sent_ns, line->offset == 0);
-  if (line->branch == 0) return team.land(line->rank, *line, block);
-  const BranchesTurn turn(team.branches_turn_);
-  for (Team* branch = team.branches_; branch != nullptr; branch = branch->next_branch_)
-    if (branch->branch_ == line->branch) return branch->land(line->rank, *line, block);
+  if (line->sent_ns != 0 && team.link_delays_ != nullptr)
+    team.link_delays_->note(line->from, os::now_ns() - line->sent_ns, line->offset == 0);
+  if (line->subteam == 0) return team.land(line->rank, *line, block);
+  const SubteamsLock lock(team.subteams_lock_);
+  for (Team* subteam = team.subteams_; subteam != nullptr; subteam = subteam->next_subteam_)
+    if (subteam->subteam_ == line->subteam) return subteam->land(line->rank, *line, block);
 }
 
 // Ignores a line whose place is outside the window or whose rank does not exist: another version of Fermata
@@ -147,10 +147,10 @@ void Team::land(std::uint32_t rank, const net::Line& line, const net::Block* blo
 }
 
 void Team::attend_port() {
-  if (arrivals_ != nullptr) arrivals_->look(os::now_ns());
+  if (link_delays_ != nullptr) link_delays_->look(os::now_ns());
   port_.progress(port_.self);
-  if (replaces_ && is_broken<RealAtomics>(trunk_->header()) && !is_broken<RealAtomics>(header())) {
-    break_once<RealAtomics>(header(), trunk_->breach());
+  if (replaces_ && is_broken<RealAtomics>(port_owner_->header()) && !is_broken<RealAtomics>(header())) {
+    break_once<RealAtomics>(header(), port_owner_->breach());
     wake_everybody();
   }
   if (!is_over_hosts()) return;

@@ -90,7 +90,7 @@ struct BlockEdge {
 // (cost_model.cpp). Without a measurement processes use no single copy.
 inline constexpr int kLog2DirectFrom = 11;
 inline constexpr std::size_t kDirectFrom = std::size_t{1} << kLog2DirectFrom;
-inline constexpr int kLog2LentFrom = 14;  // between processes never below this
+inline constexpr int kLog2SingleCopyFrom = 14;  // between processes never below this
 // the most bytes of a piece that goes through a ring (to another host: net/net.hpp)
 inline constexpr std::size_t kMostPiece = 16384;
 

@@ -4,7 +4,7 @@
 
 #include "base/word.hpp"
 #include "os/os.hpp"
-#include "sync/lending.hpp"
+#include "sync/single_copy.hpp"
 
 namespace fermata::exec {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::uint64_t kByAddress = std::uint64_t{1} << 63;  // a bit of the ta
 // What the line of a single-copy piece carries.
 struct Offer {
   std::byte* at = nullptr;
-  os::Lender lender;  // owner of the address; {} in a team of threads
+  os::ProcessMemory owner;  // owner of the address; {} in a team of threads
 };
 static_assert(sizeof(Offer) <= kOnLine);
 
@@ -103,7 +103,7 @@ BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_
 bool BlockOperation::goes_direct(const Work& w) const {
   const std::size_t bytes = w.elements * call_.element;
   if (bytes < call_.direct_from || w.overwritten || w.away) return false;
-  return one_process() || (call_.lent[w.alone ? 1 : 0].has(bytes) && !w.end->refused);
+  return one_process() || (call_.single_copy[w.alone ? 1 : 0].has(bytes) && !w.end->refused);
 }
 
 BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
@@ -280,8 +280,8 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
     if (!reading.allowed()) return Moved::kNothing;
     take(x, w, offer.at + w.done * call_.element, elements);
   } else {
-    if (elements > kMostLent / call_.element) elements = kMostLent / call_.element;
-    if (!take_lent(x, w, offer.lender, offer.at, elements)) {
+    if (elements > kMostSingleCopy / call_.element) elements = kMostSingleCopy / call_.element;
+    if (!take_single_copy(x, w, offer.owner, offer.at, elements)) {
       const Refusal refusal{w.end->next, w.done};
       memcpy(w.ring + kRefusalAt, &refusal, sizeof refusal);
       Pieces::give_credit(credit_of(w.ring), w.end->next++, channel_->lines, true);
@@ -300,12 +300,12 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
 }
 
 // False: the bytes after w.done could not be read.
-bool BlockOperation::take_lent(const BlockTransfer& x, Work& w, const os::Lender& lender,
-                               const std::byte* from, std::size_t elements) {
+bool BlockOperation::take_single_copy(const BlockTransfer& x, Work& w, const os::ProcessMemory& owner,
+                                      const std::byte* from, std::size_t elements) {
   if (call_.bounce == nullptr) return false;
   if (x.code == BlockCode::kReceive) {
     const std::size_t at = w.done * call_.element;
-    if (!os::read_lent(lender, from + at, w.to + at, kept(w, elements) * call_.element)) return false;
+    if (!os::read_memory(owner, from + at, w.to + at, kept(w, elements) * call_.element)) return false;
     w.done += elements;
     return true;
   }
@@ -313,7 +313,7 @@ bool BlockOperation::take_lent(const BlockTransfer& x, Work& w, const os::Lender
   const std::size_t most = kBounce / call_.element;
   while (w.done < end) {
     const std::size_t part = end - w.done < most ? end - w.done : most;
-    if (!os::read_lent(lender, from + w.done * call_.element, call_.bounce, part * call_.element))
+    if (!os::read_memory(owner, from + w.done * call_.element, call_.bounce, part * call_.element))
       return false;
     take(x, w, call_.bounce, part);
   }
@@ -378,7 +378,7 @@ bool BlockOperation::untouched() const {
   return true;
 }
 
-bool BlockOperation::lends() const {
+bool BlockOperation::uses_single_copy() const {
   return any_open([&](const BlockTransfer&, std::uint32_t t) { return work_[t].announced != 0; });
 }
 

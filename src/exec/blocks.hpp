@@ -45,7 +45,7 @@ using fermata::kMostPiece;
 static_assert(kMostPiece <= net::kMostBlock && kRingLine == (1 + net::kLineWords) * 8);
 inline constexpr std::size_t kBounce = 65536;  // bytes that a fold reads from another process at a time
 // bytes read from another process before other requests run
-inline constexpr std::size_t kMostLent = 1024 * 1024;
+inline constexpr std::size_t kMostSingleCopy = 1024 * 1024;
 
 // Where the rings of one channel lie in a team's segment, and how far this member is in each. Operations that
 // share a channel run in the same order at all members.
@@ -123,9 +123,9 @@ struct BlockCall {
   std::uint64_t tag = 0;  // of this call, 63 bits
   // Single copy: in a team of threads for all blocks of at least so many bytes,
   std::size_t direct_from = 0;
-  Sizes lent[2];               // between processes for blocks of these sizes; [1]: alone (Work::alone)
+  Sizes single_copy[2];        // between processes for blocks of these sizes; [1]: alone (Work::alone)
   const Team* team = nullptr;  // null: a test drives the members by hand, in one process
-  os::Lender home;             // this process; {} in a team of threads
+  os::ProcessMemory home;      // this process; {} in a team of threads
   // a block has its sender's length, and the receiver drops the rest that does not fit
   bool bounded = false;
   std::uint64_t bytes = 0;  // of each block, if all have the same length
@@ -203,7 +203,7 @@ class BlockOperation {
   // count as come, even if they cannot be taken yet.
   bool lacks(std::uint32_t rank) const;
   // True if other members may be reading a block of this member.
-  bool lends() const;
+  bool uses_single_copy() const;
   // The length of a block in another member's call, from the tag of a piece that has arrived. For teams over
   // several hosts, where a member cannot read the status lines of other hosts. 0: no piece has arrived, or it
   // is of another call. `tag`: this member's tag for the call.
@@ -252,8 +252,8 @@ class BlockOperation {
   std::byte* room_for(const Work& w, std::size_t bytes) const;
   Moved receive(const BlockStage& stage, std::uint32_t transfer);
   Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);
-  bool take_lent(const BlockTransfer& transfer, Work& w, const os::Lender& lender, const std::byte* from,
-                 std::size_t elements);
+  bool take_single_copy(const BlockTransfer& transfer, Work& w, const os::ProcessMemory& owner,
+                        const std::byte* from, std::size_t elements);
   static std::uint64_t length_in(std::uint64_t tag, std::uint64_t of_call);
   bool takes_length_of(Work& w, std::uint64_t tag) const;
   std::size_t kept(const Work& w, std::size_t elements);

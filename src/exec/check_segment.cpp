@@ -96,7 +96,7 @@ Status Team::check_segment(const char** detail) {
     return Status::kMismatch;
   if (!(h.usable_cpus > 0)) return Status::kMismatch;
   const bool has_places = h.places != 0;
-  if (has_places != (ground_ == nullptr)) return Status::kMismatch;
+  if (has_places != (segment_owner_ == nullptr)) return Status::kMismatch;
   if (has_places && (h.places % 4096 != 0 || h.places > segment_.bytes ||
                      segment_.bytes - h.places != round_up(sizeof(PlaceTable), 4096)))
     return Status::kMismatch;

@@ -198,22 +198,23 @@ class Cursor {
   // takes less than about 45 cycles there sends two signals per transfer of the cache line: between two far
   // cores of Sapphire Rapids 70 ns an episode instead of 180.
   using Payload = std::remove_reference_t<decltype(std::declval<M&>().payload(0, 0))>;
-  struct Opening {
+  struct PreparedSignal {
     typename M::Counter* at = nullptr;
     Payload* payload = nullptr;
     Header header;
     bool is_known() const { return at != nullptr; }
     void forget() { at = nullptr; }
   };
-  static Opening opening(M& memory, const Step* program, std::uint64_t episode, std::uint64_t tag) {
+  static PreparedSignal prepare_signal(M& memory, const Step* program, std::uint64_t episode,
+                                       std::uint64_t tag) {
     const std::uint32_t slot = slot_of(*program, episode);
     return {&memory.header(slot), &memory.payload(slot, 0), Header::of(episode, tag)};
   }
   // Sends the first signal, with `value` if the call carries data.
   template <Load L>
-  [[gnu::always_inline]] static void open(const Opening& opening, std::uint64_t value) {
-    if constexpr (L != Load::kNothing) A::plain_store(*opening.payload, value);
-    publish(*opening.at, opening.header);
+  [[gnu::always_inline]] static void send_prepared(const PreparedSignal& signal, std::uint64_t value) {
+    if constexpr (L != Load::kNothing) A::plain_store(*signal.payload, value);
+    publish(*signal.at, signal.header);
   }
   // After open(): the episode has begun and waits at its first await. The caller still has to wake the
   // threads that park at the first signal's doorbell.

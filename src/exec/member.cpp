@@ -137,8 +137,8 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   m->generation_ = os::fork_generation();
   m->gate_ = m->generation_;
   m->status_ = &status;
-  m->turn_.set(Turn<RealAtomics>::kAlone);
-  if (team->shared()) m->home_ = os::lend();
+  m->requests_lock_.init(BiasedLock<RealAtomics>::kBiased);
+  if (team->shared()) m->home_ = os::own_memory();
   status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: settle() publishes it
   status.home.store(m->home_.word, std::memory_order_relaxed);        // order: relaxed: as above
   m->tagged_ = layout.tagged != 0;
@@ -195,7 +195,7 @@ void Member::leave() {
     const Hold hold(*this);
     for (const RequestQueue* queue : {&ordered_, &unordered_})
       for (const BlockRequest* r = queue->first; r != nullptr; r = r->next)
-        if (r->operation.lends()) team->break_with(Status::kMemberLost, rank_);
+        if (r->operation.uses_single_copy()) team->break_with(Status::kMemberLost, rank_);
     if (outstanding() || has_requests()) team->wake_everybody();
     team->leave_hosts(rank_);
     broken_ = Status::kBroken;  // from here on callbacks cannot start requests
@@ -273,7 +273,7 @@ Status Member::finish() {
 
 Status Member::other_barrier() {
   if (barrier_rounds_ && gate_ == os::fork_generation()) {
-    prepare(PlanSlot::kBarrier, openings_->barrier, Call{}.packed());
+    prepare(PlanSlot::kBarrier, first_signals_->barrier, Call{}.packed());
     return barrier();
   }
   if (barrier_carries_) return barrier_with_tag(0);
@@ -331,9 +331,9 @@ void Member::inherit(const Member& other) {
   bounded_ = other.bounded_;
 }
 
-void Member::keep_openings_in(Openings* place) {
-  *place = *openings_;
-  openings_ = place;
+void Member::keep_first_signals_in(FirstSignals* place) {
+  *place = *first_signals_;
+  first_signals_ = place;
 }
 
 [[gnu::noinline, gnu::cold]] void Member::carry_wide(Carried& carried, const Call& call) {

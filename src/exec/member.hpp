@@ -7,12 +7,12 @@
 
 #include "base/word.hpp"
 #include "exec/block_request.hpp"
-#include "exec/crew.hpp"
+#include "exec/busy_members.hpp"
 #include "exec/differing.hpp"
+#include "exec/first_signals.hpp"
 #include "exec/fold.hpp"
-#include "exec/openings.hpp"
 #include "exec/patience.hpp"
-#include "exec/spacing.hpp"
+#include "exec/poll_interval.hpp"
 #include "exec/team.hpp"
 #include "exec/team_memory.hpp"
 #include "sync/status_line.hpp"
@@ -33,16 +33,16 @@ class Member {
   void settle();
   void leave();  // frees it too
 
-  // openings: this member's own first signals. The caller passes them if it knows their address.
-  [[gnu::always_inline]] Status barrier(const Openings& openings) {
-    if (openings.barrier.is_known() && gate_ == os::fork_generation()) [[likely]] {
-      TeamCursor::open<Load::kNothing>(openings.barrier, 0);
+  // first_signals: this member's own first signals. The caller passes them if it knows their address.
+  [[gnu::always_inline]] Status barrier(const FirstSignals& first_signals) {
+    if (first_signals.barrier.is_known() && gate_ == os::fork_generation()) [[likely]] {
+      TeamCursor::send_prepared<Load::kNothing>(first_signals.barrier, 0);
       return rest_of_barrier();
     }
     return other_barrier();
   }
-  [[gnu::always_inline]] Status barrier() { return barrier(*openings_); }
-  void keep_openings_in(Openings* place);
+  [[gnu::always_inline]] Status barrier() { return barrier(*first_signals_); }
+  void keep_first_signals_in(FirstSignals* place);
   Status barrier_tagged(std::uint32_t tag);
   Status arrive();
   // Starts a broadcast, reduce or allreduce of at most 56 bytes. depart() fills `out`. Null: no data here.
@@ -57,41 +57,44 @@ class Member {
       const bool sums_doubles = op == Op::kSum && type == Type::kDouble;
       repeat({fold_of(op, type), call.packed(), History::own_tag(call.packed()), sums_doubles}, count, type,
              op);
-      return allreduce_again(*openings_, in, out);
+      return allreduce_again(*first_signals_, in, out);
     }
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
-  // True if this call repeats openings.word's call: its arguments are valid and its first signal is prepared.
-  [[gnu::always_inline]] bool repeats(const Openings& openings, std::size_t count, std::uint32_t type,
-                                      std::uint32_t op) const {
-    return count == openings.count && type == openings.type && op == openings.op &&
-           openings.word.is_known() && gate_ == os::fork_generation();
+  // True if this call repeats first_signals.word's call: its arguments are valid and its first signal is
+  // prepared.
+  [[gnu::always_inline]] bool repeats(const FirstSignals& first_signals, std::size_t count,
+                                      std::uint32_t type, std::uint32_t op) const {
+    return count == first_signals.count && type == first_signals.type && op == first_signals.op &&
+           first_signals.word.is_known() && gate_ == os::fork_generation();
   }
-  [[gnu::always_inline]] Status allreduce_again(const Openings& openings, const void* in, void* out) {
+  [[gnu::always_inline]] Status allreduce_again(const FirstSignals& first_signals, const void* in,
+                                                void* out) {
     const std::uint64_t value = word_at(in, 0, 8);
-    TeamCursor::open<Load::kOneWord>(openings.word, value);
+    TeamCursor::send_prepared<Load::kOneWord>(first_signals.word, value);
     return rest_of_allreduce(value, out);
   }
   // Folds `data` (1..56 bytes) of all members with `fold`, in rank order if the plan folds in that order.
-  [[gnu::always_inline]] Status allreduce_whole(const Openings& openings, void* data, std::uint32_t bytes,
-                                                WholeFold fold, void* context) {
-    if (bytes != 8 || !openings.whole.is_known() || gate_ != os::fork_generation()) [[unlikely]]
+  [[gnu::always_inline]] Status allreduce_whole(const FirstSignals& first_signals, void* data,
+                                                std::uint32_t bytes, WholeFold fold, void* context) {
+    if (bytes != 8 || !first_signals.whole.is_known() || gate_ != os::fork_generation()) [[unlikely]]
       return other_allreduce_whole(data, bytes, fold, context);
     const std::uint64_t value = word_at(data, 0, 8);
-    TeamCursor::open<Load::kOneWord>(openings.whole, value);
+    TeamCursor::send_prepared<Load::kOneWord>(first_signals.whole, value);
     return rest_of_allreduce_whole(value, data, fold, context);
   }
   // Two members whose one-word allreduce is one exchange: each sends the other a block of at most 8 bytes.
   bool swaps() const { return swaps_; }
-  [[gnu::always_inline]] bool repeats_swap(const Openings& openings, Kind kind, std::size_t count,
+  [[gnu::always_inline]] bool repeats_swap(const FirstSignals& first_signals, Kind kind, std::size_t count,
                                            std::uint32_t type, std::uint32_t op) const {
-    return count == openings.swapped_count && type == openings.swapped_type && op == openings.swapped_op &&
-           kind == openings.swapped_kind && openings.swap.is_known() && gate_ == os::fork_generation();
+    return count == first_signals.swapped_count && type == first_signals.swapped_type &&
+           op == first_signals.swapped_op && kind == first_signals.swapped_kind &&
+           first_signals.swap.is_known() && gate_ == os::fork_generation();
   }
-  [[gnu::always_inline]] Status swap_again(const Openings& openings, const Swap& swap) {
-    const std::uint64_t value = word_at(swap.sent, 0, openings.swapped_bytes);
-    TeamCursor::open<Load::kOneWord>(openings.swap, value);
+  [[gnu::always_inline]] Status swap_again(const FirstSignals& first_signals, const Swap& swap) {
+    const std::uint64_t value = word_at(swap.sent, 0, first_signals.swapped_bytes);
+    TeamCursor::send_prepared<Load::kOneWord>(first_signals.swap, value);
     return rest_of_swap(value, swap);
   }
   // fold: null if blocks are only moved.
@@ -120,7 +123,7 @@ class Member {
   // notices completion and runs callbacks. True: something has moved.
   bool push_data();
   // True if no request is outstanding except the request that a call waits for.
-  bool is_idle() const { return turn_.is_alone(); }
+  bool is_idle() const { return requests_lock_.is_biased(); }
   // From now on the requests of this member belong to the calling thread.
   void adopt() { const Hold hold(*this); }
   // Makes progress for at most `ns` ns, also on the thread's other members. If ns <= 0, it does so once, and
@@ -141,7 +144,7 @@ class Member {
 
   std::uint32_t rank() const { return rank_; }
   Team& team() const { return *team_; }
-  const os::Lender& home() const { return home_; }  // its process, in a team of processes
+  const os::ProcessMemory& home() const { return home_; }  // its process, in a team of processes
   // True if that member lives in this member's process. Known once that member has joined.
   bool is_beside(std::uint32_t rank) const { return team_->where_is(rank, home_) == Where::kHere; }
   void set_timeout(std::int64_t ns) { timeout_ns_ = ns; }
@@ -154,11 +157,11 @@ class Member {
   // The call number for parking (sync/wait.hpp). Unordered starts count too: a member may start nothing else.
   std::uint64_t paced_calls() const { return sequence_ + unordered_starts_; }
   // Announces a slow first call, so that its yields do not count as expensive (sync/wait.hpp).
-  void excuse_call() const { excuse(team_->header().pace, paced_calls() + 1); }
+  void exclude_call() const { exclude_until(team_->header().pace, paced_calls() + 1); }
   bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
   // From now on measures the poll interval, instead of using the pauses of programs that nobody has tuned.
-  void find_spacing();
-  std::uint32_t found_pauses() const { return spacing_.pauses(); }  // 0: the programs' own
+  void find_poll_interval();
+  std::uint32_t found_pauses() const { return poll_interval_.pauses(); }  // 0: the programs' own
   // The call at which the owner of this member wants to review its placement.
   void set_review(std::uint64_t call) { review_at_ = call; }
   bool review_due() const { return sequence_ >= review_at_; }
@@ -196,10 +199,10 @@ class Member {
     cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
     // After the first signal, because only members that have waited long read the status line.
     gate_ = 0;
-    if (slot == PlanSlot::kBarrier) openings_->barrier.forget();
+    if (slot == PlanSlot::kBarrier) first_signals_->barrier.forget();
     if (slot == PlanSlot::kAllreduce8) forget_words();
     say_call<RealAtomics>(*status_, ++sequence_, call.packed());
-    if (sequence_ >= next_turn_ && !take_seldom_turn()) [[unlikely]]
+    if (sequence_ >= next_seldom_ && !do_seldom_work()) [[unlikely]]
       return broken_;
     if (!synchronizes(call.kind)) remember(call.packed());
     return Status::kOk;
@@ -208,18 +211,18 @@ class Member {
   [[gnu::always_inline]] void remember(std::uint64_t call) {
     differing_.own = {sequence_, call};
     history_.add(bounded_ ? Call::without_length(call) : call);
-    openings_->barrier.forget();
+    first_signals_->barrier.forget();
     forget_words();
     barrier_carries_ = tagged_ || barrier_has_words_;
   }
   void forget_words() {
-    openings_->word.forget();
-    openings_->whole.forget();
-    openings_->swap.forget();
+    first_signals_->word.forget();
+    first_signals_->whole.forget();
+    first_signals_->swap.forget();
   }
   // Adapts the poll interval, and checks whether the team is broken, because a member whose calls never wait
   // checks it nowhere else. False: the team is broken.
-  [[gnu::noinline, gnu::cold]] bool take_seldom_turn();
+  [[gnu::noinline, gnu::cold]] bool do_seldom_work();
   // Returns this member's program for another root. Over several hosts each root has programs; on one host
   // ranks 0 and root exchange their programs. Null: no memory, or the program in the segment is not sound.
   const Step* steps_of_root(PlanSlot slot, std::uint32_t root);
@@ -287,7 +290,7 @@ class Member {
   static Call whole_call(std::uint32_t bytes) {
     return {Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes};
   }
-  bool follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag);
+  bool follow(PlanSlot slot, TeamCursor::PreparedSignal& signal, std::uint64_t call, std::uint64_t own_tag);
   template <Load L, class Folds>
   Status go(bool attend, std::uint64_t value, void* out, Folds fold);
   template <Load L, class Folds>
@@ -304,7 +307,7 @@ class Member {
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in,
                   const Carried& carried, const Taken& taken);
   [[gnu::noinline]] Status other_barrier();
-  void prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag);
+  void prepare(PlanSlot slot, TeamCursor::PreparedSignal& signal, std::uint64_t own_tag);
   // Ends a call that left the fast path: results, tags and errors.
   Status finish();
   void take(const Taken& taken);
@@ -366,23 +369,23 @@ class Member {
     Member& member_;
     bool outer_;
   };
-  friend class Crew;
+  friend class BusyMembers;
   bool is_held() const { return holder_.is_this_thread(); }  // true in a callback, which must not wait
   // Takes the biased lock. False: this thread holds it already.
   bool hold() {
     if (is_held()) return false;
-    if (!turn_.is_alone()) [[unlikely]]
-      take_turn();
+    if (!requests_lock_.is_biased()) [[unlikely]]
+      lock_requests();
     holder_.become_this_thread();
     return true;
   }
-  void take_turn();
+  void lock_requests();
   void let_go() {
     holder_.become_nobody();
-    if (active_ != in_call() || place_.crew != nullptr) [[unlikely]]
-      give_turn();
+    if (active_ != in_call() || place_.busy != nullptr) [[unlikely]]
+      unlock_requests();
   }
-  void give_turn();
+  void unlock_requests();
   std::uint32_t in_call() const { return call_ != nullptr ? 1 : 0; }
   bool advance_request(BlockRequest* request, std::size_t most);
   bool begin_now(BlockRequest* request);
@@ -402,17 +405,17 @@ class Member {
 
   Team* team_ = nullptr;
   std::uint32_t rank_ = 0;
-  os::Lender home_;  // this process, in a team of processes
+  os::ProcessMemory home_;  // this process, in a team of processes
   std::uint32_t generation_ = 0;
   std::uint32_t spins_ = 0;
   Status broken_ = Status::kOk;
   std::uint32_t gate_ = 0;  // generation_: a call may start; 0: one is outstanding, or the team broke
   void repeat(const Repeat& call, std::size_t count, Type type, Op op) {
     repeat_ = call;
-    openings_->count = count;
-    openings_->type = static_cast<std::uint32_t>(type);
-    openings_->op = static_cast<std::uint32_t>(op);
-    prepare(PlanSlot::kAllreduce8, openings_->word, repeat_.tag);
+    first_signals_->count = count;
+    first_signals_->type = static_cast<std::uint32_t>(type);
+    first_signals_->op = static_cast<std::uint32_t>(op);
+    prepare(PlanSlot::kAllreduce8, first_signals_->word, repeat_.tag);
   }
   struct SwappedWord;
   bool rounds_ = false;          // the plan of a one-word allreduce goes in rounds
@@ -421,8 +424,8 @@ class Member {
   Load load_ = Load::kNothing;
   Repeat repeat_;
   Swapped swapped_;
-  Openings own_openings_;
-  Openings* openings_ = &own_openings_;
+  FirstSignals own_first_signals_;
+  FirstSignals* first_signals_ = &own_first_signals_;
   TeamCursor cursor_;
   TeamMemory memory_;
   Carried carried_;
@@ -443,15 +446,15 @@ class Member {
   RequestQueue ordered_, unordered_;
   BlockRequest* interrupted_ = nullptr;
   bool progressing_ = false, taken_back_ = false;
-  std::uint32_t active_ = 0;      // requests that are active
-  BlockRequest* call_ = nullptr;  // the request that a call waits for; no other thread needs it
-  Turn<RealAtomics> turn_;        // biased lock for all requests; kAlone: no other thread uses them
-  Holder holder_;                 // of the lock
-  CrewPlace place_;
+  std::uint32_t active_ = 0;               // requests that are active
+  BlockRequest* call_ = nullptr;           // the request that a call waits for; no other thread needs it
+  BiasedLock<RealAtomics> requests_lock_;  // biased lock for all requests; kBiased: no other thread uses them
+  Holder holder_;                          // of the lock
+  BusyLink place_;
   Patience patience_;
-  static constexpr std::uint64_t kSeldom = 16384;  // calls from one take_seldom_turn() to the next, at most
-  std::uint64_t next_turn_ = kSeldom;
-  Spacing spacing_;
+  static constexpr std::uint64_t kSeldom = 16384;  // calls from one do_seldom_work() to the next, at most
+  std::uint64_t next_seldom_ = kSeldom;
+  PollInterval poll_interval_;
   std::uint64_t ended_ = 0;      // requests that have ended
   std::uint64_t looked_at_ = 0;  // ended_ when pending_ns_ was set
   std::int64_t pending_ns_ = 0;  // no request has ended since this time

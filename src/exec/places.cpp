@@ -29,9 +29,9 @@ bool Places::lies_there(std::uint64_t offset, std::uint64_t bytes) const {
 Place* Places::free_place(std::uint64_t bytes) {
   for (const bool any : {false, true}) {
     for (Place& place : table_.places) {
-      if (!place.turn.take()) continue;
+      if (!place.lock.try_lock()) continue;
       if (any || place.bytes == bytes || place.bytes == 0) return &place;
-      place.turn.give(Turn<RealAtomics>::kFree);
+      place.lock.unlock(BiasedLock<RealAtomics>::kFree);
     }
   }
   return nullptr;
@@ -48,7 +48,7 @@ Status Places::take(std::uint64_t bytes, std::uint64_t front, std::uint64_t* num
   if (status == Status::kOk) status = os::take_memory(fd_, *offset, front < bytes ? front : bytes);
   if (status != Status::kOk) {
     if (place->bytes != 0) os::give_memory(fd_, *offset, bytes);  // the range serves the next taker
-    place->turn.give(Turn<RealAtomics>::kFree);
+    place->lock.unlock(BiasedLock<RealAtomics>::kFree);
     return status;
   }
   // order: relaxed: the lock is held, and the release below publishes it
@@ -83,14 +83,14 @@ void Places::drop(std::uint64_t number, std::uint64_t offset, std::uint64_t byte
   Place& place = at(number);
   if (!drop_reference<RealAtomics>(place.users)) return;
   if (lies_there(offset, bytes)) os::give_memory(fd_, offset, bytes);
-  place.turn.give(Turn<RealAtomics>::kFree);
+  place.lock.unlock(BiasedLock<RealAtomics>::kFree);
 }
 
 std::size_t Places::look_up(std::uint64_t key, void* bytes, std::size_t capacity) const {
-  for (const Kept& kept : table_.kept) {
-    if (moved_to<RealAtomics>(kept.key) != key) continue;  // keep() stores the key with release
-    const std::uint64_t length = kept.bytes, offset = kept.offset;
-    if (length > PlaceTable::kMostKept || !lies_there(offset, length)) return 0;
+  for (const CachedPlans& plans : table_.cached) {
+    if (moved_to<RealAtomics>(plans.key) != key) continue;  // keep() stores the key with release
+    const std::uint64_t length = plans.bytes, offset = plans.offset;
+    if (length > PlaceTable::kMostCached || !lies_there(offset, length)) return 0;
     if (bytes != nullptr && length <= capacity && !os::read_at(fd_, offset, bytes, length)) return 0;
     return length;
   }
@@ -98,15 +98,15 @@ std::size_t Places::look_up(std::uint64_t key, void* bytes, std::size_t capacity
 }
 
 void Places::keep(std::uint64_t key, const void* bytes, std::size_t length) {
-  for (Kept& kept : table_.kept) {
-    if (!kept.turn.take()) continue;
+  for (CachedPlans& plans : table_.cached) {
+    if (!plans.lock.try_lock()) continue;
     std::uint64_t offset = 0;
     if (extend(round_up(length, 4096), &offset) != Status::kOk || !os::write_at(fd_, offset, bytes, length))
       return;
-    kept.offset = offset;
-    kept.bytes = length;
+    plans.offset = offset;
+    plans.bytes = length;
     // order: release, as kMove: a reader that sees the key sees the bytes. Pairs with look_up().
-    RealAtomics::store_release<Site::kMove>(kept.key, key);
+    RealAtomics::store_release<Site::kMove>(plans.key, key);
     return;
   }
 }

@@ -17,31 +17,31 @@
 #include <cstdint>
 
 #include "base/status.hpp"
-#include "sync/turn.hpp"
+#include "sync/biased_lock.hpp"
 
 namespace fermata::exec {
 
 struct Place {
-  Turn<RealAtomics> turn;            // held while the place is taken
+  BiasedLock<RealAtomics> lock;      // held while the place is taken
   std::atomic<std::uint32_t> users;  // handles in all processes; 0: no process can attach
   std::atomic<std::uint32_t> times;  // how often the place was taken: makes its number unique to one team
   std::uint64_t offset, bytes;       // of the range, set under the lock when it is first taken
 };
 
 // The packed plans for one team configuration, cached for later teams of this configuration. Written once.
-struct Kept {
-  Turn<RealAtomics> turn;          // never released
+struct CachedPlans {
+  BiasedLock<RealAtomics> lock;    // never released
   std::atomic<std::uint64_t> key;  // of the configuration; 0: nothing is stored yet
   std::uint64_t offset, bytes;
 };
 
 struct PlaceTable {
-  static constexpr std::uint32_t kPlaces = 2048, kKept = 128;
-  static constexpr std::uint64_t kMostKept = std::uint64_t{1} << 28;  // bytes of one entry
+  static constexpr std::uint32_t kPlaces = 2048, kCached = 128;
+  static constexpr std::uint64_t kMostCached = std::uint64_t{1} << 28;  // bytes of one entry
   // bytes of the file after the team's own segment
   std::atomic<std::uint64_t> taken;
   Place places[kPlaces];
-  Kept kept[kKept];
+  CachedPlans cached[kCached];
 };
 
 class Places {

@@ -34,20 +34,20 @@ bool stopped() {
 }
 
 bool anything_outstanding() {
-  for (std::size_t n = 0; n < Crew::kCrews; ++n)
-    if (!Crew::number(n).is_empty()) return true;
+  for (std::size_t n = 0; n < BusyMembers::kLists; ++n)
+    if (!BusyMembers::number(n).is_empty()) return true;
   return false;
 }
 
 // True: something has moved.
 bool go_round() {
   bool moved = false;
-  for (std::size_t n = 0; n < Crew::kCrews; ++n) {
-    Crew& crew = Crew::number(n);
-    if (crew.is_empty()) continue;
-    Member* m = crew.take_any(nullptr);
+  for (std::size_t n = 0; n < BusyMembers::kLists; ++n) {
+    BusyMembers& busy = BusyMembers::number(n);
+    if (busy.is_empty()) continue;
+    Member* m = busy.take_any(nullptr);
     while (m != nullptr) {
-      Member* const next = crew.take_any(m);
+      Member* const next = busy.take_any(m);
       moved = m->push_data() || moved;
       m = next;
     }

@@ -2,8 +2,9 @@
 // all members in the process while the members' own threads compute.
 //
 // It only moves data. The member's own thread notices completion, runs callbacks and starts what they start.
-// The two never work on one member at the same time: each takes the member's biased lock (exec/crew.hpp).
-// Members take it in any case while requests are outstanding, so nothing costs more without this thread.
+// The two never work on one member at the same time: each takes the member's biased lock
+// (exec/busy_members.hpp). Members take it in any case while requests are outstanding, so nothing costs more
+// without this thread.
 #ifndef FERMATA_EXEC_PROGRESS_THREAD_HPP
 #define FERMATA_EXEC_PROGRESS_THREAD_HPP
 

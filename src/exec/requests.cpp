@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "exec/member.hpp"
-#include "sync/lending.hpp"
+#include "sync/single_copy.hpp"
 
 namespace fermata::exec {
 namespace {
@@ -172,15 +172,15 @@ void Member::advance_line() {
 }
 
 bool Member::progress_others() {
-  Crew& crew = Crew::mine();
-  if (crew.is_empty()) return false;
-  Member* m = crew.take_next(nullptr, this);
+  BusyMembers& busy = BusyMembers::mine();
+  if (busy.is_empty()) return false;
+  Member* m = busy.take_next(nullptr, this);
   const bool any = m != nullptr;
   while (m != nullptr) {
     m->holder_.become_this_thread();
     m->progress(kFairShare);
     m->team_status();
-    Member* const next = crew.take_next(m, this);
+    Member* const next = busy.take_next(m, this);
     m->let_go();
     m = next;
   }
@@ -208,22 +208,22 @@ bool Member::push_data() {
 }
 
 // Waits while another thread advances this member's requests or runs their callbacks.
-void Member::take_turn() {
-  for (std::uint32_t n = 0; !turn_.take(); ++n) {
-    if (turn_.is_alone()) return;
+void Member::lock_requests() {
+  for (std::uint32_t n = 0; !requests_lock_.try_lock(); ++n) {
+    if (requests_lock_.is_biased()) return;
     if (n < kTurnLooks) RealAtomics::pause();
     else os::yield();
   }
-  if (place_.thread == Crew::self()) return;
-  Crew::remove(this);
-  Crew::mine().add(this);
+  if (place_.thread == BusyMembers::self()) return;
+  BusyMembers::remove(this);
+  BusyMembers::mine().add(this);
 }
 
-void Member::give_turn() {
+void Member::unlock_requests() {
   const bool known = active_ != in_call();
-  if (!known) Crew::remove(this);
-  else if (place_.crew == nullptr) Crew::mine().add(this);
-  turn_.give(known ? Turn<RealAtomics>::kFree : Turn<RealAtomics>::kAlone);
+  if (!known) BusyMembers::remove(this);
+  else if (place_.busy == nullptr) BusyMembers::mine().add(this);
+  requests_lock_.unlock(known ? BiasedLock<RealAtomics>::kFree : BiasedLock<RealAtomics>::kBiased);
 }
 
 Status Member::execute(BlockRequest* request) {

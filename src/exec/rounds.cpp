@@ -41,39 +41,39 @@ struct Member::SwappedWord {
 };
 
 // Prepares the first signal of the plan's next episode.
-void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag) {
+void Member::prepare(PlanSlot slot, TeamCursor::PreparedSignal& signal, std::uint64_t own_tag) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   memory_.region = plan.region;
-  opening = TeamCursor::opening(memory_, plan.steps, *plan.episodes + 1, history_.tag(own_tag));
+  signal = TeamCursor::prepare_signal(memory_, plan.steps, *plan.episodes + 1, history_.tag(own_tag));
 }
 
-// Runs after the first signal. True: a member is parked for that signal, or take_seldom_turn() is due. It
+// Runs after the first signal. True: a member is parked for that signal, or do_seldom_work() is due. It
 // must be short and use no stack frame. A core sends two signals per transfer of the cache line only if the
 // time between them is short, and that time is a whole call.
-[[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::Opening& opening,
+[[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::PreparedSignal& signal,
                                                   std::uint64_t call, std::uint64_t own_tag) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   const Step* const steps = plan.steps;
   const std::uint64_t episode = ++*plan.episodes;
   memory_.region = plan.region;
   memory_.root = 0;
-  cursor_.follow(memory_, steps, episode, opening.header);
-  opening = TeamCursor::opening(memory_, steps, episode + 1, history_.tag(own_tag));
+  cursor_.follow(memory_, steps, episode, signal.header);
+  signal = TeamCursor::prepare_signal(memory_, steps, episode + 1, history_.tag(own_tag));
   say_call<RealAtomics>(*status_, ++sequence_, call);
-  return memory_.must_wake(*steps) || sequence_ >= next_turn_;
+  return memory_.must_wake(*steps) || sequence_ >= next_seldom_;
 }
 
-void Member::find_spacing() {
-  spacing_.start(sequence_);
-  next_turn_ = spacing_.next();
+void Member::find_poll_interval() {
+  poll_interval_.start(sequence_);
+  next_seldom_ = poll_interval_.next();
 }
 
-bool Member::take_seldom_turn() {
-  if (sequence_ >= spacing_.next()) {
-    spacing_.turn(sequence_, os::now_ns());
-    cursor_.set_pauses(spacing_.pauses());
+bool Member::do_seldom_work() {
+  if (sequence_ >= poll_interval_.next()) {
+    poll_interval_.take_time(sequence_, os::now_ns());
+    cursor_.set_pauses(poll_interval_.pauses());
   }
-  next_turn_ = spacing_.next() - sequence_ < kSeldom ? spacing_.next() : sequence_ + kSeldom;
+  next_seldom_ = poll_interval_.next() - sequence_ < kSeldom ? poll_interval_.next() : sequence_ + kSeldom;
   const Status broken = broken_status();
   if (broken == Status::kOk) return true;
   gate_ = 0;
@@ -91,7 +91,7 @@ template <Load L, class Folds>
 template <Load L, class Folds>
 [[gnu::noinline, gnu::cold]] Status Member::attend_and_go(std::uint64_t value, void* out, Folds fold) {
   memory_.ring(cursor_.sent());
-  if (sequence_ >= next_turn_ && !take_seldom_turn()) return broken_;
+  if (sequence_ >= next_seldom_ && !do_seldom_work()) return broken_;
   return go_round<L>(value, out, fold);
 }
 
@@ -142,15 +142,15 @@ template <Load L, class Folds>
 }
 
 Status Member::rest_of_barrier() {
-  const bool attend = follow(PlanSlot::kBarrier, openings_->barrier, Call{}.packed(), Call{}.packed());
+  const bool attend = follow(PlanSlot::kBarrier, first_signals_->barrier, Call{}.packed(), Call{}.packed());
   return go<Load::kNothing>(attend, 0, nullptr, nullptr);
 }
 
 // A sum of doubles is folded inline: a call by pointer and its stack frame cost 10 ns between far cores.
 Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
-  openings_->whole.forget();
-  openings_->swap.forget();
-  const bool attend = follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
+  first_signals_->whole.forget();
+  first_signals_->swap.forget();
+  const bool attend = follow(PlanSlot::kAllreduce8, first_signals_->word, repeat_.call, repeat_.tag);
   if (!repeat_.sums_doubles) return go<Load::kOneWord>(attend, value, out, repeat_.fold);
   return go<Load::kOneWord>(attend, value, out, [](std::uint64_t left, std::uint64_t right) {
     return std::bit_cast<std::uint64_t>(
@@ -159,19 +159,19 @@ Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
 }
 
 Status Member::rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context) {
-  openings_->word.forget();
-  openings_->swap.forget();
+  first_signals_->word.forget();
+  first_signals_->swap.forget();
   const Call call = whole_call(8);
   const bool attend =
-      follow(PlanSlot::kAllreduce8, openings_->whole, call.packed(), History::own_tag(call.packed()));
+      follow(PlanSlot::kAllreduce8, first_signals_->whole, call.packed(), History::own_tag(call.packed()));
   return go<Load::kOneWord>(attend, value, data, WholeWord{fold, context});
 }
 
 Status Member::other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
   const Call call = whole_call(bytes);
   if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
-    prepare(PlanSlot::kAllreduce8, openings_->whole, History::own_tag(call.packed()));
-    return allreduce_whole(*openings_, data, bytes, fold, context);
+    prepare(PlanSlot::kAllreduce8, first_signals_->whole, History::own_tag(call.packed()));
+    return allreduce_whole(*first_signals_, data, bytes, fold, context);
   }
   const Carried carried{.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
   return together(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, bytes, data, carried,
@@ -179,12 +179,12 @@ Status Member::other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold 
 }
 
 Status Member::rest_of_swap(std::uint64_t sent, const Swap& swap) {
-  openings_->word.forget();
-  openings_->whole.forget();
+  first_signals_->word.forget();
+  first_signals_->whole.forget();
   swapped_.sent = sent;
   swapped_.kept = word_at(swap.kept, 0, swapped_.bytes);
   if (swap.kept_to != nullptr) copy_bytes(swap.kept_to, &swapped_.kept, swapped_.bytes);
-  const bool attend = follow(PlanSlot::kAllreduce8, openings_->swap, swapped_.call, swapped_.tag);
+  const bool attend = follow(PlanSlot::kAllreduce8, first_signals_->swap, swapped_.call, swapped_.tag);
   return go<Load::kOneWord>(attend, sent, swap.out, SwappedWord{&swapped_});
 }
 
@@ -196,7 +196,7 @@ Status Member::swap(const Call& call, std::size_t count, FoldFn fold, const Swap
               .tag = History::own_tag(call.packed()),
               .bytes = bytes,
               .left = rank_ == 0};
-  Openings& o = *openings_;
+  FirstSignals& o = *first_signals_;
   o.swapped_kind = call.kind;
   o.swapped_count = count;
   o.swapped_type = call.type;

@@ -95,7 +95,7 @@ std::byte* Team::region(PlanSlot slot, std::uint32_t root) const {
   return segment_.base + layout_.plans[static_cast<int>(slot)].regions + index * p.region_bytes;
 }
 
-Where Team::where_is(std::uint32_t rank, const os::Lender& process) const {
+Where Team::where_is(std::uint32_t rank, const os::ProcessMemory& process) const {
   if (!shared_) return Where::kHere;
   const StatusLine& s = status(rank);
   const auto state = static_cast<MemberState>(state_of<RealAtomics>(s));
@@ -120,7 +120,8 @@ bool Team::is_gone(std::uint32_t rank, std::uint32_t viewer) const {
   }
   const auto state = static_cast<MemberState>(state_of<RealAtomics>(status(rank)));
   if (state == MemberState::kLeft) return true;
-  if (state != MemberState::kJoined || !shared() || where_is(rank, os::lend()) == Where::kHere) return false;
+  if (state != MemberState::kJoined || !shared() || where_is(rank, os::own_memory()) == Where::kHere)
+    return false;
   return !os::byte_is_locked(fd(), lock_of(rank));
 }
 
@@ -181,11 +182,12 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
     laid.places = bytes;
     bytes = round_up(bytes + sizeof(PlaceTable), 4096);
   }
-  Lot lot;
-  os::Segment& segment = lot.segment;
-  const Status status = options.within != nullptr ? take_lot(options.within->ground(), bytes, front, &lot)
-                        : options.shared          ? os::create_shared("fermata", bytes, &segment)
-                                                  : os::create_private(bytes, &segment);
+  SegmentPart part;
+  os::Segment& segment = part.segment;
+  const Status status = options.within != nullptr
+                            ? take_part(options.within->segment_owner(), bytes, front, &part)
+                        : options.shared ? os::create_shared("fermata", bytes, &segment)
+                                         : os::create_private(bytes, &segment);
   if (status != Status::kOk) {
     *detail = options.within != nullptr
                   ? "the file of the enclosing team has no room for another team, or there is no memory"
@@ -210,7 +212,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   if (options.refresh_bytes != 0) memcpy(segment.base + laid.refresh, options.refresh, options.refresh_bytes);
   // order: relaxed: no other thread has the segment yet
   header->full_fence.store(per_cpu > 1 || !os::register_fence(options.shared), std::memory_order_relaxed);
-  excuse(header->pace, 0);
+  exclude_until(header->pace, 0);
   laid.bytes = bytes;
   laid.hash = options.members;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
@@ -227,7 +229,8 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
     free(hosts);
     free(team);
     os::unmap(&segment);
-    if (options.within != nullptr) options.within->ground().places().drop(lot.place, lot.offset, bytes);
+    if (options.within != nullptr)
+      options.within->segment_owner().places().drop(part.place, part.offset, bytes);
     *detail = "malloc failed";
     return Status::kMemory;
   }
@@ -242,7 +245,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   for (std::uint32_t i = 0; i < kPlanSlots; ++i)
     if (options.programs[i] != nullptr) team->programs_[i] = header_of(options.programs[i]);
   if (options.within != nullptr) {
-    team->settle_in(options.within->ground(), lot);
+    team->settle_in(options.within->segment_owner(), part);
   } else if (options.shared) {
     const os::ProcessLock lock;
     team->list();
@@ -306,17 +309,17 @@ void Team::release() {
     if (!drop_reference<RealAtomics>(references_)) return;
     free_segment();
   }
-  Team* const trunk = trunk_;
-  Team* const ground = ground_;
-  free(trunk_ranks_);
+  Team* const port_owner = port_owner_;
+  Team* const segment_owner = segment_owner_;
+  free(owner_ranks_);
   free(hosts_);
   Team** const handoffs = handoffs_;
   const std::uint32_t members = members_;
-  if (trunk == nullptr) free(arrivals_);
+  if (port_owner == nullptr) free(link_delays_);
   this->~Team();
   free(this);
-  if (trunk != nullptr) trunk->release();
-  if (ground != nullptr) ground->release();
+  if (port_owner != nullptr) port_owner->release();
+  if (segment_owner != nullptr) segment_owner->release();
   for (std::uint32_t r = 0; handoffs != nullptr && r < members; ++r)
     if (handoffs[r] != nullptr) handoffs[r]->release();
   free(handoffs);
@@ -337,9 +340,9 @@ void Team::keep(std::int32_t fd) {
 
 void Team::free_segment() {
   close_port();
-  if (ground_ != nullptr) {
+  if (segment_owner_ != nullptr) {
     os::unmap(&segment_);
-    if (!is_in_child()) ground_->places().drop(place_, offset_, layout_.bytes);
+    if (!is_in_child()) segment_owner_->places().drop(place_, offset_, layout_.bytes);
     return;
   }
   Team** at = &listed_;

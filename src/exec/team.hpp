@@ -18,14 +18,14 @@
 #include "base/kind.hpp"
 #include "base/line.hpp"
 #include "base/status.hpp"
-#include "exec/arrivals.hpp"
+#include "exec/link_delays.hpp"
 #include "exec/places.hpp"
 #include "exec/program.hpp"
 #include "net/net.hpp"
 #include "os/os.hpp"
+#include "sync/biased_lock.hpp"
 #include "sync/doorbell.hpp"
 #include "sync/handover.hpp"
-#include "sync/turn.hpp"
 #include "sync/wait.hpp"
 
 namespace fermata::exec {
@@ -82,13 +82,14 @@ struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint64_t> sequence;  // 2 x the number of the call, + 1 once it is over
   std::atomic<std::uint64_t> scratch;   // team_split: colour and key
   std::atomic<std::uint64_t> meeting;   // team_split: a number that nobody can guess
-  // os::Lender's word; with `process` it identifies the process whose addresses are valid for this member
+  // os::ProcessMemory's word; with `process` it identifies the process whose addresses are valid for this
+  // member
   std::atomic<std::uint64_t> home;
   std::atomic<std::uint32_t> state;  // MemberState
   std::atomic<std::uint32_t> process;
   std::atomic<std::uint32_t> thread;
   std::atomic<std::uint32_t> tag;
-  std::atomic<std::uint32_t> reading;  // 1 while it reads another member's block (sync/lending.hpp)
+  std::atomic<std::uint32_t> reading;  // 1 while it reads another member's block (sync/single_copy.hpp)
   std::uint32_t cpu;                   // 1 + the CPU that the plans are for; 0: any; set by the creator
   // descriptors of the last calls, by number (sync/status_line.hpp)
   alignas(kMinLine) std::atomic<std::uint64_t> calls[16];
@@ -195,10 +196,10 @@ class Team {
   static Status attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns,
                               Team** out, const char** detail);
   // The owner of the file in which this team's segment lies: this team or another.
-  Team& ground() { return ground_ != nullptr ? *ground_ : *this; }
-  bool is_within() const { return ground_ != nullptr; }
+  Team& segment_owner() { return segment_owner_ != nullptr ? *segment_owner_ : *this; }
+  bool is_within() const { return segment_owner_ != nullptr; }
   std::uint64_t place() const { return place_; }
-  Places places() const;  // only for a ground() team
+  Places places() const;  // only for a segment_owner() team
   // For a team of processes: locks the rank for this process until disclaim().
   Status claim(std::uint32_t rank, const char** detail);
   void disclaim(std::uint32_t rank);
@@ -214,7 +215,7 @@ class Team {
   DoorLine* doors() const;
   std::uint32_t members() const { return members_; }
   bool shared() const { return shared_; }
-  std::int32_t fd() const { return ground_ != nullptr ? ground_->segment_.fd : segment_.fd; }
+  std::int32_t fd() const { return segment_owner_ != nullptr ? segment_owner_->segment_.fd : segment_.fd; }
   WaitKind wait() const { return wait_; }
   std::int64_t stall_ns() const { return stall_ns_; }
   std::byte* base() const { return segment_.base; }
@@ -224,25 +225,26 @@ class Team {
   // owns the port, and closes it when the team is freed.
   Status connect(const net::Port& port, const char** detail);
   const net::Port* port() const { return port_.write != nullptr ? &port_ : nullptr; }
-  // For a sub-team, which was split from `trunk`, the port owner: this team uses the port of `trunk`. Called
-  // instead of connect(), before the first member joins. trunk_ranks[r]: rank r's rank in `trunk`. branch: a
-  // number that no other sub-team of `trunk` has. Keeps a reference to `trunk`. `replaces`: all members of
-  // `trunk` move to this team, so a broken `trunk` also breaks this team.
-  Status graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, bool replaces,
-               const char** detail);
-  Team& trunk() { return trunk_ != nullptr ? *trunk_ : *this; }
-  std::uint32_t rank_in_trunk(std::uint32_t rank) const {
-    return trunk_ != nullptr ? trunk_ranks_[rank] : rank;
+  // For a sub-team, which was split from `port_owner`, the port owner: this team uses the port of
+  // `port_owner`. Called instead of connect(), before the first member joins. owner_ranks[r]: rank r's rank
+  // in `port_owner`. branch: a number that no other sub-team of `port_owner` has. Keeps a reference to
+  // `port_owner`. `replaces`: all members of `port_owner` move to this team, so a broken `port_owner` also
+  // breaks this team.
+  Status use_port_of(Team& port_owner, const std::uint32_t* owner_ranks, std::uint32_t subteam, bool replaces,
+                     const char** detail);
+  Team& port_owner() { return port_owner_ != nullptr ? *port_owner_ : *this; }
+  std::uint32_t rank_in_port_owner(std::uint32_t rank) const {
+    return port_owner_ != nullptr ? owner_ranks_[rank] : rank;
   }
-  // The next free number for a sub-team: one more than the largest that this process has seen. see_branch()
+  // The next free number for a sub-team: one more than the largest that this process has seen. see_subteam()
   // records a number that the members have agreed to use.
   // order: relaxed: a number
-  std::uint32_t next_branch() const { return branches_seen_.load(std::memory_order_relaxed) + 1; }
-  void see_branch(std::uint32_t number);
+  std::uint32_t next_subteam() const { return subteams_seen_.load(std::memory_order_relaxed) + 1; }
+  void see_subteam(std::uint32_t number);
   // Writes a line through the port to rank line.to of this team.
   void write(net::Line& line, const net::Block* block = nullptr) const;
   // The link delays that this process has measured; null: this team measures none.
-  const Arrivals* arrivals() const { return arrivals_; }
+  const LinkDelays* link_delays() const { return link_delays_; }
   // Writes a line without data to that rank's process, so that the process measures its delay.
   void probe(std::uint32_t rank) const;
   bool is_over_hosts() const { return layout_.hosts != 0; }
@@ -280,7 +282,7 @@ class Team {
 
   // Whether this member lives in that process, so that addresses mean the same to both. Known once it has
   // joined.
-  Where where_is(std::uint32_t rank, const os::Lender& process) const;
+  Where where_is(std::uint32_t rank, const os::ProcessMemory& process) const;
   // True if no member has ever joined with this rank.
   bool is_free(std::uint32_t rank) const;
   // True if the member has left or its process has died. For a rank on another host, the answer depends on
@@ -327,9 +329,9 @@ class Team {
   std::uint64_t said_offset(std::uint32_t rank, std::uint32_t viewer) const;
   void tell(std::uint32_t rank, std::uint64_t offset, std::uint64_t word) const;
   void land(std::uint32_t rank, const net::Line& line, const net::Block* block);
-  void leave_trunk();
+  void leave_port_owner();
   bool port_says_gone(std::uint32_t rank) const {
-    return port_.is_gone(port_.self, rank_in_trunk(rank)) != 0;
+    return port_.is_gone(port_.self, rank_in_port_owner(rank)) != 0;
   }
   static void land_here(void* self, const net::Line* line, const net::Block* block);
   void close_port();
@@ -340,12 +342,12 @@ class Team {
   std::uint64_t lock_of(std::uint32_t rank) const { return offset_ + rank; }
   bool is_in_child() const { return generation_ != os::fork_generation(); }
   // A place in the file of another team, mapped.
-  struct Lot {
+  struct SegmentPart {
     os::Segment segment;
     std::uint64_t place = 0, offset = 0;
   };
-  static Status take_lot(Team& ground, std::size_t bytes, std::size_t front, Lot* lot);
-  void settle_in(Team& ground, const Lot& lot);
+  static Status take_part(Team& segment_owner, std::size_t bytes, std::size_t front, SegmentPart* part);
+  void settle_in(Team& segment_owner, const SegmentPart& part);
   static Team* adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns);
   // Checks the segment and copies its layout, program headers and hosts into this object.
   Status check_segment(const char** detail);
@@ -363,26 +365,26 @@ class Team {
   std::int64_t stall_ns_ = 0;
   std::uint32_t generation_ = 0;
   net::Port port_;
-  Team* trunk_ = nullptr;  // the port owner; null: this team
-  std::uint32_t* trunk_ranks_ = nullptr;
-  std::uint32_t branch_ = 0;
-  bool replaces_ = false;         // it replaces the port owner
-  Arrivals* arrivals_ = nullptr;  // belongs to the port owner
-  std::atomic<std::uint32_t> branches_seen_{0};
+  Team* port_owner_ = nullptr;  // the port owner; null: this team
+  std::uint32_t* owner_ranks_ = nullptr;
+  std::uint32_t subteam_ = 0;
+  bool replaces_ = false;              // it replaces the port owner
+  LinkDelays* link_delays_ = nullptr;  // belongs to the port owner
+  std::atomic<std::uint32_t> subteams_seen_{0};
   // For a port owner: its sub-teams in this process. The lock protects the list, also while a line lands in a
   // sub-team.
-  Turn<RealAtomics> branches_turn_;
-  Team* branches_ = nullptr;
-  Team* next_branch_ = nullptr;
+  BiasedLock<RealAtomics> subteams_lock_;
+  Team* subteams_ = nullptr;
+  Team* next_subteam_ = nullptr;
   std::atomic<std::uint32_t> told_{0};
   std::atomic<std::uint32_t> references_{1};
   // For teams of processes, under os::ProcessLock.
   static Team* listed_;  // all teams of this process that own a file
   Team* next_ = nullptr;
   os::FileId file_;
-  Team* ground_ = nullptr;    // the owner of the file in which this team lies; null: this team
-  std::uint64_t place_ = 0;   // this team's place in that file
-  std::uint64_t offset_ = 0;  // of the segment in the file
+  Team* segment_owner_ = nullptr;  // the owner of the file in which this team lies; null: this team
+  std::uint64_t place_ = 0;        // this team's place in that file
+  std::uint64_t offset_ = 0;       // of the segment in the file
   // Further descriptors of the segment: closing one would drop this process's record locks.
   std::int32_t* spare_ = nullptr;
   std::uint32_t spares_ = 0;

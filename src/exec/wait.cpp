@@ -199,8 +199,8 @@ void Member::name_lost(std::uint32_t rank) {
     return;
   }
   // order: relaxed: text, written before the state that showed the member gone
-  const os::Lender process{s.home.load(std::memory_order_relaxed), nullptr,
-                           s.process.load(std::memory_order_relaxed)};
+  const os::ProcessMemory process{s.home.load(std::memory_order_relaxed), nullptr,
+                                  s.process.load(std::memory_order_relaxed)};
   if (static_cast<MemberState>(state_of<RealAtomics>(s)) == MemberState::kLeft) {
     snprintf(detail_, sizeof detail_, "rank %u (process %u, thread %u) has left", rank, process.process,
              s.thread.load(std::memory_order_relaxed));  // order: relaxed: text
@@ -407,7 +407,7 @@ Status Member::wait_with(Policy& policy, What what) {
 
 template <class What>
 Status Member::wait(What what) {
-  const os::ErrnoKept kept;
+  const os::ErrnoGuard guard;
   switch (team_->wait()) {
     case WaitKind::kSpin: {
       SpinWait policy;

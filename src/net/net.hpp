@@ -50,7 +50,7 @@ struct Line {
   // A sub-team that was split from the port's team uses the same port. `branch` names the team of the line
   // (0: the port's own team), and `rank` is the receiver's rank there. A sub-team has a window of its own, so
   // only land() can land its lines.
-  std::uint32_t branch = 0;
+  std::uint32_t subteam = 0;
   std::uint32_t rank = 0;
   std::int64_t sent_ns = 0;  // the sender's clock, if the team observes its links (exec/arrivals.hpp); else 0
   std::uint64_t payload[kLineWords] = {};

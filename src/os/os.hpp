@@ -126,12 +126,12 @@ bool byte_is_locked(std::int32_t fd, std::uint64_t byte);
 
 // ---- Restores errno at the end of a scope, so that the calling program does not see the errors of Fermata's
 // system calls.
-class ErrnoKept {
+class ErrnoGuard {
  public:
-  ErrnoKept() : saved_(errno) {}
-  ~ErrnoKept() { errno = saved_; }
-  ErrnoKept(const ErrnoKept&) = delete;
-  ErrnoKept& operator=(const ErrnoKept&) = delete;
+  ErrnoGuard() : saved_(errno) {}
+  ~ErrnoGuard() { errno = saved_; }
+  ErrnoGuard(const ErrnoGuard&) = delete;
+  ErrnoGuard& operator=(const ErrnoGuard&) = delete;
 
  private:
   int saved_;
@@ -154,19 +154,19 @@ inline std::uint32_t fork_generation() {
 
 // ---- Single copy between processes: another process of the same user reads this process's memory directly,
 // by one system call.
-struct Lender {
+struct ProcessMemory {
   // The value at `proof`. Process ids alone do not suffice: they differ between namespaces and are reused.
   std::uint64_t word = 0;
   const void* proof = nullptr;  // an address in the described process's memory
   std::uint32_t process = 0;
-  bool operator==(const Lender&) const = default;
+  bool operator==(const ProcessMemory&) const = default;
 };
-bool may_lend();   // false if FERMATA_CMA=0
-bool must_lend();  // true if FERMATA_CMA=1: use single copy wherever permitted, even if it is slower
-Lender lend();     // describes this process
+bool may_single_copy();   // false if FERMATA_CMA=0
+bool must_single_copy();  // true if FERMATA_CMA=1: use single copy wherever permitted, even if it is slower
+ProcessMemory own_memory();  // describes this process
 // Returns false if the kernel forbids the read, the process has ended, or another process has its id. Then
 // `mine` holds arbitrary bytes.
-bool read_lent(const Lender& from, const void* theirs, void* mine, std::size_t bytes);
+bool read_memory(const ProcessMemory& from, const void* theirs, void* mine, std::size_t bytes);
 
 // FERMATA_REPRODUCIBLE=1: the same arguments and ranks must give the same bits in every run.
 bool wants_reproducible();

@@ -19,9 +19,9 @@ namespace {
 constexpr double kUnknownSwitch = 1000;
 
 // Estimates in ns, where nothing was measured:
-// - kUnknownLending: a system call that reads another process's memory
+// - kUnknownSingleCopy: a system call that reads another process's memory
 // - kUnknownFold: a byte folded instead of copied, for which a core reads one more stream from memory
-constexpr double kUnknownLending = 1500;
+constexpr double kUnknownSingleCopy = 1500;
 constexpr double kUnknownFold = 0.1;
 // An estimate in ns: the time of the walk through a block program for each further chunk of a message.
 constexpr double kChunk = 30;
@@ -214,14 +214,14 @@ Direct lent_sizes(const Profile& profile) {
   std::int64_t most = 0;
   for (const BlockWay& ring : profile.blocks) most = std::max(most, ring.bytes);
   for (const BlockWay& ring : profile.blocks) {
-    const BlockWay* const lent = ring.way == "ring" ? lent_beside(profile, ring) : nullptr;
+    const BlockWay* const single_copy = ring.way == "ring" ? single_copy_beside(profile, ring) : nullptr;
     const int k = std::bit_width(static_cast<std::uint64_t>(ring.bytes)) - 1;
-    if (lent == nullptr || k < kLog2LentFrom) continue;
+    if (single_copy == nullptr || k < kLog2SingleCopyFrom) continue;
     // Every other power of two is measured. The largest size stands for all larger ones.
     const Sizes sizes = ring.bytes == most ? Sizes::from(k) : Sizes{std::uint64_t{3} << k};
     const int alone = ring.both ? 0 : 1;
-    if (lent->ns < ring.ns) out.moved[alone].bits |= sizes.bits;
-    if (lent->ns + static_cast<double>(ring.bytes) * own_byte(profile) < ring.ns)
+    if (single_copy->ns < ring.ns) out.moved[alone].bits |= sizes.bits;
+    if (single_copy->ns + static_cast<double>(ring.bytes) * own_byte(profile) < ring.ns)
       out.folded[alone].bits |= sizes.bits;
   }
   return out;
@@ -263,7 +263,7 @@ void fill_bytes(CostModel& model, const Profile& profile, const PlanKey& key) {
     return;
   }
   c.direct = lent_sizes(profile);
-  c.direct_once = profile.engine == "processes" ? profile.direct_ns : kUnknownLending;
+  c.direct_once = profile.engine == "processes" ? profile.direct_ns : kUnknownSingleCopy;
   c.direct_fold = own_byte(profile) + fold;  // the kernel copies into the member's own memory, then it folds
 }
 

@@ -19,16 +19,16 @@ namespace fermata {
 namespace {
 
 constexpr std::int32_t kMostMembers = 4096;
-constexpr std::int32_t kPeriodForAll = 64;            // up to so many members, all periods are predicted
-constexpr std::size_t kPeriodsOtherwise = 12;         // periods that are predicted in larger teams
-constexpr int kEstimated = 12, kEstimatedOfMany = 4;  // finalists if nothing is timed
-constexpr std::size_t kListed = 40;                   // runners-up that a plan records
-constexpr std::size_t kSpacedBases = 4;               // finalists also timed with longer poll intervals
-constexpr std::int32_t kSpacings[] = {2, 3, 4, 6};    // longer poll intervals, in pauses
-constexpr std::size_t kVariedBases = 3;               // finalists also tried with other slots and layouts
-constexpr std::size_t kRuns = 8;                      // parts of a schedule with layouts by prediction
-constexpr std::size_t kTimedRuns = 4;                 // parts of a schedule with layouts by timing
-constexpr double kWorthMixing = 0.95;                 // a smaller predicted gain is noise of the model
+constexpr std::int32_t kPeriodForAll = 64;               // up to so many members, all periods are predicted
+constexpr std::size_t kPeriodsOtherwise = 12;            // periods that are predicted in larger teams
+constexpr int kEstimated = 12, kEstimatedOfMany = 4;     // finalists if nothing is timed
+constexpr std::size_t kListed = 40;                      // runners-up that a plan records
+constexpr std::size_t kSpacedBases = 4;                  // finalists also timed with longer poll intervals
+constexpr std::int32_t kPollIntervals[] = {2, 3, 4, 6};  // longer poll intervals, in pauses
+constexpr std::size_t kVariedBases = 3;                  // finalists also tried with other slots and layouts
+constexpr std::size_t kRuns = 8;                         // parts of a schedule with layouts by prediction
+constexpr std::size_t kTimedRuns = 4;                    // parts of a schedule with layouts by timing
+constexpr double kWorthMixing = 0.95;                    // a smaller predicted gain is noise of the model
 
 Error argument(const std::string& why) { return Error{Status::kArgument, why}; }
 
@@ -325,7 +325,7 @@ class Search {
     fastest.resize(std::min(fastest.size(), kSpacedBases));
     std::vector<std::size_t> all = fastest;
     for (const std::size_t f : fastest)
-      for (const std::int32_t pauses : kSpacings) {
+      for (const std::int32_t pauses : kPollIntervals) {
         Entry e = entries_[f];
         e.layout = e.layout.changed([pauses](LayoutChoice& choice) { choice.pauses = pauses; });
         all.push_back(entries_.size());

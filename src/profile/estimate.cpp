@@ -21,7 +21,7 @@ constexpr double kByte[kLevelCount] = {0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.
 
 double default_byte_ns(Level level) { return kByte[static_cast<int>(level)]; }
 
-const BlockWay* lent_beside(const Profile& p, const BlockWay& ring) {
+const BlockWay* single_copy_beside(const Profile& p, const BlockWay& ring) {
   const auto at = std::find_if(p.blocks.begin(), p.blocks.end(), [&](const BlockWay& b) {
     return b.way == "lent" && b.both == ring.both && b.bytes == ring.bytes;
   });

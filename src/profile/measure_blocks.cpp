@@ -37,7 +37,7 @@ struct OneWay {
 struct Exchange {
   OneWay way[2];  // from member 0, from member 1
   probe::Flag ready[2], done[2];
-  os::Lender lender[2];  // each member writes its own entry before it signals ready
+  os::ProcessMemory owner[2];  // each member writes its own entry before it signals ready
   probe::Flag refused;
 };
 
@@ -87,11 +87,11 @@ class Moving {
   void operator()(int member, const probe::Command& command, probe::Control& control) const {
     const auto point = static_cast<std::size_t>(command.point);
     const std::size_t bytes = kSizes[point / 4];
-    const bool lent = point % 4 >= 2, both = point % 2 != 0;
+    const bool single_copy = point % 4 >= 2, both = point % 2 != 0;
     for (std::uint64_t e = command.base + 1; e <= command.base + command.rounds; ++e) {
       const bool gives = both || static_cast<int>(e % 2) == member, gets = both || !gives;
-      const bool went = lent ? by_kernel(member, bytes, e, gives, gets, control)
-                             : by_ring(member, bytes, e, gives, gets, control);
+      const bool went = single_copy ? by_kernel(member, bytes, e, gives, gets, control)
+                                    : by_ring(member, bytes, e, gives, gets, control);
       if (!went) return;
     }
   }
@@ -114,14 +114,14 @@ class Moving {
   bool by_kernel(int member, std::size_t bytes, std::uint64_t e, bool gives, bool gets,
                  probe::Control& control) const {
     if (gives) {
-      shared_.lender[member] = os::lend();
+      shared_.owner[member] = os::own_memory();
       probe::signal(shared_.ready[member].value, e);
     }
     if (gets) {
       const int other = 1 - member;
       if (!probe::await(shared_.ready[other].value, e, control)) return false;
-      if (!os::read_lent(shared_.lender[other], blocks_[other].given.data(), blocks_[member].got.data(),
-                         bytes))
+      if (!os::read_memory(shared_.owner[other], blocks_[other].given.data(), blocks_[member].got.data(),
+                           bytes))
         // order: read after the members have ended
         shared_.refused.value.store(1, std::memory_order_relaxed);
     }
@@ -147,13 +147,13 @@ std::vector<BlockWay> measure_blocks(std::int32_t a, std::int32_t b, double seco
   const auto times = probe::sample({{a, b}, true, seconds}, 4 * kSizeCount, Moving(shared, blocks));
   if (times.empty()) return {};
   // order: relaxed: all members have ended
-  const bool refused = !os::may_lend() || shared.refused.value.load(std::memory_order_relaxed) != 0;
+  const bool refused = !os::may_single_copy() || shared.refused.value.load(std::memory_order_relaxed) != 0;
   std::vector<BlockWay> out;
   for (std::size_t point = 0; point < times.size(); ++point) {
-    const bool lent = point % 4 >= 2;
-    if (lent && refused) continue;
-    out.push_back(
-        {lent ? "lent" : "ring", point % 2 != 0, static_cast<std::int64_t>(kSizes[point / 4]), times[point]});
+    const bool single_copy = point % 4 >= 2;
+    if (single_copy && refused) continue;
+    out.push_back({single_copy ? "lent" : "ring", point % 2 != 0,
+                   static_cast<std::int64_t>(kSizes[point / 4]), times[point]});
   }
   return out;
 }

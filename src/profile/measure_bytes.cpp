@@ -23,7 +23,7 @@ constexpr std::size_t kShare = 65536;  // bytes of a member's buffer where many 
 
 struct Exchange {
   probe::Flag there, back;
-  os::Lender lender[2];  // each member writes its own entry before its first signal of a command
+  os::ProcessMemory owner[2];  // each member writes its own entry before its first signal of a command
   probe::Flag refused;
   alignas(kMaxLine) std::byte slot[2][16384];
 };
@@ -39,7 +39,7 @@ class Handing {
   void operator()(int member, const probe::Command& command, probe::Control& control) const {
     const bool by_slot = command.point < kSlotPoints;
     const std::size_t bytes = by_slot ? kInSlot[command.point] : kDirect[command.point - kSlotPoints];
-    if (processes_) shared_.lender[member] = os::lend();
+    if (processes_) shared_.owner[member] = os::own_memory();
     for (std::uint64_t e = command.base + 1; e <= command.base + command.rounds; ++e) {
       if (member == 0) give(shared_.there, 0, e, by_slot, bytes);
       if (!probe::await(member == 0 ? shared_.back.value : shared_.there.value, e, control)) return;
@@ -60,7 +60,7 @@ class Handing {
       std::memcpy(mine, shared_.slot[other], bytes);
     } else if (!processes_) {
       std::memcpy(mine, buffers_[other].data(), bytes);
-    } else if (!os::read_lent(shared_.lender[other], buffers_[other].data(), mine, bytes)) {
+    } else if (!os::read_memory(shared_.owner[other], buffers_[other].data(), mine, bytes)) {
       shared_.refused.value.store(1, std::memory_order_relaxed);  // order: read after the members have ended
     }
   }
@@ -127,7 +127,7 @@ std::optional<ByteCost> measure_bytes(std::int32_t a, std::int32_t b, bool proce
   ByteCost cost;
   cost.slot = line_over(kInSlot, times.data(), kSlotPoints).slope;
   // order: relaxed: all members have ended
-  if (shared.refused.value.load(std::memory_order_relaxed) != 0 || (processes && !os::may_lend()))
+  if (shared.refused.value.load(std::memory_order_relaxed) != 0 || (processes && !os::may_single_copy()))
     return cost;
   const LineFit direct = line_over(kDirect, times.data() + kSlotPoints, kDirectPoints);
   cost.direct = direct.slope;

@@ -119,7 +119,7 @@ Profile estimate_profile(const Topology& topology);
 double byte_ns(const Profile& profile, const Matrix& g, std::int32_t row_a, std::int32_t row_b);
 double default_byte_ns(Level level);
 // Returns the single-copy time of the block that `ring` describes; null: not measured, or not permitted.
-const BlockWay* lent_beside(const Profile& profile, const BlockWay& ring);
+const BlockWay* single_copy_beside(const Profile& profile, const BlockWay& ring);
 
 std::string to_json(const Profile& profile);  // in the lowest format version that can hold the profile
 // If the text has an error, refuses all of it: kParse, with line and reason.

@@ -140,9 +140,10 @@ std::string to_table(const Profile& p) {
                 byte_text(d.byte_ns));
   for (const BlockWay& ring : p.blocks) {
     if (ring.way != "ring") continue;
-    const BlockWay* const lent = lent_beside(p, ring);
+    const BlockWay* const single_copy = single_copy_beside(p, ring);
     out += line(std::to_string(ring.bytes) + " bytes between processes" + (ring.both ? ", both ways" : ""),
-                ns(ring.ns) + " by ring" + (lent != nullptr ? ", " + ns(lent->ns) + " single copy" : ""));
+                ns(ring.ns) + " by ring" +
+                    (single_copy != nullptr ? ", " + ns(single_copy->ns) + " single copy" : ""));
   }
   for (const Tearing& t : p.tearing)
     out += line("store of " + std::to_string(t.bytes) + " bytes read across level " + name_of(t.level),

@@ -49,8 +49,8 @@ enum class Site : std::uint8_t {
   kReadEnd,         // single copy: the reader has finished
   kReadEndAwait,    // single copy: the owner checks that nobody reads, before it reuses its block
   kWithdrawFence,   // single copy: the owner's fence after it sees the team broken, before that check
-  kTurnTake,        // biased lock: a thread takes it, or checks that it need not
-  kTurnGive,        // biased lock: a thread releases it
+  kBiasedLock,      // biased lock: a thread takes it, or checks that it need not
+  kBiasedUnlock,    // biased lock: a thread releases it
   kCount
 };
 

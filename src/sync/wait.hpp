@@ -76,7 +76,7 @@ inline void forget(Pace& pace) {
 // Excludes the yields of the next few calls from the check for expensive yields. Every member calls it, with
 // the number of its call, before slow work that all members do for the first time. The other members on its
 // CPU then wait for that work, not for a stranger.
-inline void excuse(Pace& pace, std::uint64_t call) {
+inline void exclude_until(Pace& pace, std::uint64_t call) {
   constexpr std::uint64_t kFirstCalls = 4;
   // order: relaxed: a hint, and all members write the same value
   pace.busy_until.store(call + kFirstCalls, std::memory_order_relaxed);
@@ -123,7 +123,8 @@ struct HostsWait {
 // Some expensive yields say nothing about co-tenants and do not count:
 // - A single expensive yield: a hypervisor took the CPU, or a kernel thread ran. At least two expensive
 //   yields must take a quarter of the observed time, and that time must be kEvidenceNs or longer.
-// - Yields in a team's first calls, and in the first call of each collective and size (excuse()). Members
+// - Yields in a team's first calls, and in the first call of each collective and size (exclude_until()).
+// Members
 //   then choose schedules and touch memory for the first time, which takes milliseconds. If these yields
 //   counted, 16 processes in alltoall would park for thousands of calls, at 370 us each instead of 55.
 //

@@ -134,7 +134,7 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
   const exec::Team& team = member->member->team();
   const Blocks::Key key = key_of(c, root);
   if (const auto found = blocks.programs.find(key); found != blocks.programs.end()) return found->second;
-  member->member->excuse_call();
+  member->member->exclude_call();
   if (c.kind == Kind::kAlltoall && team.members() > static_cast<std::uint32_t>(kMaxAlltoallMembers))
     return Error{Status::kUnsupported, "alltoall is for teams of at most 256 members"};
   const BlockCase wanted{.kind = c.kind,
@@ -170,11 +170,11 @@ void over(exec::BlockRequest* core, void* context) {
 
 // Prepares single copy between processes. For some sizes this member sends the address of its data instead of
 // the data. To fold data that it gets by address, it needs a buffer.
-void lend_blocks(Blocks& blocks, const exec::Team& team) {
+void allow_single_copy(Blocks& blocks, const exec::Team& team) {
   blocks.bounce.reset(new std::byte[exec::kBounce]);
   BlockKnowledge known;
-  if (os::must_lend()) blocks.lent = Direct::from(kLog2LentFrom);
-  else if (unpack_knowledge(team, &known)) blocks.lent = known.model.bytes.direct;
+  if (os::must_single_copy()) blocks.single_copy = Direct::from(kLog2SingleCopyFrom);
+  else if (unpack_knowledge(team, &known)) blocks.single_copy = known.model.bytes.direct;
 }
 
 }  // namespace
@@ -214,8 +214,8 @@ void fill(fermata_request& r, bool copies) {
   if (team.shared()) {
     call.home = r.member->member->home();
     call.bounce = r.member->blocks->bounce.get();
-    const auto& lent = r.member->blocks->lent.of(folds(c.kind));
-    std::copy(std::begin(lent), std::end(lent), call.lent);
+    const auto& single_copy = r.member->blocks->single_copy.of(folds(c.kind));
+    std::copy(std::begin(single_copy), std::end(single_copy), call.single_copy);
   }
   r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
   std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
@@ -256,8 +256,8 @@ Blocks::Key key_of(const Checked& c, std::int32_t root) {
 Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
     member->blocks = std::make_shared<Blocks>(member->member->team());
-    if (member->member->team().shared() && os::may_lend())
-      lend_blocks(*member->blocks, member->member->team());
+    if (member->member->team().shared() && os::may_single_copy())
+      allow_single_copy(*member->blocks, member->member->team());
     // Requests refer to this team's memory, so its members must not move to another team by a review. A
     // refresh checks by itself whether there are requests. Where lengths may differ, only some members may
     // have blocks, and a review checks for them.

@@ -112,7 +112,7 @@ struct Blocks {
   std::unique_ptr<fermata_request> call;
   Plain last;                           // the arguments that `call` is prepared for
   std::unique_ptr<std::byte[]> bounce;  // between processes: folds copy another process's data into it
-  Direct lent;                          // the sizes of blocks that use single copy
+  Direct single_copy;                   // the sizes of blocks that use single copy
   SlotHeap heap;                        // rank 0's list of the parts of the team's heap, for all members
   PartsOverHosts parts;                 // the same over several hosts
 };

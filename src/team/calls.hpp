@@ -11,7 +11,7 @@
 namespace fermata::team {
 
 inline int barrier(fermata_member* member) {
-  return answer(member, member->member->barrier(member->openings));
+  return answer(member, member->member->barrier(member->first_signals));
 }
 // Of any number of bytes.
 inline int broadcast(fermata_member* member, void* data, std::size_t bytes, int root) {

@@ -35,9 +35,10 @@ struct fermata_team : fermata::checked::CheckedHandle<fermata_team> {
 // A type of its own, so that the idle hook gets the public handle.
 struct fermata_member : fermata::checked::CheckedHandle<fermata_member> {
   fermata::exec::Member* member;
-  fermata::exec::Openings openings;  // first signals of the member's next calls (exec/openings.hpp)
-  fermata_team* team;                // of a sub-team: the handle to free with the member; else null
-  fermata_team* origin;              // the handle that the member was joined from
+  fermata::exec::FirstSignals
+      first_signals;     // first signals of the member's next calls (exec/first_signals.hpp)
+  fermata_team* team;    // of a sub-team: the handle to free with the member; else null
+  fermata_team* origin;  // the handle that the member was joined from
   fermata_idle_hook hook;
   void* hook_user;
   bool arrived = false;        // a split-phase call is outstanding
@@ -52,7 +53,7 @@ struct fermata_member : fermata::checked::CheckedHandle<fermata_member> {
 
   void hold(fermata::exec::Member* held) {
     member = held;
-    held->keep_openings_in(&openings);
+    held->keep_first_signals_in(&first_signals);
   }
 };
 

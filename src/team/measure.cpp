@@ -60,13 +60,13 @@ Status one_episode(fermata_member& handle, const ProgramHeader& program) {
   double values[7] = {1, 2, 3, 4, 5, 6, 7};
   const std::uint32_t count = program.payload > 8 ? 7 : 1;
   switch (static_cast<Kind>(program.kind)) {
-    case Kind::kBarrier: return m.barrier(handle.openings);
+    case Kind::kBarrier: return m.barrier(handle.first_signals);
     case Kind::kBroadcast: return m.broadcast(values, count * 8, 0);
     case Kind::kReduce: return m.reduce(values, values, count, Type::kDouble, Op::kMax, 0);
     case Kind::kAllreduce:
-      if (m.repeats(handle.openings, count, static_cast<unsigned>(Type::kDouble),
+      if (m.repeats(handle.first_signals, count, static_cast<unsigned>(Type::kDouble),
                     static_cast<unsigned>(Op::kMax)))
-        return m.allreduce_again(handle.openings, values, values);
+        return m.allreduce_again(handle.first_signals, values, values);
       return m.allreduce(values, values, count, Type::kDouble, Op::kMax);
     default: return Status::kArgument;
   }

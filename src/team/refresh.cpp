@@ -33,7 +33,7 @@ void probe(const fermata_member* member, std::uint32_t hosts) {
   const std::int64_t until = os::now_ns() + kProbeNs;
   const auto is_open = [&](std::uint32_t host) {
     return host != team.host() && first[host] < team.members() &&
-           team.arrivals()->probes(host) < (member->refreshes + 1) * kProbes;
+           team.link_delays()->probes(host) < (member->refreshes + 1) * kProbes;
   };
   for (std::uint32_t host = 0; host < hosts && os::now_ns() < until;) {
     if (!is_open(host)) {
@@ -47,12 +47,11 @@ void probe(const fermata_member* member, std::uint32_t hosts) {
 
 int gather(fermata_member* member, Words& words) {
   exec::Member& m = *member->member;
-  const exec::Arrivals& arrivals = *m.team().arrivals();
-  words.branch() = -static_cast<std::int64_t>(m.team().trunk().next_branch());
+  const exec::LinkDelays& delays = *m.team().link_delays();
+  words.subteam() = -static_cast<std::int64_t>(m.team().port_owner().next_subteam());
   words.requests() = m.has_requests() ? -1 : 0;
   for (std::uint32_t host = 0; host < words.hosts(); ++host)
-    if (host != m.team().host())
-      words.late(host, m.team().host()) = arrivals.least_late_ns(host, os::now_ns());
+    if (host != m.team().host()) words.late(host, m.team().host()) = delays.least_late_ns(host, os::now_ns());
   std::vector<std::int64_t> mine = words.all;
   for (std::size_t at = 0; at < mine.size(); at += kOnLine) {
     const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(kOnLine, mine.size() - at));
@@ -62,7 +61,7 @@ int gather(fermata_member* member, Words& words) {
   return FERMATA_OK;
 }
 
-// Reports follow the members to the new team. Aborts do not (graft() in exec/team.hpp).
+// Reports follow the members to the new team. Aborts do not (use_port_of() in exec/team.hpp).
 void follow(const fermata_member* member) {
   exec::Team* const now = &member->member->team();
   exec::Team* before = nullptr;
@@ -89,9 +88,9 @@ int change(fermata_member* member, const Decision& decision, bool* done) {
   if (const int rc = broadcast(member, programs.data(), programs.size(), 0); rc != FERMATA_OK) return rc;
   // share() does not attend the port, so the whole broadcast must be out before it.
   if (const int rc = barrier(member); rc != FERMATA_OK) return rc;
-  team.trunk().see_branch(static_cast<std::uint32_t>(decision.branch));
+  team.port_owner().see_subteam(static_cast<std::uint32_t>(decision.subteam));
   Gathering g = everybody(member);
-  g.branch = branch_of(team, static_cast<std::uint32_t>(decision.branch), 0);
+  g.subteam = subteam_of(team, static_cast<std::uint32_t>(decision.subteam), 0);
   g.replaces = true;
   g.request.programs = programs.data();
   g.request.programs_bytes = programs.size();

@@ -68,8 +68,8 @@ void Refresher::observe(Words& words) {
   Matrix one_way(static_cast<std::int32_t>(words.hosts()));
   for (std::uint32_t a = 0; a < words.hosts(); ++a)
     for (std::uint32_t b = 0; b < words.hosts(); ++b) {
-      if (a == b || words.late(a, b) == exec::Arrivals::kUnknown ||
-          words.late(b, a) == exec::Arrivals::kUnknown)
+      if (a == b || words.late(a, b) == exec::LinkDelays::kUnknown ||
+          words.late(b, a) == exec::LinkDelays::kUnknown)
         continue;
       one_way.at(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)) =
           0.5 * (static_cast<double>(words.late(a, b)) + static_cast<double>(words.late(b, a)));
@@ -133,7 +133,7 @@ Decision Refresher::decide(const fermata_member* member, Words& words, std::int6
       if (programs) {
         programs_ = std::move(*programs);
         next_ = std::move(judged.plans);
-        out.branch = 0 - static_cast<std::uint64_t>(words.branch());
+        out.subteam = 0 - static_cast<std::uint64_t>(words.subteam());
         out.bytes = programs_.size();
       } else {
         say("kept the plans: " + programs.error().message);

@@ -16,17 +16,17 @@
 namespace fermata::team {
 
 // The values that all members send to rank 0. A reduce gives rank 0 the least of each:
-// - branch(): minus a number for a new team on the port. This process has not seen the number yet.
+// - subteam(): minus a number for a new team on the port. This process has not seen the number yet.
 // - requests(): -1 if a request is outstanding
 // - late(): the least delay of lines from one host to another, with the difference of their clocks
 class Words {
  public:
   explicit Words(const exec::Team& team) {
     for (std::uint32_t r = 0; r < team.members(); ++r) hosts_ = std::max(hosts_, team.host_of(r) + 1);
-    all.assign(2 + std::size_t{hosts_} * (hosts_ - 1), exec::Arrivals::kUnknown);
+    all.assign(2 + std::size_t{hosts_} * (hosts_ - 1), exec::LinkDelays::kUnknown);
   }
   std::uint32_t hosts() const { return hosts_; }
-  std::int64_t& branch() { return all[0]; }
+  std::int64_t& subteam() { return all[0]; }
   std::int64_t& requests() { return all[1]; }
   std::int64_t& late(std::uint32_t from, std::uint32_t to) {
     return all[2 + from * (hosts_ - 1) + (to < from ? to : to - 1)];
@@ -40,9 +40,9 @@ class Words {
 
 // Rank 0 sends it to all members.
 struct Decision {
-  std::uint64_t calls = 0;   // from this refresh to the next one
-  std::uint64_t branch = 0;  // number of the new team on the port
-  std::uint64_t bytes = 0;   // of its programs; 0: no change
+  std::uint64_t calls = 0;    // from this refresh to the next one
+  std::uint64_t subteam = 0;  // number of the new team on the port
+  std::uint64_t bytes = 0;    // of its programs; 0: no change
 };
 
 class Refresher {

@@ -27,12 +27,12 @@ std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
   return static_cast<std::uint32_t>(at - parts.begin());
 }
 
-constexpr std::uint32_t kBranchRankBits = 12;  // bits of the leader's rank in the port's team (kMaxMembers)
+constexpr std::uint32_t kSubteamRankBits = 12;  // bits of the leader's rank in the port's team (kMaxMembers)
 
-bool is_branch_number(std::uint32_t number) { return number >> (32 - kBranchRankBits) == 0; }
+bool is_subteam_number(std::uint32_t number) { return number >> (32 - kSubteamRankBits) == 0; }
 
-std::uint32_t branch_of(const exec::Team& parent, std::uint32_t number, std::uint32_t leader) {
-  return number << kBranchRankBits | parent.rank_in_trunk(leader);
+std::uint32_t subteam_of(const exec::Team& parent, std::uint32_t number, std::uint32_t leader) {
+  return number << kSubteamRankBits | parent.rank_in_port_owner(leader);
 }
 
 namespace {
@@ -75,12 +75,13 @@ int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_
 
 // Lets the new team use the parent's port, even if the new team is on one host. A member that waits in it
 // must still send the lines of its process to other hosts.
-int graft(exec::Team& parent, const Gathering& g, fermata_team* team) {
+int use_port_of(exec::Team& parent, const Gathering& g, fermata_team* team) {
   if (parent.port() == nullptr) return FERMATA_OK;
-  std::vector<std::uint32_t> trunk_ranks;
-  for (const Part& p : g.parts) trunk_ranks.push_back(parent.rank_in_trunk(p.rank));
+  std::vector<std::uint32_t> owner_ranks;
+  for (const Part& p : g.parts) owner_ranks.push_back(parent.rank_in_port_owner(p.rank));
   const char* detail = "";
-  const Status status = team->team->graft(parent.trunk(), trunk_ranks.data(), g.branch, g.replaces, &detail);
+  const Status status =
+      team->team->use_port_of(parent.port_owner(), owner_ranks.data(), g.subteam, g.replaces, &detail);
   return status == Status::kOk ? FERMATA_OK : fail(status, "%s", detail);
 }
 
@@ -101,7 +102,7 @@ int share(fermata_member* member, const Gathering& g, fermata_team** team) {
   if (mine == first) {
     rc = make_or_fetch(member, g, mine, &got);
     if (rc == FERMATA_OK && got->team->members() != g.parts.size()) rc = overwritten();
-    if (rc == FERMATA_OK) rc = graft(m.team(), g, got);
+    if (rc == FERMATA_OK) rc = use_port_of(m.team(), g, got);
     const Status handed = m.team().hand_off(maker, rc == FERMATA_OK ? got->team : nullptr);
     if (rc == FERMATA_OK && handed != Status::kOk) rc = fail(handed, "malloc failed");
   }

@@ -23,9 +23,9 @@ struct Part {
 struct Gathering {
   TeamRequest request;
   std::vector<Part> parts, here;
-  std::uint32_t mine = 0;    // this member's index in `parts`
-  std::uint32_t branch = 0;  // number of the new team on the parent's port, if the parent has a port
-  bool replaces = false;     // the new team replaces the port's team: all members move on
+  std::uint32_t mine = 0;     // this member's index in `parts`
+  std::uint32_t subteam = 0;  // number of the new team on the parent's port, if the parent has a port
+  bool replaces = false;      // the new team replaces the port's team: all members move on
 };
 
 // Publishes this member's arguments for the others. Call it before the barrier that begins a split, a review
@@ -40,8 +40,8 @@ std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank);
 // Returns the number that identifies a new team among all teams that use a port. The leader's rank in it is
 // the rank in the port's owner, the team from which all others were split. `number`: no other team with this
 // leader has it.
-std::uint32_t branch_of(const exec::Team& parent, std::uint32_t number, std::uint32_t leader);
-bool is_branch_number(std::uint32_t number);  // false: larger than branch_of() can take
+std::uint32_t subteam_of(const exec::Team& parent, std::uint32_t number, std::uint32_t leader);
+bool is_subteam_number(std::uint32_t number);  // false: larger than subteam_of() can take
 // Collective: makes the team on each host, and gives each member a handle of it.
 int share(fermata_member* member, const Gathering& g, fermata_team** team);
 // Moves `member` to the team of `made`: the member leaves its old team, and `made` is freed. The handle stays

@@ -37,7 +37,7 @@ std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
 int gather(fermata_member* member, int colour, int key, Gathering& g) {
   exec::Team& parent = member->member->team();
   std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
-  const std::uint64_t own[2] = {pack(colour, key), parent.trunk().next_branch()};
+  const std::uint64_t own[2] = {pack(colour, key), parent.port_owner().next_subteam()};
   if (const int rc = allgather(member, own, all.data(), 2); rc != FERMATA_OK) return rc;
   std::uint32_t number = 0;
   for (std::uint32_t r = 0; r < parent.members(); ++r) {
@@ -49,10 +49,10 @@ int gather(fermata_member* member, int colour, int key, Gathering& g) {
   }
   std::sort(g.parts.begin(), g.parts.end(), before);
   if (find(g.parts, member->member->rank()) == g.parts.size()) return overwritten();
-  if (!is_branch_number(number))
+  if (!is_subteam_number(number))
     return fail(Status::kUnsupported, "the team was split too many times: make a new team");
-  parent.trunk().see_branch(number);
-  g.branch = branch_of(parent, number, g.parts[0].rank);
+  parent.port_owner().see_subteam(number);
+  g.subteam = subteam_of(parent, number, g.parts[0].rank);
   for (const Part& p : g.parts)
     if (!parent.is_away(p.rank)) g.here.push_back(p);
   return FERMATA_OK;

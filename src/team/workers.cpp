@@ -10,14 +10,14 @@ namespace fermata {
 namespace {
 
 void run_threads(std::uint32_t members, const std::function<void(std::uint32_t)>& work) {
-  std::vector<std::thread> crew;
-  for (std::uint32_t r = 0; r < members; ++r) crew.emplace_back([&work, r] { work(r); });
-  for (std::thread& t : crew) t.join();
+  std::vector<std::thread> workers;
+  for (std::uint32_t r = 0; r < members; ++r) workers.emplace_back([&work, r] { work(r); });
+  for (std::thread& t : workers) t.join();
 }
 
 bool run_processes(std::uint32_t members, const std::function<void(std::uint32_t)>& work,
                    const std::function<void()>& lost) {
-  std::vector<pid_t> crew;
+  std::vector<pid_t> workers;
   for (std::uint32_t r = 0; r < members; ++r) {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -28,10 +28,10 @@ bool run_processes(std::uint32_t members, const std::function<void(std::uint32_t
       lost();
       break;
     }
-    crew.push_back(pid);
+    workers.push_back(pid);
   }
-  for (const pid_t pid : crew) waitpid(pid, nullptr, 0);
-  return crew.size() == members;
+  for (const pid_t pid : workers) waitpid(pid, nullptr, 0);
+  return workers.size() == members;
 }
 
 }  // namespace

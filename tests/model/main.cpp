@@ -21,8 +21,8 @@ const char* const kSites[] = {
     "kCallNumber",     "kCallLook",  "kCallRead",   "kLeft",         "kLeftRead",      "kReferenceDrop",
     "kReferencesRead", "kJoin",      "kJoinedRead", "kMove",         "kMovedRead",     "kHandIn",
     "kTakeAll",        "kFlipAwait", "kRecycle",    "kPoolPush",     "kPoolPop",       "kGone",
-    "kGoneRead",       "kReadFence", "kReadEnd",    "kReadEndAwait", "kWithdrawFence", "kTurnTake",
-    "kTurnGive"};
+    "kGoneRead",       "kReadFence", "kReadEnd",    "kReadEndAwait", "kWithdrawFence", "kBiasedLock",
+    "kBiasedUnlock"};
 static_assert(std::size(kSites) == static_cast<std::size_t>(Site::kCount));
 
 bool parse_site(const std::string& text) {

@@ -1,14 +1,14 @@
 // The protocols other than signals, in the checker: status lines (sync/status_line.hpp), hand-overs
-// (sync/handover.hpp), biased locks (sync/turn.hpp) and ring buffers (sync/ring.hpp).
+// (sync/handover.hpp), biased locks (sync/biased_lock.hpp) and ring buffers (sync/ring.hpp).
 #ifndef FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 #define FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 
 #include "memory.hpp"
+#include "sync/biased_lock.hpp"
 #include "sync/handover.hpp"
-#include "sync/lending.hpp"
 #include "sync/ring.hpp"
+#include "sync/single_copy.hpp"
 #include "sync/status_line.hpp"
-#include "sync/turn.hpp"
 
 namespace fermata::model {
 
@@ -203,7 +203,7 @@ struct RingSuite : Suite<2> {
 
 // Single copy: a member reads another one's block. After the team is broken and nobody reads the block any
 // more, its owner writes it.
-struct LendingSuite : Suite<2> {
+struct SingleCopySuite : Suite<2> {
   struct {
     Shared<std::uint32_t> breach{0};
   } header;
@@ -227,17 +227,17 @@ struct LendingSuite : Suite<2> {
 };
 
 // Two threads lock an object twice each; a failed attempt to lock protects nothing.
-struct TurnSuite : Suite<2> {
-  using ModelTurn = Turn<ModelAtomics>;
+struct BiasedLockSuite : Suite<2> {
+  using ModelTurn = BiasedLock<ModelAtomics>;
   ModelTurn turn;
   rl::var<std::uint64_t> object{0};
 
   void before() override { turn.set(ModelTurn::kFree); }
   void thread(unsigned) override {
     for (int n = 0; n < 2; ++n) {
-      while (!turn.take()) ModelAtomics::pause();
+      while (!lock.try_lock()) ModelAtomics::pause();
       object(RL_INFO) = object(RL_INFO) + 1;
-      turn.give(ModelTurn::kFree);
+      lock.unlock(ModelTurn::kFree);
     }
   }
   void after() override { RL_ASSERT(object(RL_INFO) == 4); }
@@ -245,20 +245,20 @@ struct TurnSuite : Suite<2> {
 
 // One thread takes the lock a last time and then leaves the object alone; the owner works on it without
 // locking.
-struct TurnAloneSuite : Suite<2> {
-  using ModelTurn = Turn<ModelAtomics>;
+struct BiasedLockBiasedSuite : Suite<2> {
+  using ModelTurn = BiasedLock<ModelAtomics>;
   ModelTurn turn;
   rl::var<std::uint64_t> object{0};
 
   void before() override { turn.set(ModelTurn::kFree); }
   void thread(unsigned member) override {
     if (member == 1) {
-      if (!turn.take()) return;
+      if (!lock.try_lock()) return;
       object(RL_INFO) = 1;
-      turn.give(ModelTurn::kAlone);
+      lock.unlock(ModelTurn::kAlone);
     } else if (turn.is_alone()) {
       object(RL_INFO) = 2;
-      RL_ASSERT(!turn.take());
+      RL_ASSERT(!lock.try_lock());
     }
   }
 };

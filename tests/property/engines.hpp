@@ -42,23 +42,23 @@ std::vector<Param> of_engines(std::initializer_list<Param> all) {
 
 // Runs ranks first, first + step, ... in threads, the first one in this thread.
 inline void run_threads(int first, int step, int members, const std::function<void(int rank)>& member) {
-  std::vector<std::thread> crew;
-  for (int r = first + step; r < members; r += step) crew.emplace_back([&, r] { member(r); });
+  std::vector<std::thread> workers;
+  for (int r = first + step; r < members; r += step) workers.emplace_back([&, r] { member(r); });
   member(first);
-  for (std::thread& t : crew) t.join();
+  for (std::thread& t : workers) t.join();
 }
 
 // Calls died with waitpid's status for each process that did not end well.
 inline void run_members(int engine, int members, const std::function<void(int rank)>& member,
                         const std::function<void(int how)>& died) {
   if (engine == FERMATA_THREADS) {
-    std::vector<std::thread> crew;
-    for (int r = 0; r < members; ++r) crew.emplace_back([&, r] { member(r); });
-    for (std::thread& t : crew) t.join();
+    std::vector<std::thread> workers;
+    for (int r = 0; r < members; ++r) workers.emplace_back([&, r] { member(r); });
+    for (std::thread& t : workers) t.join();
     return;
   }
   const int processes = engine == kMixed ? (members + 1) / 2 - members / 6 : members;
-  std::vector<pid_t> crew;
+  std::vector<pid_t> workers;
   for (int p = 0; p < processes; ++p) {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -66,9 +66,9 @@ inline void run_members(int engine, int members, const std::function<void(int ra
       run_threads(p, processes, members, member);
       _exit(0);
     }
-    crew.push_back(pid);
+    workers.push_back(pid);
   }
-  for (const pid_t pid : crew) {
+  for (const pid_t pid : workers) {
     int how = 0;
     waitpid(pid, &how, 0);
     if (!WIFEXITED(how) || WEXITSTATUS(how) != 0) died(how);

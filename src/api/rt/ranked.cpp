@@ -25,7 +25,7 @@ using namespace fermata;
 // thread takes over the rank, its calls must come after the earlier ones, and so do these writes.
 struct alignas(kMaxLine) Entry {
   exec::Member* settled;  // equal to `reserved`; null until the rank's first call
-  exec::Openings openings;
+  exec::FirstSignals first_signals;
   exec::Member* reserved;
 };
 
@@ -137,10 +137,10 @@ Status make_team(std::uint32_t members, exec::Team** out, bool* saved) {
 }
 
 [[gnu::noinline, gnu::cold]] Entry* settle(Entry* entry) {
-  const os::ErrnoKept kept;
+  const os::ErrnoGuard guard;
   entry->reserved->settle();
-  entry->reserved->find_spacing();
-  entry->reserved->keep_openings_in(&entry->openings);
+  entry->reserved->find_poll_interval();
+  entry->reserved->keep_first_signals_in(&entry->first_signals);
   entry->settled = entry->reserved;
   return entry;
 }
@@ -188,7 +188,7 @@ int fermata_ranked_meet(fermata_ranked* barrier, std::uint32_t rank) {
   const Entry* entry = entry_of(barrier, rank);
   if (entry == nullptr) [[unlikely]]
     return FERMATA_ERR_ARGUMENT;
-  return static_cast<int>(entry->settled->barrier(entry->openings));
+  return static_cast<int>(entry->settled->barrier(entry->first_signals));
 }
 
 int fermata_ranked_allreduce(fermata_ranked* barrier, std::uint32_t rank, void* data, std::size_t bytes,
@@ -196,7 +196,7 @@ int fermata_ranked_allreduce(fermata_ranked* barrier, std::uint32_t rank, void* 
   const Entry* entry = entry_of(barrier, rank);
   if (entry == nullptr || data == nullptr || fold == nullptr || bytes < 1 || bytes > FERMATA_MAX_PAYLOAD)
     return FERMATA_ERR_ARGUMENT;
-  return static_cast<int>(entry->settled->allreduce_whole(entry->openings, data,
+  return static_cast<int>(entry->settled->allreduce_whole(entry->first_signals, data,
                                                           static_cast<std::uint32_t>(bytes), fold, context));
 }
 

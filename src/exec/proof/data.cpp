@@ -30,7 +30,7 @@ class DataProof {
         registers_(set.header.registers),
         kind_(static_cast<Kind>(set.header.kind)),
         scratch_(scratch),
-        places_(set.header, terms, scratch),
+        locations_(set.header, terms, scratch),
         expressions_(members_, scratch) {}
 
   Proof run() {
@@ -63,7 +63,7 @@ class DataProof {
     }
     place_ = scratch_.array<std::uint32_t>(first_[members_]);
     now_ = scratch_.array<std::uint32_t>(members_);
-    return (!scratch_.failed() && places_.prepare(most_places) && expressions_.prepare()) || no_memory();
+    return (!scratch_.failed() && locations_.prepare(most_places) && expressions_.prepare()) || no_memory();
   }
 
   // ---- 1.
@@ -75,7 +75,7 @@ class DataProof {
         if (s.code == Code::kAdd || s.code == Code::kFlip || s.code == Code::kPoll || s.code == Code::kJump)
           return fail("a program with data has words", m, i);
         if (!sends(s.code) && !gives(s.code)) continue;
-        if (const char* flaw = places_.signal(s, m, i, &place_of(m, i))) return fail(flaw, m, i);
+        if (const char* flaw = locations_.signal(s, m, i, &place_of(m, i))) return fail(flaw, m, i);
       }
     }
     return true;
@@ -86,8 +86,8 @@ class DataProof {
       for (std::uint32_t i = 0; !at_end(m, i); ++i) {
         const Step& s = step(m, i);
         if (s.code != Code::kAwait && s.code != Code::kCreditAwait) continue;
-        if (const char* flaw = places_.wait(s, m, &place_of(m, i))) return fail(flaw, m, i);
-        ++places_[place_of(m, i)].waits;
+        if (const char* flaw = locations_.wait(s, m, &place_of(m, i))) return fail(flaw, m, i);
+        ++locations_[place_of(m, i)].waits;
       }
     return true;
   }
@@ -130,17 +130,17 @@ class DataProof {
 
   bool fold_all() {
     registers_now_ = scratch_.array<Node>(std::size_t{members_} * registers_);
-    content_ = scratch_.array<Node>(places_.count());
-    sent_ = scratch_.array<std::uint32_t>(places_.count());
+    content_ = scratch_.array<Node>(locations_.count());
+    sent_ = scratch_.array<std::uint32_t>(locations_.count());
     if (scratch_.failed()) return no_memory();
     for (std::uint32_t m = 0; m < members_; ++m)
       if (kind_ != Kind::kBroadcast || m == set_.root) reg(m, 0) = expressions_.contribution(m);
-    const auto send = [&](std::uint32_t m, std::uint32_t i, std::uint32_t place) {
-      content_[place] = reg(m, step(m, i).reg);
+    const auto send = [&](std::uint32_t m, std::uint32_t i, std::uint32_t location) {
+      content_[location] = reg(m, step(m, i).reg);
       return true;
     };
-    return episode(0, send, [&](std::uint32_t m, std::uint32_t i, std::uint32_t place) {
-      return take(m, i, content_[place]);
+    return episode(0, send, [&](std::uint32_t m, std::uint32_t i, std::uint32_t location) {
+      return take(m, i, content_[location]);
     });
   }
 
@@ -183,7 +183,7 @@ class DataProof {
   // ---- 3.
 
   struct Reading {  // a read that the writer does not know yet
-    std::uint32_t reader, step, place, next;
+    std::uint32_t reader, step, location, next;
   };
 
   bool check_reuse() {
@@ -193,16 +193,16 @@ class DataProof {
     if (count == 0) return true;
     if (longest_ >= UINT16_MAX) return fail("it has too many steps to be proved", 0, 0);
     auto* const readings = scratch_.array<Reading>(count);
-    of_place_ = scratch_.array<std::uint32_t>(places_.count());
+    of_place_ = scratch_.array<std::uint32_t>(locations_.count());
     if (scratch_.failed()) return no_memory();
-    for (std::uint32_t p = 0; p < places_.count(); ++p) of_place_[p] = kNone;
+    for (std::uint32_t p = 0; p < locations_.count(); ++p) of_place_[p] = kNone;
     std::uint32_t next = 0;
     for (std::uint32_t m = 0; m < members_; ++m)
       for (std::uint32_t i = 0; !at_end(m, i); ++i) {
         if (!is_uncovered(m, i)) continue;
-        const std::uint32_t place = place_of(m, i);
-        readings[next] = {m, i, place, of_place_[place]};
-        of_place_[place] = next++;
+        const std::uint32_t location = place_of(m, i);
+        readings[next] = {m, i, location, of_place_[location]};
+        of_place_[location] = next++;
       }
     readings_ = readings;
     return go_through_episodes(count);
@@ -212,7 +212,7 @@ class DataProof {
   // credit right after the await.
   bool is_uncovered(std::uint32_t m, std::uint32_t i) {
     if (step(m, i).code != Code::kAwait) return false;
-    const Place& slot = places_[place_of(m, i)];
+    const Location& slot = locations_[place_of(m, i)];
     if (slot.writer == m) return false;  // ordered by its own steps
     for (std::uint32_t k = i + 1; gives(step(m, k).code); ++k) {
       const std::uint32_t credit = place_of(m, k);
@@ -260,27 +260,27 @@ class DataProof {
   bool go_through_episodes(std::size_t open) {
     heard_ = scratch_.array<std::uint16_t>(std::size_t{members_} * members_);
     current_ = scratch_.array<Copy*>(members_);
-    copies_ = scratch_.array<Copy*>(places_.count());
-    yet_to_read_ = scratch_.array<std::uint32_t>(places_.count());
+    copies_ = scratch_.array<Copy*>(locations_.count());
+    yet_to_read_ = scratch_.array<std::uint32_t>(locations_.count());
     if (scratch_.failed()) return no_memory();
-    memset(sent_, 0, places_.count() * sizeof *sent_);
+    memset(sent_, 0, locations_.count() * sizeof *sent_);
     for (std::uint32_t e = 0; open > 0; ++e) {
-      const auto send = [&](std::uint32_t m, std::uint32_t i, std::uint32_t place) {
+      const auto send = [&](std::uint32_t m, std::uint32_t i, std::uint32_t location) {
         if (e == 0) heard(m)[m] = static_cast<std::uint16_t>(i);
-        if (e > 0) open -= settle(m, place);
-        yet_to_read_[place] = places_[place].waits;
-        if (yet_to_read_[place] == 0) return true;
+        if (e > 0) open -= settle(m, location);
+        yet_to_read_[location] = locations_[location].waits;
+        if (yet_to_read_[location] == 0) return true;
         Copy* const copy = copy_of(m);
         if (copy == nullptr) return no_memory();
         ++copy->users;
-        copies_[place] = copy;
+        copies_[location] = copy;
         return true;
       };
-      const auto await = [&](std::uint32_t m, std::uint32_t i, std::uint32_t place) {
-        if (places_[place].writer != m) merge(m, copies_[place]->heard);
+      const auto await = [&](std::uint32_t m, std::uint32_t i, std::uint32_t location) {
+        if (locations_[location].writer != m) merge(m, copies_[location]->heard);
         if (e == 0) heard(m)[m] = static_cast<std::uint16_t>(i + 1);
         drop(current_[m]);
-        if (--yet_to_read_[place] == 0) drop(copies_[place]);
+        if (--yet_to_read_[location] == 0) drop(copies_[location]);
         return true;
       };
       if (!episode(e, send, await)) return false;
@@ -297,9 +297,9 @@ class DataProof {
   }
 
   // Removes the reads of a slot that its writer knows. Returns their number.
-  std::size_t settle(std::uint32_t writer, std::uint32_t place) {
+  std::size_t settle(std::uint32_t writer, std::uint32_t location) {
     std::size_t settled = 0;
-    for (std::uint32_t* at = &of_place_[place]; *at != kNone;) {
+    for (std::uint32_t* at = &of_place_[location]; *at != kNone;) {
       Reading& r = readings_[*at];
       if (heard(writer)[r.reader] > r.step) {
         *at = r.next;
@@ -312,10 +312,10 @@ class DataProof {
   }
 
   bool none_is_late(std::uint32_t e) {
-    for (std::uint32_t p = 0; p < places_.count(); ++p)
-      if (of_place_[p] != kNone && places_[p].mask + 1 <= e)
-        return fail("it writes to a slot that may not have been read yet", places_[p].writer,
-                    places_[p].step);
+    for (std::uint32_t p = 0; p < locations_.count(); ++p)
+      if (of_place_[p] != kNone && locations_[p].mask + 1 <= e)
+        return fail("it writes to a slot that may not have been read yet", locations_[p].writer,
+                    locations_[p].step);
     return true;
   }
 
@@ -323,7 +323,7 @@ class DataProof {
   const std::uint32_t members_, registers_;
   const Kind kind_;
   Scratch& scratch_;
-  Places places_;
+  Locations locations_;
   Expressions expressions_;
   Proof proof_;
   std::size_t* first_ = nullptr;  // of each member, in place_

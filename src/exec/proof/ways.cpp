@@ -49,7 +49,7 @@ bool Ways::prepare() {
   kept_ = scratch_.array<Climbing>(most_kept_);
   seen_ = scratch_.array<Seen>(steps);
   climb_ = scratch_.array<std::uint32_t>(most_places);
-  if (scratch_.failed() || !places_.prepare(most_places)) return no_memory();
+  if (scratch_.failed() || !locations_.prepare(most_places)) return no_memory();
   for (std::size_t p = 0; p < most_places; ++p) climb_[p] = kNone;
   return true;
 }
@@ -64,7 +64,7 @@ bool Ways::new_node(std::uint32_t member, std::uint32_t index, std::uint32_t* no
   *node = node_count_;
   nodes_[node_count_++] = {&s, kNone, member, index};
   if (!signals(s.code)) return true;
-  const char* const flaw = places_.signal(s, member, index, &nodes_[*node].place);
+  const char* const flaw = locations_.signal(s, member, index, &nodes_[*node].location);
   return flaw == nullptr || fail(flaw, member, index);
 }
 
@@ -122,7 +122,7 @@ bool Ways::follow(const Fork& fork) {
   for (; state.climbs < fork.climbs; ++state.climbs)
     state.climbing[state.climbs] = kept_[fork.first_climbing + state.climbs];
   const std::uint32_t add = branches_[fork.branch].add;
-  std::uint32_t& climb = climb_[nodes_[add].place];
+  std::uint32_t& climb = climb_[nodes_[add].location];
   if (climb == kNone) {
     learning_ = climb = line_count_++;
     lines_[climb] = {node_count_, 0};
@@ -267,17 +267,18 @@ bool Ways::match_waits() {
     const bool climbs = i >= lines_[set_.header.members - 1].first + lines_[set_.header.members - 1].count;
     if (climbs && terms_.parks && n.step->rings == 1)
       return fail("members that complete a word park at one member's doorbell", n.member, n.index);
-    if (const char* flaw = places_.wait(*n.step, n.member, &n.place)) return fail(flaw, n.member, n.index);
-    ++places_[n.place].waits;
+    if (const char* flaw = locations_.wait(*n.step, n.member, &n.location))
+      return fail(flaw, n.member, n.index);
+    ++locations_[n.location].waits;
   }
   for (std::uint32_t m = 0; m < set_.header.members; ++m)
     for (std::uint32_t i = 0; terms_.hosts != nullptr && i < set_.count(m); ++i)
       if (const Step& s = step(m, i); is_of_word(s.code))
-        if (const char* flaw = places_.use_word(s, m)) return fail(flaw, m, i);
-  for (std::uint32_t p = 0; p < places_.count(); ++p) {
-    const Place& place = places_[p];
-    if (place.use == Place::Use::kWord && place.signals != place.threshold)
-      return fail("a word needs more or fewer adds than come", place.writer, place.step);
+        if (const char* flaw = locations_.use_word(s, m)) return fail(flaw, m, i);
+  for (std::uint32_t p = 0; p < locations_.count(); ++p) {
+    const Location& location = locations_[p];
+    if (location.use == Location::Use::kWord && location.signals != location.threshold)
+      return fail("a word needs more or fewer adds than come", location.writer, location.step);
   }
   return true;
 }

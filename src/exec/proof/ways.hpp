@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "exec/proof/places.hpp"
+#include "exec/proof/locations.hpp"
 
 namespace fermata::exec::proof {
 
@@ -22,9 +22,9 @@ class Ways {
   // A step of a line. Lines 0 .. members - 1 belong to the members.
   struct Node {
     const Step* step;
-    std::uint32_t place;   // where it signals or waits
-    std::uint32_t member;  // the step was read in this member's program; other members may do a climb too
-    std::uint32_t index;   // in that member's program
+    std::uint32_t location;  // where it signals or waits
+    std::uint32_t member;    // the step was read in this member's program; other members may do a climb too
+    std::uint32_t index;     // in that member's program
   };
   struct Line {
     std::uint32_t first, count;  // nodes
@@ -41,16 +41,16 @@ class Ways {
   };
 
   Ways(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch)
-      : set_(set), terms_(terms), scratch_(scratch), places_(set.header, terms, scratch) {}
+      : set_(set), terms_(terms), scratch_(scratch), locations_(set.header, terms, scratch) {}
 
   Proof read();
 
-  const Places& places() const { return places_; }
+  const Locations& locations() const { return locations_; }
   const Node& node(std::uint32_t i) const { return nodes_[i]; }
   std::uint32_t nodes() const { return node_count_; }
   const Line& line(std::uint32_t i) const { return lines_[i]; }
   std::uint32_t lines() const { return line_count_; }
-  std::uint32_t climb_of(std::uint32_t place) const { return climb_[place]; }  // a line, or kNone
+  std::uint32_t climb_of(std::uint32_t location) const { return climb_[location]; }  // a line, or kNone
   const Edge* edges() const { return edges_; }
   std::uint32_t edge_count() const { return edge_count_; }
   const Branch& branch(std::uint32_t i) const { return branches_[i]; }
@@ -107,7 +107,7 @@ class Ways {
   const ProgramSet& set_;
   const ProofTerms& terms_;
   Scratch& scratch_;
-  Places places_;
+  Locations locations_;
   Proof proof_;
   Node* nodes_ = nullptr;
   Line* lines_ = nullptr;

@@ -51,14 +51,16 @@ class WordsProof {
   void merge(Row into, const std::uint64_t* what) const {
     for (std::size_t i = 0; i < width_; ++i) into[i] |= what[i];
   }
-  bool is_word(std::uint32_t place) const { return ways_.places()[place].use == Place::Use::kWord; }
+  bool is_word(std::uint32_t location) const {
+    return ways_.locations()[location].use == Location::Use::kWord;
+  }
   static bool adds(Code code) { return code == Code::kAdd || code == Code::kFlip; }
   std::uint32_t end_of(std::uint32_t line) const { return ways_.line(line).first + ways_.line(line).count; }
 
   // ---- 2. What a line can hear of: members' arrivals, words' first completions, adds of words with a climb
 
   bool prepare() {
-    const std::uint32_t places = ways_.places().count();
+    const std::uint32_t locations = ways_.locations().count();
     bit_ = scratch_.array<std::uint32_t>(places);
     add_bit_ = scratch_.array<std::uint32_t>(ways_.nodes());
     never_last_ = scratch_.array<bool>(ways_.nodes());
@@ -76,11 +78,11 @@ class WordsProof {
       if (is_word(p)) bit_[p] = bits++;
     }
     for (std::uint32_t n = 0; n < ways_.nodes(); ++n) {
-      const std::uint32_t place = ways_.node(n).place;
-      if (!adds(ways_.node(n).step->code) || !is_climbed(place)) continue;
+      const std::uint32_t location = ways_.node(n).location;
+      if (!adds(ways_.node(n).step->code) || !is_climbed(location)) continue;
       add_bit_[n] = bits++;
-      next_add_[n] = first_add_[place];
-      first_add_[place] = n;
+      next_add_[n] = first_add_[location];
+      first_add_[location] = n;
     }
     width_ = (bits + 63) / 64;
     rows_ = scratch_.array<std::uint64_t>(width_ * ways_.lines());
@@ -97,8 +99,8 @@ class WordsProof {
     for (std::uint32_t p = 0; p < places; ++p) n += is_word(p);
     return n;
   }
-  bool is_climbed(std::uint32_t place) const {
-    const std::uint32_t climb = ways_.climb_of(place);
+  bool is_climbed(std::uint32_t location) const {
+    const std::uint32_t climb = ways_.climb_of(location);
     return climb != kNone && ways_.line(climb).count > 0;
   }
   Row row(std::uint32_t line) const { return rows_ + width_ * line; }
@@ -116,7 +118,7 @@ class WordsProof {
 
   // In each episode a climb takes over what the word's adds have heard of, so its row starts empty.
   bool second_episode() {
-    for (std::uint32_t p = 0; p < ways_.places().count(); ++p) {
+    for (std::uint32_t p = 0; p < ways_.locations().count(); ++p) {
       if (!is_word(p)) continue;
       memset(place_row_[p], 0, width_ * sizeof(std::uint64_t));
       adds_[p] = 0;
@@ -147,19 +149,19 @@ class WordsProof {
   // A climb waits until its word is complete, and then starts with the word's row.
   bool advance(std::uint32_t line) {
     if (line >= members_ && now_[line] == ways_.line(line).first && now_[line] < end_of(line)) {
-      const std::uint32_t place = word_of_climb(line);
-      if (done_[place] != number_) return true;
-      merge(row(line), place_row_[place]);
+      const std::uint32_t location = word_of_climb(line);
+      if (done_[location] != number_) return true;
+      merge(row(line), place_row_[location]);
     }
     for (; now_[line] < end_of(line); ++now_[line]) {
       const Ways::Node& n = ways_.node(now_[line]);
       if (adds(n.step->code)) {
         if (!add(line, now_[line])) return false;
       } else if (n.step->code == Code::kAwait || n.step->code == Code::kPoll) {
-        if (done_[n.place] != number_) return true;
-        merge(row(line), place_row_[n.place]);
+        if (done_[n.location] != number_) return true;
+        merge(row(line), place_row_[n.location]);
         copy_[line] = nullptr;
-      } else if (!send(line, n.place)) {
+      } else if (!send(line, n.location)) {
         return false;
       }
     }
@@ -169,50 +171,50 @@ class WordsProof {
   std::uint32_t word_of_climb(std::uint32_t line) {
     if (climbed_ == nullptr) {
       climbed_ = scratch_.array<std::uint32_t>(ways_.lines());
-      for (std::uint32_t p = 0; climbed_ != nullptr && p < ways_.places().count(); ++p)
+      for (std::uint32_t p = 0; climbed_ != nullptr && p < ways_.locations().count(); ++p)
         if (ways_.climb_of(p) != kNone) climbed_[ways_.climb_of(p)] = p;
     }
     return climbed_ != nullptr ? climbed_[line] : 0;
   }
 
   // All signals that a line sends between two waits share a copy of the line's row.
-  bool send(std::uint32_t line, std::uint32_t place) {
-    done_[place] = number_;
+  bool send(std::uint32_t line, std::uint32_t location) {
+    done_[location] = number_;
     if (copy_[line] == nullptr) {
       // The second episode sends the same signals, and the first is over, so it reuses the first one's copy.
-      Row& again = place_row_[place];
+      Row& again = place_row_[location];
       copy_[line] = again != nullptr ? again : scratch_.array<std::uint64_t>(width_);
       if (copy_[line] == nullptr) return no_memory();
       memcpy(copy_[line], row(line), width_ * sizeof(std::uint64_t));
     }
-    place_row_[place] = copy_[line];
+    place_row_[location] = copy_[line];
     return true;
   }
 
   bool add(std::uint32_t line, std::uint32_t node) {
-    const std::uint32_t place = ways_.node(node).place;
+    const std::uint32_t location = ways_.node(node).location;
     const Row mine = row(line);
-    const bool alone = ways_.places()[place].threshold == 1 && line < members_;
-    if (number_ == 2 && !alone && !has(mine, bit_[place]))
+    const bool alone = ways_.locations()[location].threshold == 1 && line < members_;
+    if (number_ == 2 && !alone && !has(mine, bit_[location]))
       return fail("it may add to a word before the previous episode is complete there", node);
-    if (number_ == 1 && is_climbed(place)) {
-      for (std::uint32_t n = first_add_[place]; n != kNone; n = next_add_[n])
+    if (number_ == 1 && is_climbed(location)) {
+      for (std::uint32_t n = first_add_[location]; n != kNone; n = next_add_[n])
         if (has(mine, add_bit_[n])) never_last_[n] = true;
       set(mine, add_bit_[node]);
       copy_[line] = nullptr;
     }
-    merge(place_row_[place], mine);
-    if (++adds_[place] < ways_.places()[place].threshold) return true;
-    done_[place] = number_;
-    set(place_row_[place], bit_[place]);
-    if (ways_.places()[place].threshold == 1) set(mine, bit_[place]);  // this add completes the word
+    merge(place_row_[location], mine);
+    if (++adds_[location] < ways_.locations()[location].threshold) return true;
+    done_[location] = number_;
+    set(place_row_[location], bit_[location]);
+    if (ways_.locations()[location].threshold == 1) set(mine, bit_[location]);  // this add completes the word
     return true;
   }
 
   // ---- 4. A graph of nodes and, after them, places; an edge leads from the earlier to the later
 
   bool find_circle() {
-    const std::uint32_t nodes = ways_.nodes(), all = nodes + ways_.places().count();
+    const std::uint32_t nodes = ways_.nodes(), all = nodes + ways_.locations().count();
     auto* const lives = scratch_.array<bool>(ways_.branches());
     std::uint32_t* const first = scratch_.array<std::uint32_t>(all + 2);
     if (scratch_.failed()) return no_memory();
@@ -248,11 +250,11 @@ class WordsProof {
       if (const Ways::Edge& edge = ways_.edges()[e]; lives[edge.branch]) visit(edge.from, edge.to);
     for (std::uint32_t n = 0; n < nodes; ++n) {
       const Code code = ways_.node(n).step->code;
-      const std::uint32_t place = nodes + ways_.node(n).place;
-      if (code == Code::kAwait || code == Code::kPoll) visit(place, n);
-      else visit(n, place);
+      const std::uint32_t location = nodes + ways_.node(n).location;
+      if (code == Code::kAwait || code == Code::kPoll) visit(location, n);
+      else visit(n, location);
     }
-    for (std::uint32_t p = 0; p < ways_.places().count(); ++p)
+    for (std::uint32_t p = 0; p < ways_.locations().count(); ++p)
       if (is_word(p) && is_climbed(p)) {
         const Ways::Line& climb = ways_.line(ways_.climb_of(p));
         visit(nodes + p, climb.first);

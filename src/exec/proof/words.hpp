@@ -2,7 +2,7 @@
 #ifndef FERMATA_EXEC_PROOF_WORDS_HPP
 #define FERMATA_EXEC_PROOF_WORDS_HPP
 
-#include "exec/proof/places.hpp"
+#include "exec/proof/locations.hpp"
 
 namespace fermata::exec::proof {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "calls.hpp"
-#include "places.hpp"
+#include "processes.hpp"
 
 namespace fermata::net {
 namespace {
@@ -23,7 +23,7 @@ constexpr auto kNap = std::chrono::microseconds(500);
 
 struct Job {
   MPI_Comm comm = MPI_COMM_NULL;
-  Places places;
+  Processes processes;
   std::vector<const char*> names;
   bool started = false;  // Fermata has started MPI
 };
@@ -109,14 +109,14 @@ int open(fermata_job* out) {
   made->started = running == 0;
   if (running == 0 && mpi.Init(nullptr, nullptr) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
   if (copy_bare(MPI_COMM_WORLD, &made->comm) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
-  made->places = find_places(made->comm);
-  for (const std::string& name : made->places.names) made->names.push_back(name.c_str());
+  made->processes = find_processes(made->comm);
+  for (const std::string& name : made->processes.names) made->names.push_back(name.c_str());
   job = std::move(made);
   *out = {.size = sizeof *out,
           .rank = rank_in(job->comm),
           .processes = size_of(job->comm),
-          .hosts = job->places.host_of.data(),
-          .pinned = job->places.pinned.data(),
+          .hosts = job->processes.host_of.data(),
+          .pinned = job->processes.pinned.data(),
           .names = job->names.data(),
           .gather = gather,
           .time = time_of,

@@ -17,8 +17,8 @@
 
 #include "calls.hpp"
 #include "fermata/hosts.h"
-#include "places.hpp"
 #include "port.hpp"
+#include "processes.hpp"
 
 namespace fermata::net {
 namespace {
@@ -44,26 +44,26 @@ struct Ranks {
   int members() const { return first.back(); }
 };
 
-Ranks ranks_of(const Places& places, const std::vector<int>& members) {
+Ranks ranks_of(const Processes& processes, const std::vector<int>& members) {
   Ranks ranks;
   ranks.first.push_back(0);
   for (std::size_t p = 0; p < members.size(); ++p) {
     const auto n = static_cast<std::size_t>(members[p]);
     ranks.first.push_back(ranks.first.back() + members[p]);
     ranks.process.insert(ranks.process.end(), n, static_cast<int>(p));
-    ranks.host.insert(ranks.host.end(), n, places.host_of[p]);
-    ranks.pinned.insert(ranks.pinned.end(), n, n == 1 ? places.pinned[p] : -1);
+    ranks.host.insert(ranks.host.end(), n, processes.host_of[p]);
+    ranks.pinned.insert(ranks.pinned.end(), n, n == 1 ? processes.pinned[p] : -1);
   }
   return ranks;
 }
 
 // The first process plans, and sends the plans to all processes.
-int plan(MPI_Comm comm, const fermata_team_config& config, const Places& places, const Ranks& ranks,
+int plan(MPI_Comm comm, const fermata_team_config& config, const Processes& processes, const Ranks& ranks,
          std::vector<char>& plans) {
   long long answer = 0;  // the length in bytes, or a status
   if (rank_in(comm) == 0) {
     std::vector<const char*> names;
-    for (const std::string& name : places.names) names.push_back(name.c_str());
+    for (const std::string& name : processes.names) names.push_back(name.c_str());
     int status = FERMATA_OK;
     std::size_t length = plans.size();
     const auto ask = [&] {
@@ -86,21 +86,21 @@ int plan(MPI_Comm comm, const fermata_team_config& config, const Places& places,
 }
 
 // One process of each host makes the host's segment, and the others attach to it.
-int share_segment(MPI_Comm comm, const fermata_team_config& config, const Places& places, const Ranks& ranks,
-                  const std::vector<char>& plans, int me, fermata_team** out) {
-  const int host = places.host_of[static_cast<std::size_t>(me)];
-  const auto leader = std::find(places.host_of.begin(), places.host_of.end(), host);
-  const bool leads = leader - places.host_of.begin() == me;
-  const auto others = static_cast<int>(std::count(leader, places.host_of.end(), host)) - 1;
+int share_segment(MPI_Comm comm, const fermata_team_config& config, const Processes& processes,
+                  const Ranks& ranks, const std::vector<char>& plans, int me, fermata_team** out) {
+  const int host = processes.host_of[static_cast<std::size_t>(me)];
+  const auto leader = std::find(processes.host_of.begin(), processes.host_of.end(), host);
+  const bool leads = leader - processes.host_of.begin() == me;
+  const auto others = static_cast<int>(std::count(leader, processes.host_of.end(), host)) - 1;
   int status = FERMATA_OK;
-  if (leads && places.hosts() == 1) {
+  if (leads && processes.hosts() == 1) {
     status = fermata_team_create(&config, out);
   } else if (leads) {
     status = fermata_team_create_planned(&config, ranks.host.data(), host, plans.data(), plans.size(), out);
   }
   status = agreed(comm, status);
   if (status != FERMATA_OK || others == 0) return status;
-  const Place& meets = places.said[static_cast<std::size_t>(leader - places.host_of.begin())];
+  const ProcessInfo& meets = processes.said[static_cast<std::size_t>(leader - processes.host_of.begin())];
   char name[96];
   std::snprintf(name, sizeof name, "mpi.%016llx%016llx", static_cast<unsigned long long>(meets.meeting[0]),
                 static_cast<unsigned long long>(meets.meeting[1]));
@@ -110,8 +110,8 @@ int share_segment(MPI_Comm comm, const fermata_team_config& config, const Places
                                                                              : attached;
 }
 
-int connect(MPI_Comm* comm, const Places& places, const Ranks& ranks, int members, fermata_team* team) {
-  auto port = std::make_unique<MpiPort>(*comm, ranks.process, places.host_of, members);
+int connect(MPI_Comm* comm, const Processes& processes, const Ranks& ranks, int members, fermata_team* team) {
+  auto port = std::make_unique<MpiPort>(*comm, ranks.process, processes.host_of, members);
   const fermata_port table = port->table();
   const int status = fermata_team_connect(team, &table);
   if (status != FERMATA_OK) return status;
@@ -122,9 +122,9 @@ int connect(MPI_Comm* comm, const Places& places, const Ranks& ranks, int member
 
 // What this process says about the team's configuration. judge() checks that all processes can go on with the
 // same team.
-Place said_of(const fermata_team_config& config) {
+ProcessInfo said_of(const fermata_team_config& config) {
   static std::atomic<std::uint64_t> teams{0};
-  Place mine;
+  ProcessInfo mine;
   mine.members = config.size == sizeof config && config.members >= 1 ? config.members : FERMATA_ERR_ARGUMENT;
   mine.wait = config.wait;
   mine.tagged = config.tagged != 0 ? 1 : 0;
@@ -137,11 +137,11 @@ Place said_of(const fermata_team_config& config) {
   return mine;
 }
 
-int judge(const Places& places) {
-  for (const Place& place : places.said)
+int judge(const Processes& processes) {
+  for (const ProcessInfo& place : processes.said)
     if (place.members < 0) return place.members;
-  const Place& first = places.said[0];
-  for (const Place& place : places.said)
+  const ProcessInfo& first = processes.said[0];
+  for (const ProcessInfo& place : processes.said)
     if (place.wait != first.wait || place.tagged != first.tagged) return FERMATA_ERR_MISMATCH;
   return FERMATA_OK;
 }
@@ -149,11 +149,11 @@ int judge(const Places& places) {
 // *comm is the team's own communicator. If the team keeps it, *comm is MPI_COMM_NULL afterwards.
 int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, int* first) {
   const int me = rank_in(*comm);
-  const Places places = find_places(*comm, said_of(mine));
-  if (const int bad = judge(places); bad != FERMATA_OK) return bad;
+  const Processes processes = find_processes(*comm, said_of(mine));
+  if (const int bad = judge(processes); bad != FERMATA_OK) return bad;
   std::vector<int> members;
-  for (const Place& place : places.said) members.push_back(place.members);
-  const Ranks ranks = ranks_of(places, members);
+  for (const ProcessInfo& place : processes.said) members.push_back(place.members);
+  const Ranks ranks = ranks_of(processes, members);
   fermata_team_config config = mine;
   config.members = ranks.members();
   config.engine = FERMATA_PROCESSES;
@@ -161,11 +161,12 @@ int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, 
   fermata_team* team = nullptr;
   const MPI_Comm all = *comm;
   std::vector<char> plans(kUsualPlans);
-  int status = places.hosts() > 1 ? plan(all, config, places, ranks, plans) : FERMATA_OK;
-  if (status == FERMATA_OK) status = agreed(all, share_segment(all, config, places, ranks, plans, me, &team));
+  int status = processes.hosts() > 1 ? plan(all, config, processes, ranks, plans) : FERMATA_OK;
+  if (status == FERMATA_OK)
+    status = agreed(all, share_segment(all, config, processes, ranks, plans, me, &team));
   // After this agreement every port is open.
-  if (status == FERMATA_OK && places.hosts() > 1)
-    status = agreed(all, connect(comm, places, ranks, mine.members, team));
+  if (status == FERMATA_OK && processes.hosts() > 1)
+    status = agreed(all, connect(comm, processes, ranks, mine.members, team));
   if (status != FERMATA_OK) {
     fermata_team_destroy(team);
     return status;

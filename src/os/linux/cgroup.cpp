@@ -129,7 +129,7 @@ const char* below(const char* path, const char* root) {
 }  // namespace
 
 CgroupQuota cgroup_quota(const char* root) {
-  const ErrnoKept kept;
+  const ErrnoGuard guard;
   CgroupQuota out;
   char name[kLine];
   snprintf(name, sizeof name, "%s/proc/self/mountinfo", root);

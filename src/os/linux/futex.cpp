@@ -22,20 +22,20 @@ Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int
   timespec limit{.tv_sec = static_cast<time_t>(ns / 1'000'000'000),
                  .tv_nsec = static_cast<long>(ns % 1'000'000'000)};
   const int op = shared ? FUTEX_WAIT : FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
-  const ErrnoKept kept;
+  const ErrnoGuard guard;
   if (syscall(SYS_futex, &word, op, seen, &limit, nullptr, 0) == 0) return Slept::kWoken;
   if (errno == ETIMEDOUT) return Slept::kTimeout;
   return errno == EINTR ? Slept::kInterrupted : Slept::kChanged;
 }
 
 void futex_wake_all(std::atomic<std::uint32_t>& word, bool shared) {
-  const ErrnoKept kept;
+  const ErrnoGuard guard;
   syscall(SYS_futex, &word, shared ? FUTEX_WAKE : FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr,
           0);
 }
 
 bool register_fence(bool shared) {
-  const ErrnoKept kept;
+  const ErrnoGuard guard;
   const int command =
       shared ? MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
   return syscall(SYS_membarrier, command, 0, 0) == 0;
@@ -51,7 +51,7 @@ __attribute__((constructor)) static void register_early() {
 #endif
 
 void heavy_fence(bool shared) {
-  const ErrnoKept kept;
+  const ErrnoGuard guard;
   const int command = shared ? MEMBARRIER_CMD_GLOBAL_EXPEDITED : MEMBARRIER_CMD_PRIVATE_EXPEDITED;
   syscall(SYS_membarrier, command, 0, 0);
   // order: seq_cst: the local store-load order, even if membarrier fails after it was registered. Belongs to

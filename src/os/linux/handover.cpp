@@ -35,7 +35,7 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64's output function
 
 std::uint64_t random_number() {
   std::uint64_t number = 0;
-  const ErrnoKept kept;
+  const ErrnoGuard guard;
   // The C library's getrandom() is a cancellation point.
   if (syscall(SYS_getrandom, &number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
   // A sandbox may forbid getrandom. This number differs between processes and calls, but others can guess it

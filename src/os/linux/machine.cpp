@@ -114,7 +114,7 @@ void each_thread(Use&& use) {
 }  // namespace
 
 std::int32_t process_cpus(std::int32_t enough) {
-  const ErrnoKept kept;
+  const ErrnoGuard guard;
   std::int32_t count = affinity_count();
   if (count >= enough) return count;
   unsigned long all[kMostCpus / kWord] = {}, one[kMostCpus / kWord];

@@ -52,7 +52,7 @@ std::int32_t affinity_count() {
 }
 
 std::int32_t online_cpus() {
-  const ErrnoKept kept;
+  const ErrnoGuard guard;
   RawFile file("/sys/devices/system/cpu/online");
   char text[1024];
   std::int32_t n = 0;
@@ -119,7 +119,7 @@ long write_now(const char* text, std::size_t length) {
 }  // namespace
 
 bool write_stderr(const char* text, std::size_t length) {
-  const ErrnoKept kept;
+  const ErrnoGuard guard;
   while (length > 0) {
     if (!takes_bytes() || is_full_file(STDERR_FILENO, length)) return false;
     const long n = write_now(text, length);

@@ -165,10 +165,10 @@ int main(int argc, char** argv) {
   }
   all = fermata_team_size(team);
   running = here;
-  pthread_t crew[64];
-  for (int i = 1; i < here; ++i) pthread_create(&crew[i], NULL, member, (void*)(size_t)i);
+  pthread_t workers[64];
+  for (int i = 1; i < here; ++i) pthread_create(&workers[i], NULL, member, (void*)(size_t)i);
   member((void*)0);
-  for (int i = 1; i < here; ++i) pthread_join(crew[i], NULL);
+  for (int i = 1; i < here; ++i) pthread_join(workers[i], NULL);
   fermata_team_destroy(team);
   static double last[kMost], early[kMost];
   MPI_Reduce(came, last, episodes, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static const char* name_of(int status) {
   return status == 0                               ? "0"

@@ -2,7 +2,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static int descriptors(void) {
   int number = 0;
@@ -36,7 +36,7 @@ static void rounds(int times) {
     for (int j = 0; j < 3; ++j) CHECK(pthread_barrier_init(&place[j], NULL, (unsigned)count) == 0);
     barrier = &place[i % 3];
     if (count == 1) CHECK(pthread_barrier_wait(barrier) == PTHREAD_BARRIER_SERIAL_THREAD);
-    else crew_run(count, work);
+    else workers_run(count, work);
     for (int j = 0; j < 3; ++j) CHECK(pthread_barrier_destroy(&place[2 - j]) == 0);
     pthread_barrier_t* heap = malloc(64 + (size_t)(i % 64) * 16);
     CHECK(pthread_barrier_init(heap, NULL, (unsigned)(i % 64 + 1)) == 0);

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static pthread_barrier_t barrier;
 
@@ -20,11 +20,11 @@ static void* leave(void* argument) {
 
 int main(int argc, char** argv) {
   const int way = argc > 1 ? atoi(argv[1]) : 0;
-  struct crew crew;
+  struct workers workers;
   if (way == 0) return 0; /* no barrier at all */
   CHECK(pthread_barrier_init(&barrier, NULL, 2) == 0);
-  crew_start(&crew, way == 1 ? 2 : 1, meet);
-  if (way == 1) crew_join(&crew);
+  workers_start(&workers, way == 1 ? 2 : 1, meet);
+  if (way == 1) workers_join(&workers);
   if (way == 2) return 7; /* ends while a thread waits */
   if (way == 3) raise(SIGKILL);
   if (way == 4) {

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static pthread_barrier_t barrier;
 static atomic_int started, passed, survived;
@@ -20,20 +20,20 @@ static void* waiter(void* argument) {
 
 int main(void) {
   for (int count = 2; count <= 5; ++count) {
-    struct crew crew;
+    struct workers workers;
     const struct timespec moment = {0, 30000000};
     started = passed = survived = 0;
     CHECK(pthread_barrier_init(&barrier, NULL, (unsigned)count) == 0);
-    crew_start(&crew, count - 1, waiter);
+    workers_start(&workers, count - 1, waiter);
     while (started < count - 1) nanosleep(&moment, NULL);
     if (count % 2) nanosleep(&moment, NULL); /* asleep by now; in the other rounds perhaps not */
-    for (int i = 0; i < count - 1; ++i) CHECK(pthread_cancel(crew.threads[i]) == 0);
+    for (int i = 0; i < count - 1; ++i) CHECK(pthread_cancel(workers.threads[i]) == 0);
     nanosleep(&moment, NULL);
     CHECK(passed == 0);
     pthread_barrier_wait(&barrier);
     for (int i = 0; i < count - 1; ++i) {
       void* result;
-      CHECK(pthread_join(crew.threads[i], &result) == 0);
+      CHECK(pthread_join(workers.threads[i], &result) == 0);
       CHECK(result == PTHREAD_CANCELED);
     }
     CHECK(passed == count - 1 && survived == 0);

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static pthread_barrier_t fixed;
 static pthread_barrier_t* barrier;
@@ -29,7 +29,7 @@ static void run(pthread_barrier_t* place) {
   barrier = place;
   memset(serials, 0, sizeof serials);
   CHECK(pthread_barrier_init(place, NULL, (unsigned)count) == 0);
-  crew_run(count, work);
+  workers_run(count, work);
   CHECK(pthread_barrier_destroy(place) == 0);
   for (int i = 0; i < 2 * episodes; ++i) CHECK(serials[i] == 1);
 }

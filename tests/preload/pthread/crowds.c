@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "crew.h"
+#include "workers.h"
 
 enum { kThreads = 6 };
 static pthread_barrier_t barrier;
@@ -29,8 +29,9 @@ static void* work(void* argument) {
   }
 }
 
-static void only(const struct crew* crew, const cpu_set_t* cpus) {
-  for (int i = 0; i < kThreads; ++i) CHECK(pthread_setaffinity_np(crew->threads[i], sizeof *cpus, cpus) == 0);
+static void only(const struct workers* workers, const cpu_set_t* cpus) {
+  for (int i = 0; i < kThreads; ++i)
+    CHECK(pthread_setaffinity_np(workers->threads[i], sizeof *cpus, cpus) == 0);
 }
 
 static pid_t burn(void) {
@@ -47,10 +48,10 @@ static pid_t burn(void) {
 int main(void) {
   const struct timespec while_ago = {0, 100000000};
   cpu_set_t all, one;
-  struct crew crew;
+  struct workers workers;
   CHECK(sched_getaffinity(0, sizeof all, &all) == 0);
   CHECK(pthread_barrier_init(&barrier, NULL, kThreads) == 0);
-  crew_start(&crew, kThreads, work);
+  workers_start(&workers, kThreads, work);
   int cpu = 0;
   for (int i = 0; i < 8 || (i < 300 && episodes <= 16); ++i) {
     const pid_t burner = i >= 4 ? burn() : 0;
@@ -58,9 +59,9 @@ int main(void) {
     while (!CPU_ISSET(cpu, &all));
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
-    only(&crew, &one);
+    only(&workers, &one);
     nanosleep(&while_ago, NULL);
-    only(&crew, &all);
+    only(&workers, &all);
     nanosleep(&while_ago, NULL);
     if (burner != 0) {
       CHECK(kill(burner, SIGKILL) == 0);
@@ -68,7 +69,7 @@ int main(void) {
     }
   }
   stop = 1;
-  crew_join(&crew);
+  workers_join(&workers);
   CHECK(episodes > 16);
   CHECK(pthread_barrier_destroy(&barrier) == 0);
   puts("crowds: ok");

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "crew.h"
+#include "workers.h"
 
 int early_status(void);
 

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static pthread_barrier_t common, blocked, childs;
 static atomic_int stop, arrived;
@@ -54,22 +54,22 @@ static void* in_child_blocked(void* argument) {
 static void child(void) {
   alarm(30); /* a signal ends a child that hangs, and the parent sees it */
   CHECK(pthread_barrier_init(&childs, NULL, 3) == 0);
-  crew_run(3, in_child);
+  workers_run(3, in_child);
   CHECK(pthread_barrier_destroy(&childs) == 0);
   CHECK(pthread_barrier_init(&blocked, NULL, 2) == 0); /* the parent's two waiters do not exist in the
                                                         * child */
-  crew_run(2, in_child_blocked);
+  workers_run(2, in_child_blocked);
   CHECK(pthread_barrier_destroy(&blocked) == 0);
   _exit(5);
 }
 
 int main(void) {
-  struct crew meeting, churning, waiting;
+  struct workers meeting, churning, waiting;
   CHECK(pthread_barrier_init(&common, NULL, 2) == 0);
   CHECK(pthread_barrier_init(&blocked, NULL, 3) == 0);
-  crew_start(&meeting, 2, meet);
-  crew_start(&churning, 2, churn);
-  crew_start(&waiting, 2, wait_blocked);
+  workers_start(&meeting, 2, meet);
+  workers_start(&churning, 2, churn);
+  workers_start(&waiting, 2, wait_blocked);
   for (int i = 0; i < scaled(60); ++i) {
     const pid_t pid = fork();
     CHECK(pid >= 0);
@@ -79,10 +79,10 @@ int main(void) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
   }
   stop = 1;
-  crew_join(&meeting);
-  crew_join(&churning);
+  workers_join(&meeting);
+  workers_join(&churning);
   pthread_barrier_wait(&blocked);
-  crew_join(&waiting);
+  workers_join(&waiting);
   CHECK(pthread_barrier_destroy(&common) == 0);
   CHECK(pthread_barrier_destroy(&blocked) == 0);
   puts("forks: ok");

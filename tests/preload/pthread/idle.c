@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static pthread_barrier_t barrier;
 
@@ -21,9 +21,9 @@ static void* waiter(void* argument) {
 
 int main(void) {
   const struct timespec while_ago = {0, 750000000};
-  struct crew crew;
+  struct workers workers;
   CHECK(pthread_barrier_init(&barrier, NULL, 4) == 0);
-  crew_start(&crew, 3, waiter);
+  workers_start(&workers, 3, waiter);
   pthread_barrier_wait(&barrier); /* the start of a thread does not count as waiting */
   for (int i = 0; i < 2; ++i) {
     const double before = cpu_seconds();
@@ -32,7 +32,7 @@ int main(void) {
     CHECK(used < 0.075);
     pthread_barrier_wait(&barrier);
   }
-  crew_join(&crew);
+  workers_join(&workers);
   CHECK(pthread_barrier_destroy(&barrier) == 0);
   puts("idle: ok");
   return 0;

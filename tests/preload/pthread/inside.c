@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "crew.h"
+#include "workers.h"
 
 void trap_enter(void) __attribute__((weak));
 void trap_leave(void) __attribute__((weak));
@@ -45,7 +45,7 @@ int main(int count, char** arguments) {
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
       rounds = most_rounds;
       CHECK(pthread_barrier_init(&barrier, &attributes, (unsigned)sizes[i]) == 0);
-      crew_run(sizes[i], work);
+      workers_run(sizes[i], work);
       CHECK(pthread_barrier_destroy(&barrier) == 0);
     }
     CHECK(pthread_barrierattr_destroy(&attributes) == 0);
@@ -54,7 +54,7 @@ int main(int count, char** arguments) {
   memcpy(&copied, &barrier,
          sizeof copied); /* a barrier that was never initialized, with the C library's fields in it */
   rounds = 20;
-  crew_run(2, work_at_copy);
+  workers_run(2, work_at_copy);
   puts("inside: ok");
   return 0;
 }

@@ -1,7 +1,7 @@
 /* Uses the barriers of a library opened with dlopen. Usage: opened PLUGIN. */
 #include <dlfcn.h>
 
-#include "crew.h"
+#include "workers.h"
 
 int main(int argc, char** argv) {
   CHECK(argc == 2);

@@ -1,7 +1,7 @@
 /* A library that is opened at run time, uses a barrier, and is closed again. */
 #include <stdatomic.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static pthread_barrier_t barrier;
 static atomic_int serial;
@@ -17,7 +17,7 @@ static void* work(void* argument) {
 __attribute__((visibility("default"))) int plugin_run(int destroy) {
   serial = 0;
   CHECK(pthread_barrier_init(&barrier, NULL, 3) == 0);
-  crew_run(3, work);
+  workers_run(3, work);
   if (destroy)
     CHECK(pthread_barrier_destroy(&barrier) == 0); /* otherwise its memory is unmapped with the
                                                     * library */

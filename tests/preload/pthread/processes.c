@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "crew.h"
+#include "workers.h"
 
 enum { kSize = 4096, kMost = 16, kRounds = 40, kEpisodes = 200, kGarbage = 0xEE };
 

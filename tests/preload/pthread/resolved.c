@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static void say(const char* how, void* function) {
   Dl_info info;

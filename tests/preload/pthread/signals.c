@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static pthread_barrier_t barrier;
 static atomic_int handled, returned, started;
@@ -34,7 +34,7 @@ static void pause_for(long us) {
 
 int main(void) {
   for (int flags = 0; flags < 2; ++flags) {
-    struct crew crew;
+    struct workers workers;
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = handler;
@@ -42,10 +42,10 @@ int main(void) {
     CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
     handled = returned = started = 0;
     CHECK(pthread_barrier_init(&barrier, NULL, 4) == 0);
-    crew_start(&crew, 3, waiter);
+    workers_start(&workers, 3, waiter);
     while (started < 3) pause_for(100);
     for (int i = 0; i < 200; ++i) { /* spinning at first, asleep later */
-      CHECK(pthread_kill(crew.threads[i % 3], SIGUSR1) == 0);
+      CHECK(pthread_kill(workers.threads[i % 3], SIGUSR1) == 0);
       pause_for(i < 100 ? 50 : 1000);
       CHECK(returned == 0);
     }
@@ -53,7 +53,7 @@ int main(void) {
                          * one */
     const int status = pthread_barrier_wait(&barrier);
     CHECK(status == 0 || status == PTHREAD_BARRIER_SERIAL_THREAD);
-    crew_join(&crew);
+    workers_join(&workers);
     CHECK(returned == 3);
     CHECK(pthread_barrier_destroy(&barrier) == 0);
   }

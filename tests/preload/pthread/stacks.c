@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static pthread_barrier_t barrier;
 

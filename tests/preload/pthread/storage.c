@@ -2,7 +2,7 @@
  * destroy, copied to another place, and more than any table has room for. */
 #include <string.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static pthread_barrier_t* barrier;
 static int phases;
@@ -16,7 +16,7 @@ static void* work(void* argument) {
 static void use(pthread_barrier_t* place, int threads) {
   barrier = place;
   phases = 20;
-  crew_run(threads, work);
+  workers_run(threads, work);
 }
 
 static void garbage(void) {

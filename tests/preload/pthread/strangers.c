@@ -1,7 +1,7 @@
 /* More threads than the count: any threads complete a phase. There are as many serial threads as phases. */
 #include <stdatomic.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static pthread_barrier_t barrier;
 static atomic_int tickets, serial, others;
@@ -25,7 +25,7 @@ int main(void) {
       tickets = phases * counts[c];
       serial = others = 0;
       CHECK(pthread_barrier_init(&barrier, NULL, (unsigned)counts[c]) == 0);
-      crew_run(threads[t], work);
+      workers_run(threads[t], work);
       CHECK(pthread_barrier_destroy(&barrier) == 0);
       CHECK(serial == phases && others == phases * (counts[c] - 1));
       printf("count %d, %d threads: ok\n", counts[c], threads[t]);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "crew.h"
+#include "workers.h"
 
 enum { kSize = 4096, kThreads = 5 };
 static pthread_barrier_t rounds; /* between the tries */
@@ -53,7 +53,7 @@ int main(void) {
   for (mode = 0; mode < 3; ++mode) {
     barrier = fresh();
     CHECK(pthread_barrier_init(barrier, NULL, kThreads) == 0);
-    crew_run(kThreads, work);
+    workers_run(kThreads, work);
   }
   puts("unmaps: ok");
   return 0;

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "crew.h"
+#include "workers.h"
 
 static pthread_barrier_t barrier;
 static long slept;
@@ -30,14 +30,14 @@ static void* waiter(void* argument) {
 
 int main(void) {
   const struct timespec while_ago = {0, 200000000};
-  struct crew crew;
+  struct workers workers;
   CHECK(pthread_barrier_init(&barrier, NULL, 2) == 0);
-  crew_start(&crew, 1, waiter);
+  workers_start(&workers, 1, waiter);
   pthread_barrier_wait(&barrier);
   while (!comes) sched_yield();
   nanosleep(&while_ago, NULL);
   pthread_barrier_wait(&barrier);
-  crew_join(&crew);
+  workers_join(&workers);
   puts(slept > 0 ? "slept" : "awake");
   return 0;
 }

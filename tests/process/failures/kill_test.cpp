@@ -31,7 +31,7 @@ struct Trial {
   int members;
   int each;    // members of a process, whose ranks are `processes` apart
   int victim;  // number of the process, and its first rank
-  bool lends;
+  bool single_copy;
   bool polls;       // calls fermata_progress instead of waiting
   bool has_thread;  // a progress thread runs
   int processes() const { return members / each; }
@@ -193,7 +193,7 @@ int run_until_lost(fermata_member* m, const Trial& t, std::atomic<int>& ready) {
 }
 
 int survive(fermata_team* team, const Trial& t, int process, std::atomic<int>& ready, int descriptors) {
-  setenv("FERMATA_CMA", t.lends ? "1" : "0", 1);
+  setenv("FERMATA_CMA", t.single_copy ? "1" : "0", 1);
   if (t.has_thread && fermata_progress_thread(1) != FERMATA_OK) return kNotJoined;
   std::vector<int> ranks;
   for (int rank = process; rank < t.members; rank += t.processes()) ranks.push_back(rank);
@@ -222,7 +222,7 @@ Trial trial_of(int number, std::mt19937& random) {
                           t.collective == FERMATA_DO_ALLGATHER || t.collective == FERMATA_DO_REDUCE_SCATTER ||
                           t.collective == FERMATA_DO_ALLTOALL;
   t.irregular = may_differ && below(2) == 0;
-  t.lends = below(2) == 0;
+  t.single_copy = below(2) == 0;
   t.polls = below(3) == 0;
   t.has_thread = t.mode != Mode::kCalls && below(4) == 0;
   return t;
@@ -231,7 +231,7 @@ Trial trial_of(int number, std::mt19937& random) {
 std::string describe(const Trial& t) {
   static const char* const kModes[] = {"calls", "begun", "persistent", "chained"};
   return "collective " + std::to_string(t.collective) + ", " + kModes[static_cast<int>(t.mode)] + ", count " +
-         std::to_string(t.count) + (t.irregular ? ", irregular" : "") + (t.lends ? ", lent" : "") +
+         std::to_string(t.count) + (t.irregular ? ", irregular" : "") + (t.single_copy ? ", lent" : "") +
          (t.polls ? ", polled" : "") + (t.has_thread ? ", progress thread" : "") + ", victim " +
          std::to_string(t.victim) + " of " + std::to_string(t.processes()) + " processes of " +
          std::to_string(t.each);

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "crew.hpp"
+#include "forked_members.hpp"
 
 namespace fermata::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "../../operation.hpp"
-#include "../failures/crew.hpp"
+#include "../failures/forked_members.hpp"
 #include "child.hpp"
 
 namespace fermata {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "../../operation.hpp"
-#include "../failures/crew.hpp"
+#include "../failures/forked_members.hpp"
 #include "child.hpp"
 #include "exec/team.hpp"
 #include "fermata/fermata.h"

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "../../own_folder.hpp"
-#include "../failures/crew.hpp"
+#include "../failures/forked_members.hpp"
 #include "algo/algorithm.hpp"
 #include "child.hpp"
 #include "fermata/fermata.h"

@@ -31,7 +31,7 @@ void ask() {
   EXPECT_FALSE(os::barrier_plan_path(4, path, sizeof path)) << path;
   EXPECT_EQ(cache_directory(), "");
   EXPECT_EQ(os::stall_ns(), 0);
-  EXPECT_TRUE(os::may_lend());
+  EXPECT_TRUE(os::may_single_copy());
   EXPECT_FALSE(os::is_on(os::Variable::kReproducible));
   os::check_environment([](const char* text) { ADD_FAILURE() << text; });
   const auto topology = discover_topology();

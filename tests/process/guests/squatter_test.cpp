@@ -16,7 +16,7 @@
 #include <set>
 #include <string>
 
-#include "../failures/crew.hpp"
+#include "../failures/forked_members.hpp"
 #include "child.hpp"
 #include "fermata/fermata.h"
 #include "os/os.hpp"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "../failures/crew.hpp"
+#include "../failures/forked_members.hpp"
 
 namespace fermata::test {
 

@@ -82,18 +82,18 @@ class Plan {
 
  private:
   static void by_threads(fermata_team* team, int number, double* all) {
-    std::vector<std::thread> crew;
-    for (int r = 0; r < kMembers; ++r) crew.emplace_back([=] { EXPECT_EQ(sum(team, r, number, all), 0); });
-    for (std::thread& t : crew) t.join();
+    std::vector<std::thread> members;
+    for (int r = 0; r < kMembers; ++r) members.emplace_back([=] { EXPECT_EQ(sum(team, r, number, all), 0); });
+    for (std::thread& t : members) t.join();
   }
   static void by_processes(fermata_team* team, int number, double* all) {
-    std::vector<pid_t> crew;
+    std::vector<pid_t> members;
     for (int r = 0; r < kMembers; ++r) {
       const pid_t pid = fork();
       if (pid == 0) _exit(sum(team, r, number, all));
-      crew.push_back(pid);
+      members.push_back(pid);
     }
-    for (const pid_t pid : crew) {
+    for (const pid_t pid : members) {
       int how = -1;
       waitpid(pid, &how, 0);
       EXPECT_EQ(how, 0);

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "../failures/crew.hpp"
+#include "../failures/forked_members.hpp"
 #include "os/os.hpp"
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -198,9 +198,9 @@ int as_threads(int wait) {
   fermata_team* team = make_pinned(FERMATA_THREADS, wait);
   if (team == nullptr) return 20;
   int codes[2] = {-1, -1};
-  std::vector<std::thread> crew;
-  for (int r = 0; r < 2; ++r) crew.emplace_back([&, r] { codes[r] = live(team, r, wait); });
-  for (std::thread& t : crew) t.join();
+  std::vector<std::thread> members;
+  for (int r = 0; r < 2; ++r) members.emplace_back([&, r] { codes[r] = live(team, r, wait); });
+  for (std::thread& t : members) t.join();
   return codes[0] != 0 ? codes[0] : codes[1];
 }
 
@@ -211,15 +211,15 @@ class Quiet : public ::testing::TestWithParam<int> {
 };
 
 TEST_P(Quiet, ThreadsOnTime) {
-  Crew crew(1, [](int) { return as_threads(GetParam()); });
-  EXPECT_EQ(crew.wait_for(0), 0);
+  ForkedMembers members(1, [](int) { return as_threads(GetParam()); });
+  EXPECT_EQ(members.wait_for(0), 0);
 }
 
 TEST_P(Quiet, ProcessesOnTime) {
   fermata_team* team = make_pinned(FERMATA_PROCESSES, GetParam());
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  Crew crew(2, [&](int rank) { return live(team, rank, GetParam()); });
-  for (int r = 0; r < 2; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r;
+  ForkedMembers members(2, [&](int rank) { return live(team, rank, GetParam()); });
+  for (int r = 0; r < 2; ++r) EXPECT_EQ(members.wait_for(r), 0) << "rank " << r;
   fermata_team_destroy(team);
 }
 

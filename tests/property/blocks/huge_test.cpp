@@ -110,9 +110,9 @@ void gatherv(Seat& seat) {
   if (seat.holds(status, "gatherv") && seat.rank == 1) holds(seat, out, 1, "gatherv");
 }
 
-void expect(int engine, const char* lending, void (*body)(Seat&), long expected) {
+void expect(int engine, const char* single_copy, void (*body)(Seat&), long expected) {
   if (FERMATA_TEST_SCALE > 1) GTEST_SKIP() << "too slow";
-  setenv("FERMATA_CMA", lending, 1);
+  setenv("FERMATA_CMA", single_copy, 1);
   long ran = 0;
   EXPECT_EQ(run_team({2, engine, FERMATA_WAIT_AUTO}, body, &ran), "");
   EXPECT_EQ(ran, expected);

@@ -65,15 +65,15 @@ std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& bod
   auto& board = *new (page) Seat::Board;
   // Processes use single copy by the kernel. Processes of several threads use ring buffers, the default
   // without a profile.
-  const bool lends = test.engine == FERMATA_PROCESSES && getenv("FERMATA_CMA") == nullptr;
-  if (lends) setenv("FERMATA_CMA", "1", 1);
+  const bool single_copy = test.engine == FERMATA_PROCESSES && getenv("FERMATA_CMA") == nullptr;
+  if (single_copy) setenv("FERMATA_CMA", "1", 1);
   run_members(
       test.engine, test.members, [&](int rank) { run_member(team_of(rank), test, rank, board, body); },
       [&](int how) {
         if (board.failures.fetch_add(1) == 0)
           std::snprintf(board.message, sizeof board.message, "a member's process died: %d", how);
       });
-  if (lends) unsetenv("FERMATA_CMA");
+  if (single_copy) unsetenv("FERMATA_CMA");
   std::string problem;
   if (board.failures.load() != 0) {
     std::size_t length = 8192;

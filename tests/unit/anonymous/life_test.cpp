@@ -4,7 +4,7 @@
 
 #include "anonymous/divide.hpp"
 #include "anonymous/machine.hpp"
-#include "crew.hpp"
+#include "workers.hpp"
 
 namespace fermata::anonymous {
 namespace {

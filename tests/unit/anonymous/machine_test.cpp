@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "../../own_folder.hpp"
-#include "crew.hpp"
 #include "os/os.hpp"
+#include "workers.hpp"
 
 namespace fermata::anonymous {
 namespace {

@@ -2,7 +2,7 @@
 // written before are seen after.
 #include <random>
 
-#include "crew.hpp"
+#include "workers.hpp"
 
 namespace fermata::anonymous {
 namespace {

@@ -30,9 +30,9 @@ TYPED_TEST_SUITE(BarrierTest, Both);
 
 template <class Work>
 void run_threads(int threads, Work work) {
-  std::vector<std::thread> crew;
-  for (int t = 0; t < threads; ++t) crew.emplace_back(work, t);
-  for (std::thread& t : crew) t.join();
+  std::vector<std::thread> workers;
+  for (int t = 0; t < threads; ++t) workers.emplace_back(work, t);
+  for (std::thread& t : workers) t.join();
 }
 
 // Long enough for a thread that does not block to go on.
@@ -192,18 +192,18 @@ TYPED_TEST(BarrierTest, TheStepRunsOncePerPhaseOnAThreadThatArrived) {
   constexpr int kThreads = 5;
   constexpr int kPhases = 200;
   std::vector<std::thread::id> ran;
-  std::vector<std::thread::id> crew(kThreads);
+  std::vector<std::thread::id> workers(kThreads);
   const auto step = [&]() noexcept { ran.push_back(std::this_thread::get_id()); };
   typename TypeParam::template Barrier<decltype(step)> barrier(kThreads, step);
   run_threads(kThreads, [&](int t) {
-    crew[static_cast<std::size_t>(t)] = std::this_thread::get_id();
+    workers[static_cast<std::size_t>(t)] = std::this_thread::get_id();
     for (std::size_t phase = 1; phase <= kPhases; ++phase) {
       barrier.arrive_and_wait();
       EXPECT_GE(ran.size(), phase);  // plain data: the step runs before the returns
     }
   });
   ASSERT_EQ(ran.size(), static_cast<std::size_t>(kPhases));
-  for (const auto& id : ran) EXPECT_NE(std::find(crew.begin(), crew.end(), id), crew.end());
+  for (const auto& id : ran) EXPECT_NE(std::find(workers.begin(), workers.end(), id), workers.end());
 }
 
 TYPED_TEST(BarrierTest, ArrivalsComeBeforeTheStepAndTheStepBeforeTheReturns) {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "crew.hpp"
+#include "workers.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The C++ header's classes over files, and a team that another handle attaches to.
 #include <unistd.h>
 
-#include "crew.hpp"
+#include "workers.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "crew.hpp"
+#include "workers.hpp"
 
 namespace {
 

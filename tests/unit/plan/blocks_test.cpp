@@ -6,13 +6,13 @@
 
 #include "algo/algorithm.hpp"
 #include "algo/sweep.hpp"
-#include "block_crew.hpp"
+#include "block_simulation.hpp"
 #include "schedule/compose.hpp"
 
 namespace fermata {
 namespace {
 
-using test::BlockCrew;
+using test::BlockSimulation;
 using test::Random;
 
 constexpr OpTraits kSum{.associative = true, .commutative = true, .idempotent = false};
@@ -72,15 +72,15 @@ void run_and_check(const Schedule& s, Random& random, bool straight) {
   const std::vector<CompiledBlocks> programs = compile_all(s);
   ASSERT_EQ(std::ssize(programs), s.members);
   for (const CompiledBlocks& c : programs) check_form(c);
-  using Order = BlockCrew::Order;
+  using Order = BlockSimulation::Order;
   const Order order = !verify(s, kProduct)      ? Order::kAny
                       : verify(s, kLeftToRight) ? Order::kLeftToRight
                                                 : Order::kRanks;
-  BlockCrew regular(s, programs, false, random);
+  BlockSimulation regular(s, programs, false, random);
   regular.run();
   regular.check(order);
   if (!straight) return;
-  BlockCrew irregular(s, programs, true, random);
+  BlockSimulation irregular(s, programs, true, random);
   irregular.run();
   irregular.check(order);
 }

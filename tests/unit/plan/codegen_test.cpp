@@ -24,10 +24,10 @@ using namespace made;
 alignas(128) static unsigned char region[kRegionBytes];
 static long entered[kMembers * 16];  // plain: only the barrier orders it
 int main() {
-  std::vector<std::thread> crew;
+  std::vector<std::thread> simulation;
   std::atomic<int> wrong{0};
   for (unsigned r = 0; r < kMembers; ++r)
-    crew.emplace_back([&, r] {
+    simulation.emplace_back([&, r] {
       for (long e = 1; e <= 300; ++e) {
         entered[r * 16] = e;
         barrier(region, r, 2 * e - 1);
@@ -35,7 +35,7 @@ int main() {
         barrier(region, r, 2 * e);
       }
     });
-  for (auto& t : crew) t.join();
+  for (auto& t : simulation) t.join();
   return wrong != 0;
 }
 )";
@@ -47,17 +47,17 @@ constexpr const char* kAllreduceMain = R"(
 using namespace made;
 alignas(128) static unsigned char region[kRegionBytes];
 int main() {
-  std::vector<std::thread> crew;
+  std::vector<std::thread> simulation;
   std::atomic<int> wrong{0};
   for (unsigned r = 0; r < kMembers; ++r)
-    crew.emplace_back([&, r] {
+    simulation.emplace_back([&, r] {
       for (long e = 1; e <= 300; ++e) {
         double value = static_cast<double>(r + 1) * static_cast<double>(e);
         allreduce(region, r, static_cast<std::uint64_t>(e), value, [](double a, double b) { return a + b; });
         wrong += value != static_cast<double>(e) * (kMembers * (kMembers + 1) / 2);
       }
     });
-  for (auto& t : crew) t.join();
+  for (auto& t : simulation) t.join();
   return wrong != 0;
 }
 )";

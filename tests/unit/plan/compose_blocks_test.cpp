@@ -6,7 +6,7 @@
 #include <set>
 
 #include "algo/algorithm.hpp"
-#include "block_crew.hpp"
+#include "block_simulation.hpp"
 #include "matrices.hpp"
 #include "plan/compose_blocks.hpp"
 #include "profile/store.hpp"
@@ -15,7 +15,7 @@
 namespace fermata {
 namespace {
 
-using test::BlockCrew;
+using test::BlockSimulation;
 using test::Random;
 
 constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
@@ -56,9 +56,9 @@ void expect_right(const Schedule& s, bool run, Random& random) {
     ASSERT_TRUE(c.ok()) << c.error().message;
     programs.push_back(std::move(*c));
   }
-  BlockCrew crew(s, programs, false, random);
-  crew.run();
-  crew.check(verify(s, kProduct) ? BlockCrew::Order::kRanks : BlockCrew::Order::kAny);
+  BlockSimulation simulation(s, programs, false, random);
+  simulation.run();
+  simulation.check(verify(s, kProduct) ? BlockSimulation::Order::kRanks : BlockSimulation::Order::kAny);
 }
 
 // Returns the number of compositions.

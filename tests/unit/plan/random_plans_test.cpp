@@ -54,9 +54,9 @@ bool run_in_threads(const std::vector<std::byte>& program, std::uint32_t members
     if (exec::Member::join(team, m, &joined[m], &detail) != Status::kOk) return false;
   std::vector<int> written(members * 16);
   std::atomic<int> wrong{0};
-  std::vector<std::thread> crew;
+  std::vector<std::thread> simulation;
   for (std::uint32_t m = 0; m < members; ++m)
-    crew.emplace_back([&, m] {
+    simulation.emplace_back([&, m] {
       joined[m]->set_timeout(60'000'000'000);
       for (int e = 1; e <= 60; ++e) {
         written[m * 16] = e;
@@ -65,7 +65,7 @@ bool run_in_threads(const std::vector<std::byte>& program, std::uint32_t members
         wrong += joined[m]->barrier() != Status::kOk;
       }
     });
-  for (std::thread& t : crew) t.join();
+  for (std::thread& t : simulation) t.join();
   for (exec::Member* member : joined) member->leave();
   team->release();
   return wrong == 0;

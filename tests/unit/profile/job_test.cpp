@@ -32,11 +32,11 @@ class PretendedJob {
     RegularShape shape;
     shape.cores = 4;
     const Topology machine = *topology_from_regular(shape);
-    std::vector<std::thread> crew;
+    std::vector<std::thread> workers;
     for (std::size_t p = 0; p < n; ++p)
-      crew.emplace_back(
+      workers.emplace_back(
           [&, p] { out[p] = measure_job(job(static_cast<std::int32_t>(p)), machine, options, memory); });
-    for (std::thread& t : crew) t.join();
+    for (std::thread& t : workers) t.join();
     return out;
   }
   int messages_of(std::int32_t a, std::int32_t b) const {

@@ -19,7 +19,7 @@ WaitView after_yield(std::uint64_t call, std::int64_t ns, std::int64_t now = 0) 
 
 struct AutoWaitTest : ::testing::Test {
   Pace pace{};
-  AutoWaitTest() { excuse(pace, 0); }
+  AutoWaitTest() { exclude_until(pace, 0); }
   AutoWait crowded{true, 2, &pace};
 };
 // A wait that ends after one yield.
@@ -213,7 +213,7 @@ TEST_F(AutoWaitTest, TheFirstCallsSayNothingOfStrangers) {
 
 TEST_F(AutoWaitTest, NorDoThoseInWhichAllMembersDoSomethingForTheFirstTime) {
   AutoWait other(true, 2, &pace);
-  excuse(pace, 100);
+  exclude_until(pace, 100);
   std::int64_t now = 100 * kMs;
   for (std::uint64_t call = 100; call <= 104; ++call)
     for (int i = 0; i < 3; ++i, now += 2 * kSlice)

@@ -33,9 +33,9 @@ class BlockChoice : public testing::Test {
     fermata_team* team = nullptr;
     EXPECT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
     std::vector<std::size_t> transfers(kMembers);
-    std::vector<std::thread> crew;
+    std::vector<std::thread> workers;
     for (int r = 0; r < kMembers; ++r) {
-      crew.emplace_back([&, r] {
+      workers.emplace_back([&, r] {
         fermata_member* m = nullptr;
         ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
         ASSERT_EQ(fermata_member_set_timeout(m, 60), FERMATA_OK);
@@ -50,7 +50,7 @@ class BlockChoice : public testing::Test {
         fermata_member_leave(m);
       });
     }
-    for (std::thread& t : crew) t.join();
+    for (std::thread& t : workers) t.join();
     fermata_team_destroy(team);
     return transfers;
   }

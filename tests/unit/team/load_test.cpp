@@ -167,9 +167,9 @@ TEST(Load, ATeamRunsASavedPlan) {
   ASSERT_TRUE(program.ok());
   EXPECT_EQ(std::memcmp(team->team->blob(exec::PlanSlot::kBarrier), program->data(), program->size()), 0);
   int turn[3] = {};  // plain: the barrier orders it
-  std::vector<std::thread> crew;
+  std::vector<std::thread> workers;
   for (int rank = 0; rank < 3; ++rank)
-    crew.emplace_back([&, rank] {
+    workers.emplace_back([&, rank] {
       fermata_member* m = nullptr;
       ASSERT_EQ(fermata_team_join(team, rank, &m), FERMATA_OK) << fermata_error_detail();
       fermata_member_set_timeout(m, 30);
@@ -181,7 +181,7 @@ TEST(Load, ATeamRunsASavedPlan) {
       }
       fermata_member_leave(m);
     });
-  for (std::thread& t : crew) t.join();
+  for (std::thread& t : workers) t.join();
   fermata_team_destroy(team);
 }
 

@@ -140,9 +140,9 @@ TEST_F(Reproducible, OverHosts) {
   for (const bool scattered : {false, true}) {
     PretendedHosts hosts;
     ASSERT_EQ(hosts.make(config, hosts_of_ranks(kMembers, 2, scattered), 2, kGoodLinks), "");
-    std::vector<std::thread> crew;
+    std::vector<std::thread> workers;
     for (int rank = 0; rank < kMembers; ++rank)
-      crew.emplace_back([&, rank] {
+      workers.emplace_back([&, rank] {
         fermata_member* m = nullptr;
         ASSERT_EQ(fermata_team_join(hosts.team_of(rank), rank, &m), FERMATA_OK);
         std::vector<double> in(50, kValues[rank]), out(50);
@@ -152,7 +152,7 @@ TEST_F(Reproducible, OverHosts) {
         EXPECT_EQ(out[49], left_to_right());
         fermata_member_leave(m);
       });
-    for (std::thread& t : crew) t.join();
+    for (std::thread& t : workers) t.join();
   }
 }
 

@@ -115,9 +115,9 @@ void with_team(bool pin, Calls calls, Outcome& outcome) {
   config.tagged = calls == tag_some ? 1 : 0;
   fermata_team* team = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
-  std::vector<std::thread> crew;
-  for (int r = 0; r < 3; ++r) crew.emplace_back([&, r] { run(team, r, pin, calls, outcome); });
-  for (std::thread& t : crew) t.join();
+  std::vector<std::thread> workers;
+  for (int r = 0; r < 3; ++r) workers.emplace_back([&, r] { run(team, r, pin, calls, outcome); });
+  for (std::thread& t : workers) t.join();
   fermata_team_destroy(team);
 }
 
@@ -146,9 +146,9 @@ TEST(Review, MembersPinnedElsewhereMoveOn) {
   fermata_team* team = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
   std::vector<std::int32_t> planned[2];
-  std::vector<std::thread> crew;
+  std::vector<std::thread> workers;
   for (int r = 0; r < 2; ++r)
-    crew.emplace_back([&, r] {
+    workers.emplace_back([&, r] {
       ASSERT_EQ(fermata_pin(cpus[r]), FERMATA_OK);
       fermata_member* m = nullptr;
       ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
@@ -159,7 +159,7 @@ TEST(Review, MembersPinnedElsewhereMoveOn) {
       planned[r] = team::cpus_of(m->member->team());
       fermata_member_leave(m);
     });
-  for (std::thread& t : crew) t.join();
+  for (std::thread& t : workers) t.join();
   fermata_team_destroy(team);
   for (const auto& of : planned) EXPECT_EQ(of, (std::vector<std::int32_t>{cpus[1], cpus[0]}));
 }
@@ -171,9 +171,9 @@ TEST(Review, ATimeoutInTheCallThatIsDue) {
   fermata_team* team = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
   std::atomic<bool> timed_out{false};
-  std::vector<std::thread> crew;
+  std::vector<std::thread> workers;
   for (int r = 0; r < 2; ++r)
-    crew.emplace_back([&, r] {
+    workers.emplace_back([&, r] {
       fermata_member* m = nullptr;
       ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
       ASSERT_EQ(fermata_member_set_timeout(m, 60), FERMATA_OK);
@@ -194,7 +194,7 @@ TEST(Review, ATimeoutInTheCallThatIsDue) {
       EXPECT_EQ(one, 2);
       fermata_member_leave(m);
     });
-  for (std::thread& t : crew) t.join();
+  for (std::thread& t : workers) t.join();
   fermata_team_destroy(team);
 }
 

@@ -1,6 +1,6 @@
 // Forked members of one process team. The tests end and count them and leave nothing behind.
-#ifndef FERMATA_TESTS_PROCESS_CREW_HPP
-#define FERMATA_TESTS_PROCESS_CREW_HPP
+#ifndef FERMATA_TESTS_PROCESS_FORKED_MEMBERS_HPP
+#define FERMATA_TESTS_PROCESS_FORKED_MEMBERS_HPP
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,24 +20,24 @@ namespace fermata::test {
 // A member's exit code: 0 .. 63 stand for a status with its sign changed, others are the test's own.
 inline int code_of(int status) { return status < 0 ? -status : status; }
 
-class Crew {
+class ForkedMembers {
  public:
   // Each child runs body(rank) and exits with its result.
-  Crew(int members, const std::function<int(int)>& body) {
+  ForkedMembers(int members, const std::function<int(int)>& body) {
     for (int r = 0; r < members; ++r) {
       const pid_t pid = fork();
       if (pid == 0) _exit(body(r));
       pids_.push_back(pid);
     }
   }
-  ~Crew() {
+  ~ForkedMembers() {
     for (std::size_t r = 0; r < pids_.size(); ++r) {
       if (pids_[r] > 0) kill(pids_[r], SIGKILL);
       wait_for(static_cast<int>(r));
     }
   }
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  ForkedMembers(const ForkedMembers&) = delete;
+  ForkedMembers& operator=(const ForkedMembers&) = delete;
 
   pid_t pid(int rank) const { return pids_[static_cast<std::size_t>(rank)]; }
   // The exit code; 1000 + signal if a signal killed the process; -1 if it was waited for before.

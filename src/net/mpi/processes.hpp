@@ -1,6 +1,6 @@
 // Finds out where the processes of a communicator are.
-#ifndef FERMATA_NET_MPI_PLACES_HPP
-#define FERMATA_NET_MPI_PLACES_HPP
+#ifndef FERMATA_NET_MPI_PROCESSES_HPP
+#define FERMATA_NET_MPI_PROCESSES_HPP
 
 #include <mpi.h>
 
@@ -11,7 +11,7 @@
 namespace fermata::net {
 
 // What each process sends to the others.
-struct Place {
+struct ProcessInfo {
   std::uint64_t host = 0;  // fermata_host_id()
   int pinned = -1;
   char name[80] = {};
@@ -21,9 +21,9 @@ struct Place {
   std::uint64_t meeting[2] = {};  // the name by which a host's processes meet; no other process can guess it
 };
 
-struct Places {
-  std::vector<Place> said;   // what each process has sent
-  std::vector<int> host_of;  // of each process; hosts are numbered in the order of their first process
+struct Processes {
+  std::vector<ProcessInfo> said;  // what each process has sent
+  std::vector<int> host_of;       // of each process; hosts are numbered in the order of their first process
   // Of each process: its CPU, or the first of its core; -1: it may use several cores.
   std::vector<int> pinned;
   std::vector<std::string> names;  // of each host
@@ -33,7 +33,7 @@ struct Places {
 
 // Collective. FERMATA_FAKE_HOSTS=k divides the processes into k simulated hosts, in blocks of ranks. `mine`:
 // what this process says about a team.
-Places find_places(MPI_Comm comm, Place mine = {});
+Processes find_processes(MPI_Comm comm, ProcessInfo mine = {});
 
 int size_of(MPI_Comm comm);
 int rank_in(MPI_Comm comm);

@@ -1,7 +1,7 @@
 // Link delays: a process measures the links from other hosts by lines that carry the time when they were
 // sent. The clocks of two hosts differ, so only the sum of both directions, the round trip, has a meaning.
-#ifndef FERMATA_EXEC_ARRIVALS_HPP
-#define FERMATA_EXEC_ARRIVALS_HPP
+#ifndef FERMATA_EXEC_LINK_DELAYS_HPP
+#define FERMATA_EXEC_LINK_DELAYS_HPP
 
 #include <stdlib.h>
 
@@ -15,17 +15,17 @@ namespace fermata::exec {
 // counts: a line that arrives while no thread looks at the port lands late. Such lines are not used. The
 // smallest delay among the last few other lines counts, because other causes, such as a lost CPU, only add.
 // One thread at a time lands lines and writes here; refreshes read.
-class Arrivals {
+class LinkDelays {
  public:
   static constexpr std::int64_t kUnknown = INT64_MAX;
 
   // Free it with free(). Null: no memory.
-  static Arrivals* make(std::uint32_t hosts) {
-    void* memory = calloc(1, sizeof(Arrivals) + hosts * sizeof(From));
+  static LinkDelays* make(std::uint32_t hosts) {
+    void* memory = calloc(1, sizeof(LinkDelays) + hosts * sizeof(From));
     if (memory == nullptr) return nullptr;
-    auto* arrivals = new (memory) Arrivals;
-    arrivals->hosts_ = hosts;
-    for (std::uint32_t h = 0; h < hosts; ++h) new (arrivals->from() + h) From;
+    auto* delays = new (memory) LinkDelays;
+    delays->hosts_ = hosts;
+    for (std::uint32_t h = 0; h < hosts; ++h) new (delays->from() + h) From;
     return arrivals;
   }
 
@@ -91,7 +91,7 @@ class Arrivals {
   std::atomic<std::int64_t> looked_ns_{0}, unseen_ns_{0};
   std::uint32_t hosts_ = 0;
 };
-static_assert(sizeof(Arrivals) % alignof(std::uint64_t) == 0);
+static_assert(sizeof(LinkDelays) % alignof(std::uint64_t) == 0);
 
 }  // namespace fermata::exec
 #endif

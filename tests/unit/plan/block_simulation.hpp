@@ -1,8 +1,8 @@
 // Runs the block programs of all members over real buffers and compares with a serial reference. Each step is
 // one of a randomly chosen member. Each element of a block is a text: its place, and the members whose
 // contributions were folded into it, in order.
-#ifndef FERMATA_TESTS_UNIT_PLAN_BLOCK_CREW_HPP
-#define FERMATA_TESTS_UNIT_PLAN_BLOCK_CREW_HPP
+#ifndef FERMATA_TESTS_UNIT_PLAN_BLOCK_SIMULATION_HPP
+#define FERMATA_TESTS_UNIT_PLAN_BLOCK_SIMULATION_HPP
 
 #include <gtest/gtest.h>
 
@@ -20,10 +20,11 @@ namespace fermata::test {
 using Elements = std::vector<std::string>;
 
 // Blocks as the kind has them: elements of block b, of the input (by member) and of the output.
-class BlockCrew {
+class BlockSimulation {
  public:
   // irregular: blocks have different sizes.
-  BlockCrew(const Schedule& s, const std::vector<CompiledBlocks>& programs, bool irregular, Random& random)
+  BlockSimulation(const Schedule& s, const std::vector<CompiledBlocks>& programs, bool irregular,
+                  Random& random)
       : s_(s),
         random_(random),
         irregular_(irregular),

@@ -5,8 +5,8 @@
 // - Reader: set the flag `reading`, fence, check that the team is not broken, read, clear the flag.
 // - Owner: break the team or see it broken, fence, check each reader's flag, wait until it is clear.
 // The side that comes second sees the other's write.
-#ifndef FERMATA_SYNC_LENDING_HPP
-#define FERMATA_SYNC_LENDING_HPP
+#ifndef FERMATA_SYNC_SINGLE_COPY_HPP
+#define FERMATA_SYNC_SINGLE_COPY_HPP
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "places.hpp"
+#include "processes.hpp"
 
 #include <sched.h>
 #include <unistd.h>
@@ -57,8 +57,8 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
-Places find_places(MPI_Comm comm, Place mine) {
-  Places places;
+Processes find_processes(MPI_Comm comm, ProcessInfo mine) {
+  Processes processes;
   const int me = rank_in(comm), size = size_of(comm);
   int hosts = static_cast<int>(os::number_of(os::Variable::kFakeHosts));
   if (hosts > size) hosts = size;
@@ -69,16 +69,16 @@ Places find_places(MPI_Comm comm, Place mine) {
   if (gethostname(name, sizeof name - 1) != 0) std::strcpy(name, "host");
   if (hosts > 1) std::snprintf(mine.name, sizeof mine.name, "%s.%d", name, pretended);
   else std::snprintf(mine.name, sizeof mine.name, "%s", name);
-  places.said.resize(static_cast<std::size_t>(size));
-  mpi.Allgather(&mine, sizeof mine, MPI_BYTE, places.said.data(), sizeof mine, MPI_BYTE, comm);
+  processes.said.resize(static_cast<std::size_t>(size));
+  mpi.Allgather(&mine, sizeof mine, MPI_BYTE, processes.said.data(), sizeof mine, MPI_BYTE, comm);
   std::unordered_map<std::uint64_t, int> number;
-  for (const Place& place : places.said) {
-    const auto [at, is_new] = number.try_emplace(place.host, places.hosts());
-    if (is_new) places.names.emplace_back(place.name);
-    places.host_of.push_back(at->second);
-    places.pinned.push_back(place.pinned);
+  for (const ProcessInfo& place : processes.said) {
+    const auto [at, is_new] = number.try_emplace(place.host, processes.hosts());
+    if (is_new) processes.names.emplace_back(place.name);
+    processes.host_of.push_back(at->second);
+    processes.pinned.push_back(place.pinned);
   }
-  return places;
+  return processes;
 }
 
 }  // namespace fermata::net

@@ -1,40 +1,40 @@
-// Crew: the thread's members that have requests outstanding. A thread that waits in one of its members also
-// advances the others. So threads that wait for the same operations of several teams in different orders do
-// not block each other.
+// BusyMembers: the thread's members that have requests outstanding. A thread that waits in one of its members
+// also advances the others. So threads that wait for the same operations of several teams in different orders
+// do not block each other.
 //
-// A member belongs to the thread that last made a call for its requests. It joins that thread's crew when
+// A member belongs to the thread that last made a call for its requests. It joins that thread's list when
 // such a call leaves requests outstanding, and stays until they are over. During that time a thread takes the
-// member's biased lock (sync/turn.hpp) to work on its requests: another thread may have taken over the member
-// while the previous thread is still in a wait.
-#ifndef FERMATA_EXEC_CREW_HPP
-#define FERMATA_EXEC_CREW_HPP
+// member's biased lock (sync/biased_lock.hpp) to work on its requests: another thread may have taken over the
+// member while the previous thread is still in a wait.
+#ifndef FERMATA_EXEC_BUSY_MEMBERS_HPP
+#define FERMATA_EXEC_BUSY_MEMBERS_HPP
 
 #include <atomic>
 #include <cstdint>
 
-#include "sync/turn.hpp"
+#include "sync/biased_lock.hpp"
 
 namespace fermata::exec {
 
 class Member;
-class Crew;
+class BusyMembers;
 
-// A member's place in a crew. Written with the crew locked.
-struct CrewPlace {
-  Crew* crew = nullptr;
+// A member's links in a list. Written with the list locked.
+struct BusyLink {
+  BusyMembers* busy = nullptr;
   Member* next = nullptr;
   Member* before = nullptr;
   const void* thread = nullptr;
 };
 
-// Threads whose numbers collide share a crew. Each takes only its own members from it.
-class Crew {
+// Threads whose numbers collide share a list. Each takes only its own members from it.
+class BusyMembers {
  public:
   // Identifies the calling thread. A later thread can have the same value only after this one has ended.
   static const void* self() { return &thread_; }
-  static Crew& mine();
+  static BusyMembers& mine();
 
-  // True if no member of the crew had requests outstanding a moment ago. Exact for the calling thread's own
+  // True if no member of the list had requests outstanding a moment ago. Exact for the calling thread's own
   // members.
   bool is_empty() const {
     // order: relaxed: the thread's own store, or a hint
@@ -46,20 +46,20 @@ class Crew {
   // lock. Null: no more. The caller holds the lock of `after`.
   Member* take_next(const Member* after, const Member* except) { return take_next(after, except, self()); }
 
-  // For the progress thread: all crews, and the members of any thread.
-  static constexpr std::size_t kCrews = 128;
-  static Crew& number(std::size_t n);
+  // For the progress thread: all lists, and the members of any thread.
+  static constexpr std::size_t kLists = 128;
+  static BusyMembers& number(std::size_t n);
   Member* take_any(const Member* after) { return take_next(after, nullptr, nullptr); }
 
  private:
   Member* take_next(const Member* after, const Member* except, const void* thread);
   void lock();
-  void unlock() { turn_.give(Turn<RealAtomics>::kFree); }
+  void unlock() { lock_.unlock(BiasedLock<RealAtomics>::kFree); }
 
   [[gnu::tls_model("initial-exec")]] static constinit thread_local char thread_;
 
-  Turn<RealAtomics> turn_;
-  // The fork generation for which first_ is valid. A forked child gets copies of its parent's crews, perhaps
+  BiasedLock<RealAtomics> lock_;
+  // The fork generation for which first_ is valid. A forked child gets copies of its parent's lists, perhaps
   // locked.
   std::uint32_t generation_ = 0;
   std::atomic<Member*> first_{nullptr};
@@ -69,9 +69,9 @@ class Crew {
 class Holder {
  public:
   // order: relaxed: this thread's own store, or another value, which is not this thread
-  bool is_this_thread() const { return thread_.load(std::memory_order_relaxed) == Crew::self(); }
+  bool is_this_thread() const { return thread_.load(std::memory_order_relaxed) == BusyMembers::self(); }
   // order: relaxed: see above
-  void become_this_thread() { thread_.store(Crew::self(), std::memory_order_relaxed); }
+  void become_this_thread() { thread_.store(BusyMembers::self(), std::memory_order_relaxed); }
   void become_nobody() { thread_.store(nullptr, std::memory_order_relaxed); }  // order: relaxed: see above
 
  private:

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../failures/crew.hpp"
+#include "../failures/forked_members.hpp"
 
 namespace fermata::test {
 namespace {
@@ -74,13 +74,13 @@ int all(fermata_member* m, std::uint64_t rank, std::uint64_t n) {
 
 enum class Who { kAll, kNobody, kOdd };
 
-class Lending : public testing::TestWithParam<Who> {};
+class SingleCopy : public testing::TestWithParam<Who> {};
 
-TEST_P(Lending, ResultsAreTheSame) {
+TEST_P(SingleCopy, ResultsAreTheSame) {
   for (const int members : {2, 3, 4}) {
     fermata_team* team = make_team(members, FERMATA_PROCESSES);
     ASSERT_NE(team, nullptr) << fermata_error_detail();
-    Crew crew(members, [&](int rank) {
+    ForkedMembers members(members, [&](int rank) {
       const bool may = GetParam() == Who::kAll || (GetParam() == Who::kOdd && rank % 2 == 1);
       setenv("FERMATA_CMA", may ? "1" : "0", 1);
       fermata_member* m = nullptr;
@@ -90,18 +90,18 @@ TEST_P(Lending, ResultsAreTheSame) {
       fermata_member_leave(m);
       return bad;
     });
-    for (int r = 0; r < members; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r << " of " << members;
+    for (int r = 0; r < members; ++r) EXPECT_EQ(members.wait_for(r), 0) << "rank " << r << " of " << members;
     fermata_team_destroy(team);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Processes, Lending, testing::Values(Who::kAll, Who::kNobody, Who::kOdd));
+INSTANTIATE_TEST_SUITE_P(Processes, SingleCopy, testing::Values(Who::kAll, Who::kNobody, Who::kOdd));
 
 // The other member dies while this one reads its memory, or is read by it. The survivor gets an error.
-TEST(Lending, ADeadLenderIsReported) {
+TEST(SingleCopy, ADeadLenderIsReported) {
   fermata_team* team = make_team(2, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  Crew crew(2, [&](int rank) {
+  ForkedMembers members(2, [&](int rank) {
     setenv("FERMATA_CMA", "1", 1);
     fermata_member* m = nullptr;
     if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 99;
@@ -114,9 +114,9 @@ TEST(Lending, ADeadLenderIsReported) {
   // in its first call or later: before that, no member could know that it is lost
   EXPECT_TRUE(comes_to_say(team, 1, " call "));
   usleep(50'000);
-  kill(crew.pid(1), SIGKILL);
-  EXPECT_EQ(crew.wait_for(0), code_of(FERMATA_ERR_MEMBER_LOST));
-  EXPECT_EQ(crew.wait_for(1), 1000 + SIGKILL);
+  kill(members.pid(1), SIGKILL);
+  EXPECT_EQ(members.wait_for(0), code_of(FERMATA_ERR_MEMBER_LOST));
+  EXPECT_EQ(members.wait_for(1), 1000 + SIGKILL);
   fermata_team_destroy(team);
 }
 

@@ -1,7 +1,7 @@
 // The members of a subject, which sleep between turns: threads of the host process, processes forked from it,
 // or processes that another program starts (mpirun).
-#ifndef FERMATA_BENCH_CREW_HPP
-#define FERMATA_BENCH_CREW_HPP
+#ifndef FERMATA_BENCH_WORKERS_HPP
+#define FERMATA_BENCH_WORKERS_HPP
 
 #include <atomic>
 #include <string>
@@ -24,15 +24,16 @@ struct Muster {
   Entrance* entrances = nullptr;
 };
 
-// A member's life: it enters the subject and takes its turns until the Crew ends. Precondition: it is pinned.
+// A member's life: it enters the subject and takes its turns until the workers end. Precondition: it is
+// pinned.
 void live_as_member(const Case& c, Subject& subject, Muster& muster, int rank);
 
-class Crew {
+class Workers {
  public:
-  Crew(const Case& c, Subject& subject, Turn& turn, Arena& arena);
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  Workers(const Case& c, Subject& subject, Turn& turn, Arena& arena);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
 
   // Starts and pins the members, which then enter the subject. Returns "" or the first error.
   std::string start();

@@ -21,10 +21,10 @@ std::uint64_t make_proof() {
 
 }  // namespace
 
-bool may_lend() { return choice_of(Variable::kCma) != 0; }
-bool must_lend() { return choice_of(Variable::kCma) == 1; }
+bool may_single_copy() { return choice_of(Variable::kCma) != 0; }
+bool must_single_copy() { return choice_of(Variable::kCma) == 1; }
 
-Lender lend() {
+ProcessMemory own_memory() {
   // order: relaxed: only the word's value matters; a process that reads it through the kernel has received
   // lend()'s result before.
   std::uint64_t word = proof.load(std::memory_order_relaxed);
@@ -36,7 +36,7 @@ Lender lend() {
   return {word, &proof, process_id()};
 }
 
-bool read_lent(const Lender& from, const void* theirs, void* mine, std::size_t bytes) {
+bool read_memory(const ProcessMemory& from, const void* theirs, void* mine, std::size_t bytes) {
   std::size_t done = 0;
   while (done < bytes) {
     std::uint64_t word = 0;

@@ -1,7 +1,7 @@
 // Where slots, words, credits and doors lie in a region, according to the steps of a program. They must not
 // overlap.
-#ifndef FERMATA_EXEC_PROOF_PLACES_HPP
-#define FERMATA_EXEC_PROOF_PLACES_HPP
+#ifndef FERMATA_EXEC_PROOF_LOCATIONS_HPP
+#define FERMATA_EXEC_PROOF_LOCATIONS_HPP
 
 #include <cstdint>
 
@@ -32,7 +32,7 @@ struct ProgramSet {
   std::uint32_t count(std::uint32_t member) const { return programs[member].count; }
 };
 
-struct Place {
+struct Location {
   enum class Use : std::uint8_t { kSlot, kWord, kCredit, kDoor };
   Use use = Use::kSlot;
   std::uint8_t rings = 0;
@@ -49,30 +49,30 @@ struct Place {
   std::uint32_t waits = 0;    // steps that wait here
 };
 
-class Places {
+class Locations {
  public:
-  Places(const ProgramHeader& header, const ProofTerms& terms, Scratch& scratch)
+  Locations(const ProgramHeader& header, const ProofTerms& terms, Scratch& scratch)
       : header_(header), terms_(terms), scratch_(scratch) {}
   // False: no memory. `most`: the number of places, including doors.
   bool prepare(std::size_t most);
 
   std::uint32_t count() const { return count_; }
-  Place& operator[](std::uint32_t index) { return places_[index]; }
-  const Place& operator[](std::uint32_t index) const { return places_[index]; }
+  Location& operator[](std::uint32_t index) { return locations_[index]; }
+  const Location& operator[](std::uint32_t index) const { return locations_[index]; }
   std::uint32_t find(std::uint32_t offset) const;  // or kNone
 
   // Records a step that signals. The first such step creates its place. Returns null, or why the step is not
   // allowed.
-  const char* signal(const Step& step, std::uint32_t member, std::uint32_t index, std::uint32_t* place);
+  const char* signal(const Step& step, std::uint32_t member, std::uint32_t index, std::uint32_t* location);
   // Checks a step that waits. Call it after all signals are known.
-  const char* wait(const Step& step, std::uint32_t member, std::uint32_t* place) const;
+  const char* wait(const Step& step, std::uint32_t member, std::uint32_t* location) const;
   // Checks a step that uses a word. All members that use it must share memory with its first writer.
   const char* use_word(const Step& step, std::uint32_t member) const;
 
  private:
   bool claim(std::uint64_t offset, std::uint64_t bytes);
-  const char* claim_all(const Place& place);
-  std::uint32_t add(const Place& place);
+  const char* claim_all(const Location& location);
+  std::uint32_t add(const Location& location);
   const char* claim_door(const Step& step);
   bool share_memory(std::uint32_t a, std::uint32_t b) const {
     return terms_.hosts == nullptr || terms_.hosts[a] == terms_.hosts[b];
@@ -82,7 +82,7 @@ class Places {
   const ProofTerms& terms_;
   Scratch& scratch_;
   std::uint64_t* claimed_ = nullptr;  // a bit for each 8 bytes of the region
-  Place* places_ = nullptr;
+  Location* locations_ = nullptr;
   std::uint32_t* table_ = nullptr;  // by offset; holds index + 1
   std::uint32_t count_ = 0;
   std::uint32_t table_mask_ = 0;

@@ -1,7 +1,7 @@
 // First signals: a member stores the first signal of each of its next calls on the fast path. If the same
 // call follows, it need not compute the signal.
-#ifndef FERMATA_EXEC_OPENINGS_HPP
-#define FERMATA_EXEC_OPENINGS_HPP
+#ifndef FERMATA_EXEC_FIRST_SIGNALS_HPP
+#define FERMATA_EXEC_FIRST_SIGNALS_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace fermata::exec {
 
 // The prepared first signals of the member's next calls, for its present history. A first signal is unknown
 // if it was not prepared, or if another call has been made since.
-struct Openings {
-  TeamCursor::Opening barrier;
-  TeamCursor::Opening word;
-  TeamCursor::Opening whole;  // of one word with the caller's own fold
-  TeamCursor::Opening swap;
+struct FirstSignals {
+  TeamCursor::PreparedSignal barrier;
+  TeamCursor::PreparedSignal word;
+  TeamCursor::PreparedSignal whole;  // of one word with the caller's own fold
+  TeamCursor::PreparedSignal swap;
   // The call that `word` is for. Its arguments are valid.
   std::size_t count = 0;
   std::uint32_t type = 0;

@@ -1,6 +1,6 @@
 // Runs a body as every member of a team, in C++.
-#ifndef FERMATA_TESTS_UNIT_EXAMPLES_CREW_HPP
-#define FERMATA_TESTS_UNIT_EXAMPLES_CREW_HPP
+#ifndef FERMATA_TESTS_UNIT_EXAMPLES_WORKERS_HPP
+#define FERMATA_TESTS_UNIT_EXAMPLES_WORKERS_HPP
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/crew.hpp"
+#include "bench/workers.hpp"
 
 #include <linux/futex.h>
 #include <signal.h>
@@ -44,13 +44,13 @@ void live_as_member(const Case& c, Subject& subject, Muster& muster, int rank) {
   }
 }
 
-Crew::Crew(const Case& c, Subject& subject, Turn& turn, Arena& arena)
+Workers::Workers(const Case& c, Subject& subject, Turn& turn, Arena& arena)
     : case_(c), subject_(subject), turn_(turn), arena_(arena), muster_(arena.make<Muster>()) {
   muster_->turn = &turn;
   muster_->entrances = arena.make_array<Muster::Entrance>(static_cast<std::size_t>(c.members));
 }
 
-Crew::~Crew() {
+Workers::~Workers() {
   // order: release: live_as_member returns; pairs with its acquire loads.
   muster_->quit.store(1, std::memory_order_release);
   muster_->generation.fetch_add(1, std::memory_order_release);
@@ -62,7 +62,7 @@ Crew::~Crew() {
   }
 }
 
-std::string Crew::await_all() {
+std::string Workers::await_all() {
   const auto all = static_cast<std::uint32_t>(case_.members);
   const timespec look_around{0, 100'000'000};
   for (;;) {
@@ -75,7 +75,7 @@ std::string Crew::await_all() {
   }
 }
 
-std::string Crew::start_members() {
+std::string Workers::start_members() {
   if (subject_.recruits()) return subject_.recruit(arena_.invitation(), *muster_);
   const auto member = [this](int rank) {
     if (!case_.cpus.empty()) pin_self(case_.cpus[static_cast<std::size_t>(rank)]);
@@ -102,7 +102,7 @@ std::string Crew::start_members() {
   return {};
 }
 
-std::string Crew::start() {
+std::string Workers::start() {
   if (subject_.launches()) return {};
   std::string error = start_members();
   if (error.empty()) error = await_all();
@@ -110,7 +110,7 @@ std::string Crew::start() {
   return error;
 }
 
-std::string Crew::run() {
+std::string Workers::run() {
   for (int rank = 0; rank < case_.members; ++rank) turn_.lines[rank] = MemberLine{};
   if (subject_.launches()) {
     subject_.launch(turn_);

@@ -1,4 +1,4 @@
-#include "exec/crew.hpp"
+#include "exec/busy_members.hpp"
 
 #include "exec/member.hpp"
 #include "exec/progress_thread.hpp"
@@ -6,32 +6,32 @@
 namespace fermata::exec {
 namespace {
 
-constinit Crew crews[Crew::kCrews];
+constinit BusyMembers lists[BusyMembers::kLists];
 
 }  // namespace
 
-constinit thread_local char Crew::thread_ = 0;
+constinit thread_local char BusyMembers::thread_ = 0;
 
-Crew& Crew::mine() {
+BusyMembers& BusyMembers::mine() {
   // Addresses of thread-local memory differ in their middle bits.
   const auto number = reinterpret_cast<std::uintptr_t>(self());
-  return crews[(number >> 12 ^ number >> 6) * 0x9e3779b97f4a7c15u >> 57];
+  return lists[(number >> 12 ^ number >> 6) * 0x9e3779b97f4a7c15u >> 57];
 }
 
-Crew& Crew::number(std::size_t n) { return crews[n]; }
+BusyMembers& BusyMembers::number(std::size_t n) { return lists[n]; }
 
 // Spins, because the lock is held only for a few instructions.
-void Crew::lock() {
+void BusyMembers::lock() {
   const std::uint32_t generation = os::fork_generation();
-  while (!turn_.take(Turn<RealAtomics>::kAlone + generation)) RealAtomics::pause();
+  while (!lock_.try_lock(BiasedLock<RealAtomics>::kBiased + generation)) RealAtomics::pause();
   if (generation_ == generation) return;
   generation_ = generation;
   first_.store(nullptr, std::memory_order_relaxed);  // order: relaxed: under the lock
 }
 
-void Crew::add(Member* member) {
+void BusyMembers::add(Member* member) {
   lock();
-  CrewPlace& place = member->place_;
+  BusyLink& place = member->place_;
   Member* const first = first_.load(std::memory_order_relaxed);  // order: relaxed: under the lock
   place = {this, first, nullptr, self()};
   if (first != nullptr) first->place_.before = member;
@@ -40,23 +40,23 @@ void Crew::add(Member* member) {
   ProgressThread::requests_began();
 }
 
-void Crew::remove(Member* member) {
-  CrewPlace& place = member->place_;
-  Crew& crew = *place.crew;
-  crew.lock();
+void BusyMembers::remove(Member* member) {
+  BusyLink& place = member->place_;
+  BusyMembers& busy = *place.busy;
+  busy.lock();
   if (place.next != nullptr) place.next->place_.before = place.before;
   if (place.before != nullptr) place.before->place_.next = place.next;
-  else crew.first_.store(place.next, std::memory_order_relaxed);  // order: relaxed: under the lock
+  else busy.first_.store(place.next, std::memory_order_relaxed);  // order: relaxed: under the lock
   place = {};
-  crew.unlock();
+  busy.unlock();
 }
 
-Member* Crew::take_next(const Member* after, const Member* except, const void* thread) {
+Member* BusyMembers::take_next(const Member* after, const Member* except, const void* thread) {
   lock();
   // order: relaxed: under the lock
   Member* m = after != nullptr ? after->place_.next : first_.load(std::memory_order_relaxed);
   while (m != nullptr &&
-         (m == except || (thread != nullptr && m->place_.thread != thread) || !m->turn_.take()))
+         (m == except || (thread != nullptr && m->place_.thread != thread) || !m->requests_lock_.try_lock()))
     m = m->place_.next;
   unlock();
   return m;

@@ -10,14 +10,14 @@
 // A trial measures windows of a few calls with each choice in turn, several times. The choice with the
 // shortest window is used until the next trial. All members count the same calls, so they try the same choice
 // at the same time.
-#ifndef FERMATA_EXEC_SPACING_HPP
-#define FERMATA_EXEC_SPACING_HPP
+#ifndef FERMATA_EXEC_POLL_INTERVAL_HPP
+#define FERMATA_EXEC_POLL_INTERVAL_HPP
 
 #include <cstdint>
 
 namespace fermata::exec {
 
-class Spacing {
+class PollInterval {
  public:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   static constexpr std::uint64_t kFirst = 256;  // calls before the first trial
@@ -28,11 +28,11 @@ class Spacing {
   // Starts with the member's present call. Until then the program's own pauses apply.
   void start(std::uint64_t call) { next_ = call + kFirst; }
 
-  // turn() is due in the call of this number, or in the first one after it.
+  // take_time() is due in the call of this number, or in the first one after it.
   std::uint64_t next() const { return next_; }
   std::uint32_t pauses() const { return pauses_; }  // 0: the program's own
 
-  void turn(std::uint64_t call, std::int64_t now_ns) {
+  void take_time(std::uint64_t call, std::int64_t now_ns) {
     if (window_ == 0) {
       stays_ = pauses_;
       for (std::int64_t& ns : best_) ns = INT64_MAX;

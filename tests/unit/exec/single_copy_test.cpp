@@ -70,12 +70,12 @@ void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool e
   call.element = 8;
   call.fold = add;
   call.direct_from = 2048;
-  call.lent[0] = call.lent[1] = Sizes::from(15);
+  call.single_copy[0] = call.single_copy[1] = Sizes::from(15);
   const auto none = [](std::uint32_t) {};
   for (int use = 0; use < 2; ++use) {
     BlockOperation sender, receiver;
     BlockCall one = call, two = call;
-    one.home = two.home = os::lend();  // as if they were two processes
+    one.home = two.home = os::own_memory();  // as if they were two processes
     one.input = {pages.base, kCount, nullptr, nullptr};
     two.input = {reinterpret_cast<std::byte*>(mine.data()), kCount, nullptr, nullptr};
     two.output = {reinterpret_cast<std::byte*>(result.data()), kCount, nullptr, nullptr};
@@ -102,24 +102,24 @@ void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool e
   }
 }
 
-class Lent : public testing::TestWithParam<BlockCode> {
+class SingleCopy : public testing::TestWithParam<BlockCode> {
  protected:
   void SetUp() override {
     const std::uint64_t theirs = 1;
     std::uint64_t read = 0;
-    if (!os::read_lent(os::lend(), &theirs, &read, sizeof read))
+    if (!os::read_memory(os::own_memory(), &theirs, &read, sizeof read))
       GTEST_SKIP() << "no process may read another's memory here";
   }
 };
 
-TEST_P(Lent, IsReadWhereItLies) { exchange(GetParam(), true, Pages::kBytes, false); }
-TEST_P(Lent, RefusedAtOnce) { exchange(GetParam(), false, Pages::kBytes, true); }
-TEST_P(Lent, RefusedAtTheFirstByte) { exchange(GetParam(), true, 0, true); }
+TEST_P(SingleCopy, IsReadWhereItLies) { exchange(GetParam(), true, Pages::kBytes, false); }
+TEST_P(SingleCopy, RefusedAtOnce) { exchange(GetParam(), false, Pages::kBytes, true); }
+TEST_P(SingleCopy, RefusedAtTheFirstByte) { exchange(GetParam(), true, 0, true); }
 // The first part was already read and folded: it must not come again.
-TEST_P(Lent, RefusedInTheMiddle) { exchange(GetParam(), true, 400 * kPage, true); }
+TEST_P(SingleCopy, RefusedInTheMiddle) { exchange(GetParam(), true, 400 * kPage, true); }
 
 // A sender that moves nothing else uses sizes of its own.
-TEST(Lending, GoesBySize) {
+TEST(SingleCopy, GoesBySize) {
   const OneTransfer sends(BlockCode::kSend, 0);
   alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kLeastRingLines, kMostPiece)];
   std::vector<std::uint64_t> block(65536 / 8);
@@ -130,30 +130,30 @@ TEST(Lending, GoesBySize) {
     BlockOperation::Work work;
     BlockOperation sender;
     BlockCall call;
-    call.home = os::lend();
+    call.home = os::own_memory();
     call.element = 8;
-    call.lent[0] = Sizes::from(0);
-    call.lent[1] = {std::uint64_t{1} << 15};
+    call.single_copy[0] = Sizes::from(0);
+    call.single_copy[1] = {std::uint64_t{1} << 15};
     call.input = {reinterpret_cast<std::byte*>(block.data()), count, nullptr, nullptr};
     sender.prepare(sends.program, call, &channel, &work, nullptr, 0);
     sender.advance([](std::uint32_t) {});
-    EXPECT_EQ(sender.lends(), count * 8 >= 32768 && count * 8 < 65536) << count;
+    EXPECT_EQ(sender.uses_single_copy(), count * 8 >= 32768 && count * 8 < 65536) << count;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Codes, Lent,
+INSTANTIATE_TEST_SUITE_P(Codes, SingleCopy,
                          testing::Values(BlockCode::kReceive, BlockCode::kReceiveLeft,
                                          BlockCode::kReceiveRight));
 
-TEST(Lender, IsNobodyElse) {
+TEST(ProcessMemory, IsNobodyElse) {
   const int theirs = 3;
   int mine = 0;
-  os::Lender other = os::lend();
+  os::ProcessMemory other = os::own_memory();
   other.word ^= 1;
-  EXPECT_FALSE(os::read_lent(other, &theirs, &mine, sizeof mine)) << "another process of that number";
-  other = os::lend();
+  EXPECT_FALSE(os::read_memory(other, &theirs, &mine, sizeof mine)) << "another process of that number";
+  other = os::own_memory();
   other.process = 0x7ffffffe;
-  EXPECT_FALSE(os::read_lent(other, &theirs, &mine, sizeof mine)) << "no such process";
+  EXPECT_FALSE(os::read_memory(other, &theirs, &mine, sizeof mine)) << "no such process";
 }
 
 }  // namespace

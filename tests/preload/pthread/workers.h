@@ -1,7 +1,7 @@
 /* Shared by the programs here: threads that run one function, and checks that end the program with a
  * message. */
-#ifndef FERMATA_TESTS_PRELOAD_PTHREAD_CREW_H
-#define FERMATA_TESTS_PRELOAD_PTHREAD_CREW_H
+#ifndef FERMATA_TESTS_PRELOAD_PTHREAD_WORKERS_H
+#define FERMATA_TESTS_PRELOAD_PTHREAD_WORKERS_H
 
 #include <pthread.h>
 #include <stdio.h>
@@ -26,27 +26,27 @@ static inline int scaled(int times) {
   return times / FERMATA_TEST_SCALE > 0 ? times / FERMATA_TEST_SCALE : 1;
 }
 
-struct crew {
+struct workers {
   int size;
   void* (*work)(void*);
   pthread_t threads[256];
 };
 
 /* Starts `size` threads and passes each its number as the argument. */
-static inline void crew_start(struct crew* crew, int size, void* (*work)(void*)) {
-  crew->size = size;
-  crew->work = work;
-  for (int i = 0; i < size; ++i) CHECK(pthread_create(&crew->threads[i], NULL, work, (void*)(long)i) == 0);
+static inline void workers_start(struct workers* workers, int size, void* (*work)(void*)) {
+  workers->size = size;
+  workers->work = work;
+  for (int i = 0; i < size; ++i) CHECK(pthread_create(&workers->threads[i], NULL, work, (void*)(long)i) == 0);
 }
 
-static inline void crew_join(struct crew* crew) {
-  for (int i = 0; i < crew->size; ++i) CHECK(pthread_join(crew->threads[i], NULL) == 0);
+static inline void workers_join(struct workers* workers) {
+  for (int i = 0; i < workers->size; ++i) CHECK(pthread_join(workers->threads[i], NULL) == 0);
 }
 
-static inline void crew_run(int size, void* (*work)(void*)) {
-  struct crew crew;
-  crew_start(&crew, size, work);
-  crew_join(&crew);
+static inline void workers_run(int size, void* (*work)(void*)) {
+  struct workers workers;
+  workers_start(&workers, size, work);
+  workers_join(&workers);
 }
 
 #endif

@@ -1,6 +1,6 @@
 // Threads that meet at an anonymous barrier, and the checks that each makes.
-#ifndef FERMATA_TESTS_UNIT_ANONYMOUS_CREW_HPP
-#define FERMATA_TESTS_UNIT_ANONYMOUS_CREW_HPP
+#ifndef FERMATA_TESTS_UNIT_ANONYMOUS_WORKERS_HPP
+#define FERMATA_TESTS_UNIT_ANONYMOUS_WORKERS_HPP
 
 #include <gtest/gtest.h>
 
@@ -16,9 +16,9 @@
 namespace fermata::anonymous {
 
 inline void run_threads(int threads, const std::function<void(int)>& work) {
-  std::vector<std::thread> crew;
-  for (int t = 0; t < threads; ++t) crew.emplace_back(work, t);
-  for (std::thread& t : crew) t.join();
+  std::vector<std::thread> workers;
+  for (int t = 0; t < threads; ++t) workers.emplace_back(work, t);
+  for (std::thread& t : workers) t.join();
 }
 
 struct Destroy {
