@@ -71,7 +71,7 @@ bool Member::adapts_to(BlockRequest* r, std::uint64_t bytes) {
 // The first request may wait for ever because of its length: the others make it as a line call, or move it
 // through other rings. kRetracted: `call` is the others' call.
 Status Member::find_firsts(Call* call) {
-  const BlockRequest* const r = ordered_.first;
+  const BlockRequest* const r = requests_.ordered.first;
   std::uint64_t theirs = 0;
   if (r == nullptr || !bounded_ || is_only_call() || !gets(r->call, rank_)) return Status::kOk;
   const Status found = over_hosts_ ? Status::kNotFound : find_theirs(r->call, r->number, &theirs);
@@ -108,7 +108,7 @@ bool Member::takes(BlockRequest* r, const Call& theirs) {
 Status Member::adapt_first() {
   Call call;
   const Status found = find_firsts(&call);
-  if (found == Status::kRetracted) takes(ordered_.first, call);
+  if (found == Status::kRetracted) takes(requests_.ordered.first, call);
   return found;
 }
 
@@ -123,7 +123,7 @@ Status Member::meets_first() {
   TeamMemory line;
   const Step* const steps = on_line(slot_on_line(call.kind, one), call.root, &line);
   const bool met = steps != nullptr && line.region == memory_.region &&
-                   ordered_.first->episodes[one ? 0 : 1] + 1 == cursor_.episode();
+                   requests_.ordered.first->episodes[one ? 0 : 1] + 1 == cursor_.episode();
   return met ? Status::kRetracted : Status::kOk;
 }
 
@@ -232,7 +232,7 @@ bool Member::ride(BlockRequest* r, const Call& call) {
 
 // Advances the line call of the first request. True: the request is over.
 bool Member::advance_ride() {
-  BlockRequest* const r = ordered_.first;
+  BlockRequest* const r = requests_.ordered.first;
   Ride& ride = *differing_.ride;
   const bool over = ride.load == Load::kOneWord
                         ? ride.cursor.advance<Load::kOneWord>(ride.memory, ride.carried, ride.regs, 0)

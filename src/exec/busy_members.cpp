@@ -31,21 +31,21 @@ void BusyMembers::lock() {
 
 void BusyMembers::add(Member* member) {
   lock();
-  BusyLink& place = member->place_;
+  BusyLink& place = member->requests_.link_;
   Member* const first = first_.load(std::memory_order_relaxed);  // order: relaxed: under the lock
   place = {this, first, nullptr, self()};
-  if (first != nullptr) first->place_.before = member;
+  if (first != nullptr) first->requests_.link_.before = member;
   first_.store(member, std::memory_order_relaxed);  // order: relaxed: under the lock
   unlock();
   ProgressThread::requests_began();
 }
 
 void BusyMembers::remove(Member* member) {
-  BusyLink& place = member->place_;
+  BusyLink& place = member->requests_.link_;
   BusyMembers& busy = *place.busy;
   busy.lock();
-  if (place.next != nullptr) place.next->place_.before = place.before;
-  if (place.before != nullptr) place.before->place_.next = place.next;
+  if (place.next != nullptr) place.next->requests_.link_.before = place.before;
+  if (place.before != nullptr) place.before->requests_.link_.next = place.next;
   else busy.first_.store(place.next, std::memory_order_relaxed);  // order: relaxed: under the lock
   place = {};
   busy.unlock();
@@ -54,10 +54,10 @@ void BusyMembers::remove(Member* member) {
 Member* BusyMembers::take_next(const Member* after, const Member* except, const void* thread) {
   lock();
   // order: relaxed: under the lock
-  Member* m = after != nullptr ? after->place_.next : first_.load(std::memory_order_relaxed);
-  while (m != nullptr &&
-         (m == except || (thread != nullptr && m->place_.thread != thread) || !m->requests_lock_.try_lock()))
-    m = m->place_.next;
+  Member* m = after != nullptr ? after->requests_.link_.next : first_.load(std::memory_order_relaxed);
+  while (m != nullptr && (m == except || (thread != nullptr && m->requests_.link_.thread != thread) ||
+                          !m->requests_.lock_.try_lock()))
+    m = m->requests_.link_.next;
   unlock();
   return m;
 }

@@ -21,29 +21,12 @@
 #include "base/kind.hpp"
 #include "base/status.hpp"
 #include "exec/program.hpp"
+#include "exec/slot_header.hpp"
 #include "sync/atomics.hpp"
 
 namespace fermata {
 
 inline constexpr std::uint32_t kPayloadWords = kLinePayload / 8;
-
-// A slot's header: the episode, and a tag of the call that wrote it. Members whose calls differ notice it by
-// the tag.
-struct Header {
-  static constexpr unsigned kTagBits = 31;
-  std::uint64_t bits = 0;
-
-  static constexpr Header of(std::uint64_t episode, std::uint64_t tag) { return {episode << kTagBits | tag}; }
-  // True if it is of this episode or a later one, of any call.
-  constexpr bool has_come(std::uint64_t seen) const {
-    return static_cast<std::int64_t>(seen - (bits >> kTagBits << kTagBits)) >= 0;
-  }
-  // True if it is of this episode but of another call. One comparison, because a branch on the episode costs
-  // a fifth of a barrier's time: it is random whether a peer is an episode ahead.
-  constexpr bool is_foreign(std::uint64_t seen) const {
-    return (seen ^ bits) - 1 < (std::uint64_t{1} << kTagBits) - 1;
-  }
-};
 
 // left op right, element by element of a word. By value, because passing the words through memory would take
 // as long as the rest of a short call.
@@ -216,8 +199,8 @@ class Cursor {
     if constexpr (L != Load::kNothing) A::plain_store(*signal.payload, value);
     publish(*signal.at, signal.header);
   }
-  // After open(): the episode has begun and waits at its first await. The caller still has to wake the
-  // threads that park at the first signal's doorbell.
+  // After send_prepared(): the episode has begun and waits at its first await. The caller still has to wake
+  // the threads that park at the first signal's doorbell.
   [[gnu::always_inline]] void follow(M& memory, const Step* program, std::uint64_t episode, Header header) {
     program_ = program;
     step_ = program + 1;

@@ -26,7 +26,7 @@ class LinkDelays {
     auto* delays = new (memory) LinkDelays;
     delays->hosts_ = hosts;
     for (std::uint32_t h = 0; h < hosts; ++h) new (delays->from() + h) From;
-    return arrivals;
+    return delays;
   }
 
   // Called before the port hands over the lines that have arrived.

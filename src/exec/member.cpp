@@ -3,212 +3,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 namespace fermata::exec {
-namespace {
-
-// Adds the calling thread's affinity to its team's.
-void publish_affinity(TeamHeader& header) {
-  std::int32_t cpus[kCpuWords * 64];
-  const std::int32_t n = os::affinity_list(cpus, kCpuWords * 64);
-  for (std::int32_t i = 0; i < n && i < static_cast<std::int32_t>(kCpuWords * 64); ++i) {
-    const auto cpu = static_cast<std::uint32_t>(cpus[i]);
-    if (cpu < kCpuWords * 64)
-      // order: relaxed: count_joined() releases it
-      header.cpus[cpu / 64].fetch_or(std::uint64_t{1} << cpu % 64, std::memory_order_relaxed);
-  }
-  count_joined<RealAtomics>(header.joined);
-}
-
-// For a team of two: true if the one-word allreduce is a single exchange, at both members a send and then a
-// fold.
-bool is_exchange(const Team& team) {
-  for (const std::uint32_t rank : {0u, 1u}) {
-    Step steps[3];
-    if (team.copy_steps(PlanSlot::kAllreduce8, rank, steps, 3) != 3 || !goes_in_rounds<Load::kOneWord>(steps))
-      return false;
-  }
-  return true;
-}
-
-// Rounds up to whole cache lines: each program begins on a cache line, and a short one fits on it.
-std::uint32_t on_lines(std::uint32_t steps) {
-  return round_up(steps, static_cast<std::uint32_t>(kMaxLine / sizeof(Step)));
-}
-
-// Counts the steps of the programs that a member runs without a root or for root 0. False: one is not sound.
-bool count_steps(const Team& team, std::uint32_t rank, std::uint32_t (&counts)[kPlanSlots],
-                 std::size_t* all) {
-  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
-    const auto slot = static_cast<PlanSlot>(i);
-    counts[i] = 0;
-    if (team.program(slot) == nullptr) continue;
-    counts[i] = team.copy_steps(slot, rank, nullptr, 0);
-    if (counts[i] == 0) return false;
-    *all += on_lines(counts[i]);
-  }
-  return true;
-}
-
-}  // namespace
-
-Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** detail) {
-  const Status reserved = reserve(team, rank, out, detail);
-  if (reserved == Status::kOk) (*out)->settle();
-  return reserved;
-}
-
-void Member::settle() {
-  status_->thread.store(os::thread_id(), std::memory_order_relaxed);  // order: relaxed: only for reports
-  publish_affinity(team_->header());
-  choose_spins();
-  // After the lock is taken and the process stored: otherwise others could take this member for dead.
-  say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kJoined));
-}
-
-Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char** detail) {
-  if (team->forked()) {
-    *detail = "a team of threads cannot be joined from a forked child; use FERMATA_PROCESSES";
-    return Status::kForked;
-  }
-  if (rank >= team->members()) {
-    *detail = "rank must be 0..members-1";
-    return Status::kArgument;
-  }
-  if (team->is_away(rank) || (team->is_over_hosts() && team->port() == nullptr)) {
-    *detail = team->is_away(rank) ? "this rank belongs to another host"
-                                  : "the team is on several hosts: connect a port before you join";
-    return Status::kArgument;
-  }
-  TeamHeader& header = team->header();
-  const TeamLayout& layout = team->layout();
-  std::uint64_t hash = layout.members;
-  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
-    const auto slot = static_cast<PlanSlot>(i);
-    if (team->program(slot) != nullptr)
-      hash = with_plan(hash, program_hash(team->blob(slot), team->program(slot)->bytes));
-  }
-  std::uint32_t counts[kPlanSlots];
-  std::size_t all_steps = 0;
-  if (hash != layout.hash || !count_steps(*team, rank, counts, &all_steps)) {
-    *detail = "the plans in the team's segment have changed since the team was created";
-    return Status::kMismatch;
-  }
-  StatusLine& status = team->status(rank);
-  // order: relaxed: the exchange only claims the rank and publishes nothing
-  if (!RealAtomics::compare_exchange_relaxed(status.state, static_cast<std::uint32_t>(MemberState::kAbsent),
-                                             static_cast<std::uint32_t>(MemberState::kJoining))) {
-    *detail = "a member has already joined with this rank";
-    return Status::kBusy;
-  }
-  if (team->shared()) {
-    const Status locked = team->claim(rank, detail);
-    if (locked != Status::kOk) {
-      say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
-      return locked;
-    }
-    // order: relaxed: this process uses full fences from now on, and parkers use at least a full fence. A
-    // sender in another process that has not seen the store yet can miss a park here; the park's time limit
-    // bounds the delay.
-    if (!os::register_fence(true)) header.full_fence.store(1, std::memory_order_relaxed);
-  }
-  std::size_t episodes = 0;
-  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
-    const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));
-    if (p != nullptr) episodes += p->regions;
-  }
-  const std::size_t ends = layout.rings != 0 ? Channel::ends_of(layout.members) * sizeof(Channel::End) : 0;
-  const std::size_t steps_at = round_up(sizeof(Member), kMaxLine);
-  const std::size_t bytes =
-      round_up(steps_at + all_steps * sizeof(Step) + episodes * sizeof(std::uint64_t) + ends, kMaxLine);
-  void* memory = aligned_alloc(kMaxLine, bytes);
-  if (memory == nullptr) {
-    if (team->shared()) team->disclaim(rank);
-    say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
-    *detail = "aligned_alloc failed";
-    return Status::kMemory;
-  }
-  memset(memory, 0, bytes);
-  Member* m = new (memory) Member;
-  team->retain();
-  m->team_ = team;
-  m->rank_ = rank;
-  m->generation_ = os::fork_generation();
-  m->gate_ = m->generation_;
-  m->status_ = &status;
-  m->requests_lock_.init(BiasedLock<RealAtomics>::kBiased);
-  if (team->shared()) m->home_ = os::own_memory();
-  status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: settle() publishes it
-  status.home.store(m->home_.word, std::memory_order_relaxed);        // order: relaxed: as above
-  m->tagged_ = layout.tagged != 0;
-  m->barrier_carries_ = m->tagged_;
-  m->memory_.doors = team->doors();
-  m->memory_.fence = &header.full_fence;
-  m->memory_.calls.shared = team->shared();
-  m->memory_.team = team;
-  m->over_hosts_ = team->is_over_hosts();
-  m->attends_ = team->port() != nullptr;
-  auto* steps = reinterpret_cast<Step*>(static_cast<std::byte*>(memory) + steps_at);
-  auto* next = reinterpret_cast<std::uint64_t*>(steps + all_steps);
-  bool whole = true;
-  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
-    const auto slot = static_cast<PlanSlot>(i);
-    const ProgramHeader* p = team->program(slot);
-    if (p == nullptr) continue;
-    whole = whole && team->copy_steps(slot, rank, steps, counts[i]) == counts[i];
-    m->bound_[i] = {steps, team->region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
-    steps += on_lines(counts[i]);
-    next += p->regions;
-  }
-  if (!whole) {
-    if (team->shared()) team->disclaim(rank);
-    say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
-    m->~Member();
-    free(m);
-    team->release();
-    *detail = "the plans in the team's segment have changed since the team was created";
-    return Status::kMismatch;
-  }
-  if (layout.rings != 0) {
-    auto* first = reinterpret_cast<Channel::End*>(next);
-    for (std::size_t i = 0; i < Channel::ends_of(layout.members); ++i) new (first + i) Channel::End;
-    m->channel_ = {team->base() + layout.rings, layout.ring_lines, layout.in_quarter, layout.members, first};
-  }
-  const Bound& word = m->bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
-  m->rounds_ = word.steps != nullptr && goes_in_rounds<Load::kOneWord>(word.steps);
-  m->swaps_ = m->rounds_ && layout.members == 2 && is_exchange(*team);
-  const Bound& barrier = m->bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
-  m->barrier_rounds_ =
-      barrier.steps != nullptr && !m->tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
-  m->barrier_has_words_ = barrier.steps != nullptr && word.steps != nullptr &&
-                          has_words(team->blob(PlanSlot::kBarrier), *team->program(PlanSlot::kBarrier));
-  *out = m;
-  return Status::kOk;
-}
-
-void Member::leave() {
-  Team* team = team_;
-  if (usable() != Status::kForked) {
-    say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kLeft));
-    if (team->shared()) team->disclaim(rank_);
-    const Hold hold(*this);
-    for (const RequestQueue* queue : {&ordered_, &unordered_})
-      for (const BlockRequest* r = queue->first; r != nullptr; r = r->next)
-        if (r->operation.uses_single_copy()) team->break_with(Status::kMemberLost, rank_);
-    if (outstanding() || has_requests()) team->wake_everybody();
-    team->leave_hosts(rank_);
-    broken_ = Status::kBroken;  // from here on callbacks cannot start requests
-    fail_requests(broken_);
-  }
-  for (std::size_t i = 0; of_roots_ != nullptr && i < std::size_t{kPlanSlots} * team->members(); ++i)
-    free(of_roots_[i]);
-  free(of_roots_);
-  free(differing_.ride);
-  this->~Member();
-  free(this);
-  team->release();
-}
 
 const Step* Member::steps_of_root(PlanSlot slot, std::uint32_t root) {
   const std::uint32_t members = team_->members();
@@ -236,6 +32,15 @@ Status Member::refuse_root() {
   snprintf(detail_, sizeof detail_,
            "there is no memory for this root's plan, or another member has overwritten the plan");
   return give_up(break_team(Status::kBroken, rank_));
+}
+
+bool Member::advance(std::uint32_t spins) {
+  switch (load_) {
+    case Load::kNothing: return cursor_.advance<Load::kNothing>(memory_, carried_, regs_, spins);
+    case Load::kOneWord: return cursor_.advance<Load::kOneWord>(memory_, carried_, regs_, spins);
+    case Load::kWords: break;
+  }
+  return cursor_.advance<Load::kWords>(memory_, carried_, regs_, spins);
 }
 
 Status Member::refusal() const {
@@ -374,8 +179,8 @@ Status Member::test() {
   if (now != Status::kOk) return now;
   const bool waits = outstanding();
   if (waits && team_->port() != nullptr) team_->attend_port();
-  if (waits && interrupted_ != nullptr)
-    return test_for(interrupted_) == Status::kPending ? Status::kPending : Status::kOk;
+  if (waits && requests_.interrupted != nullptr)
+    return test_for(requests_.interrupted) == Status::kPending ? Status::kPending : Status::kOk;
   const bool over = waits && advance(0);
   if (over && (!differing_.splits || cursor_.status() == Status::kOk)) return Status::kOk;
   const Status seen = waits ? look_at_line() : Status::kOk;
@@ -392,7 +197,7 @@ Status Member::test() {
 Status Member::depart() {
   const Status now = usable();
   if (now != Status::kOk) return now;
-  if (!outstanding() || interrupted_ != nullptr) return Status::kArgument;
+  if (!outstanding() || requests_.interrupted != nullptr) return Status::kArgument;
   differing_.departs = true;
   differing_.overtaken = {};  // late data may be at the port, which the wait looks at
   Status status = run();
@@ -403,11 +208,11 @@ Status Member::depart() {
 }
 
 Status Member::resume() {
-  if (interrupted_ == nullptr) return depart();
+  if (requests_.interrupted == nullptr) return depart();
   if (forked()) return Status::kForked;
-  const Status status = wait_for(interrupted_);
-  if (interrupted_->active) return status;
-  interrupted_ = nullptr;
+  const Status status = wait_for(requests_.interrupted);
+  if (requests_.interrupted->active) return status;
+  requests_.interrupted = nullptr;
   if (broken_ == Status::kOk) gate_ = generation_;
   return status;
 }

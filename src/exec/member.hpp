@@ -6,13 +6,12 @@
 #include <cstring>
 
 #include "base/word.hpp"
-#include "exec/block_request.hpp"
-#include "exec/busy_members.hpp"
 #include "exec/differing.hpp"
 #include "exec/first_signals.hpp"
 #include "exec/fold.hpp"
 #include "exec/patience.hpp"
 #include "exec/poll_interval.hpp"
+#include "exec/request_engine.hpp"
 #include "exec/team.hpp"
 #include "exec/team_memory.hpp"
 #include "sync/status_line.hpp"
@@ -123,7 +122,7 @@ class Member {
   // notices completion and runs callbacks. True: something has moved.
   bool push_data();
   // True if no request is outstanding except the request that a call waits for.
-  bool is_idle() const { return requests_lock_.is_biased(); }
+  bool is_idle() const { return requests_.is_idle(); }
   // From now on the requests of this member belong to the calling thread.
   void adopt() { const Hold hold(*this); }
   // Makes progress for at most `ns` ns, also on the thread's other members. If ns <= 0, it does so once, and
@@ -140,7 +139,7 @@ class Member {
   Status execute(BlockRequest* request);
   Status test_for(BlockRequest* request);  // kPending, or the final status
   Status team_status();                    // what broke the team; then the member's requests have ended
-  bool has_requests() const { return active_ != 0; }
+  bool has_requests() const { return requests_.active != 0; }
 
   std::uint32_t rank() const { return rank_; }
   Team& team() const { return *team_; }
@@ -182,31 +181,7 @@ class Member {
   static constexpr auto kNoWord = [](std::uint32_t) { return std::uint64_t{0}; };
   // Starts a line call, which is outstanding until over().
   template <Load L, class Word>
-  [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, std::uint32_t words, Word&& word) {
-    const std::uint32_t root = call.root;
-    const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
-    if (gate_ != os::fork_generation() || plan.steps == nullptr) [[unlikely]]
-      return refusal();
-    memory_.region = plan.region + root * plan.region_bytes;
-    memory_.root = root;
-    const Step* steps = plan.steps;
-    if (root != 0 && (over_hosts_ || rank_ == 0 || rank_ == root)) {
-      steps = steps_of_root(slot, root);
-      if (steps == nullptr) [[unlikely]]
-        return refuse_root();
-    }
-    const std::uint64_t tag = history_.tag(History::own_tag(call.packed()));
-    cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
-    // After the first signal, because only members that have waited long read the status line.
-    gate_ = 0;
-    if (slot == PlanSlot::kBarrier) first_signals_->barrier.forget();
-    if (slot == PlanSlot::kAllreduce8) forget_words();
-    say_call<RealAtomics>(*status_, ++sequence_, call.packed());
-    if (sequence_ >= next_seldom_ && !do_seldom_work()) [[unlikely]]
-      return broken_;
-    if (!synchronizes(call.kind)) remember(call.packed());
-    return Status::kOk;
-  }
+  Status start(PlanSlot slot, const Call& call, std::uint32_t words, Word&& word);
   // Called after a call in which others may not wait for this member: the next call compares histories.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
     differing_.own = {sequence_, call};
@@ -233,51 +208,13 @@ class Member {
 
   // Starts a line call with data. in: this member's contribution, null if it has none.
   template <Load L>
-  [[gnu::always_inline]] Status start_with(PlanSlot slot, const Call& call, const void* in,
-                                           Carried& carried) {
-    const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, call.bytes); };
-    const std::uint32_t words = L == Load::kOneWord ? 1 : words_of(call.bytes);
-    const Status ready = start<L>(slot, call, words, word);
-    if (ready != Status::kOk) [[unlikely]]
-      return ready;
-    const FoldFn fold = call.kind == Kind::kBroadcast
-                            ? nullptr
-                            : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
-    carried = {words, fold};
-    if constexpr (L == Load::kWords)
-      if (log2_size_of(static_cast<Type>(call.type)) > 3) [[unlikely]]
-        carry_wide(carried, call);
-    if (in != nullptr)
-      for (std::uint32_t i = 0; i < words; ++i) regs_[0][i] = word(i);
-    return Status::kOk;
-  }
+  Status start_with(PlanSlot slot, const Call& call, const void* in, Carried& carried);
   // Like start_with(), and completes the call. out: where the result goes, null if this member gets none.
   template <Load L>
-  [[gnu::always_inline]] Status move(PlanSlot slot, const Call& call, const void* in, void* out) {
-    Carried carried;
-    const Status ready = start_with<L>(slot, call, in, carried);
-    if (ready != Status::kOk) [[unlikely]]
-      return ready;
-    if (cursor_.advance<L>(memory_, carried, regs_, spins_) && cursor_.status() == Status::kOk) [[likely]] {
-      if (out != nullptr) copy_bytes(out, regs_[0], call.bytes);
-      over();
-      return Status::kOk;
-    }
-    load_ = L;
-    taken_ = {out, static_cast<std::uint32_t>(call.bytes)};
-    carried_ = carried;
-    return run();
-  }
+  Status move(PlanSlot slot, const Call& call, const void* in, void* out);
   static void carry_wide(Carried& carried, const Call& call);
   Status run() { return advance(spins_) ? finish() : wait(); }
-  [[gnu::noinline]] bool advance(std::uint32_t spins) {
-    switch (load_) {
-      case Load::kNothing: return cursor_.advance<Load::kNothing>(memory_, carried_, regs_, spins);
-      case Load::kOneWord: return cursor_.advance<Load::kOneWord>(memory_, carried_, regs_, spins);
-      case Load::kWords: break;
-    }
-    return cursor_.advance<Load::kWords>(memory_, carried_, regs_, spins);
-  }
+  [[gnu::noinline]] bool advance(std::uint32_t spins);
   // The fast path after the first signal, for barriers and one-word allreduces that go in rounds. Separate
   // functions: no stack frame is set up before the signal or taken down after the last read.
   [[gnu::noinline]] Status rest_of_barrier();
@@ -315,10 +252,20 @@ class Member {
     gate_ = generation_;
     say_over<RealAtomics>(*status_, sequence_);
   }
+  // Steps of reserve().
+  struct Memory;
+  void set_team(Team* team, std::uint32_t rank);
+  bool bind(const Memory& memory);
+  void choose_paths();
   void choose_spins();
   // What wait() waits for: a line call, or a request.
   struct LineWait;
   struct BlockWait;
+  struct Limits;
+  static constexpr std::int64_t kLookNs = 20'000'000;  // between two checks of the other members
+  Status time_out(std::int64_t waited_ns, std::uint32_t peer);
+  template <class What>
+  Status check_wait(Limits& limits, std::int64_t now, const What& what);
   template <class What>
   Status wait(What what);
   template <class Policy, class What>
@@ -358,9 +305,9 @@ class Member {
   // In its scope only this thread works on this member's requests. Callbacks already run in such a scope.
   class Hold {
    public:
-    explicit Hold(Member& member) : member_(member), outer_(member.hold()) {}
+    explicit Hold(Member& member) : member_(member), outer_(member.requests_.hold(&member)) {}
     ~Hold() {
-      if (outer_) member_.let_go();
+      if (outer_) member_.requests_.let_go(&member_);
     }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
@@ -370,23 +317,6 @@ class Member {
     bool outer_;
   };
   friend class BusyMembers;
-  bool is_held() const { return holder_.is_this_thread(); }  // true in a callback, which must not wait
-  // Takes the biased lock. False: this thread holds it already.
-  bool hold() {
-    if (is_held()) return false;
-    if (!requests_lock_.is_biased()) [[unlikely]]
-      lock_requests();
-    holder_.become_this_thread();
-    return true;
-  }
-  void lock_requests();
-  void let_go() {
-    holder_.become_nobody();
-    if (active_ != in_call() || place_.busy != nullptr) [[unlikely]]
-      unlock_requests();
-  }
-  void unlock_requests();
-  std::uint32_t in_call() const { return call_ != nullptr ? 1 : 0; }
   bool advance_request(BlockRequest* request, std::size_t most);
   bool begin_now(BlockRequest* request);
   void be_patient();
@@ -443,22 +373,11 @@ class Member {
   alignas(16) std::uint64_t regs_[kMaxRegisters][kPayloadWords] = {};
 
   Channel channel_;  // base null: this team moves no blocks
-  RequestQueue ordered_, unordered_;
-  BlockRequest* interrupted_ = nullptr;
-  bool progressing_ = false, taken_back_ = false;
-  std::uint32_t active_ = 0;               // requests that are active
-  BlockRequest* call_ = nullptr;           // the request that a call waits for; no other thread needs it
-  BiasedLock<RealAtomics> requests_lock_;  // biased lock for all requests; kBiased: no other thread uses them
-  Holder holder_;                          // of the lock
-  BusyLink place_;
+  RequestEngine requests_;
   Patience patience_;
   static constexpr std::uint64_t kSeldom = 16384;  // calls from one do_seldom_work() to the next, at most
   std::uint64_t next_seldom_ = kSeldom;
   PollInterval poll_interval_;
-  std::uint64_t ended_ = 0;      // requests that have ended
-  std::uint64_t looked_at_ = 0;  // ended_ when pending_ns_ was set
-  std::int64_t pending_ns_ = 0;  // no request has ended since this time
-  std::int64_t next_look_ns_ = 0;
 
   Taken taken_;  // where the result of the outstanding call goes
   bool tag_check_ = false, bounded_ = false;
@@ -474,4 +393,6 @@ class Member {
 };
 
 }  // namespace fermata::exec
+
+#include "exec/line_calls.hpp"
 #endif

@@ -160,7 +160,7 @@ Status Member::retract() {
 bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs) {
   std::uint64_t mine = 0;
   bool known = own_call(number, &mine);
-  for (const BlockRequest* r = ordered_.first; r != nullptr && !known; r = r->next) {
+  for (const BlockRequest* r = requests_.ordered.first; r != nullptr && !known; r = r->next) {
     known = r->number == number;
     mine = r->call.packed();
   }
@@ -217,7 +217,9 @@ Status Member::compare_abroad(std::uint64_t number, std::uint64_t call) {
 // That rank's tag is of another call. Names the difference if it is known, and breaks the team.
 Status Member::met_another_call(std::uint32_t rank) {
   const std::int64_t end = os::now_ns() + kSayNs;
-  const auto names_it = [&] { return differs_from(rank) || (call_ == nullptr && differs_now(rank)); };
+  const auto names_it = [&] {
+    return differs_from(rank) || (requests_.call == nullptr && differs_now(rank));
+  };
   bool named = names_it();
   for (; !named && !team_->is_away(rank) && os::now_ns() < end; named = names_it()) os::yield();
   if (!named && team_->is_away(rank))

@@ -7,7 +7,7 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::uint32_t kTurnLooks = 200;  // tries before the thread yields its CPU
+constexpr std::uint32_t kLockSpins = 200;  // tries before the thread yields its CPU
 constexpr std::uint32_t kMostAnswers = 8;  // answers that one call for progress waits for
 
 }  // namespace
@@ -31,14 +31,14 @@ Status Member::begin(BlockRequest* request) {
   if (request->active || (request->ordered && outstanding())) return Status::kBusy;
   // Checked only rarely here, because a check after the call is published gives a better error text. Without
   // this check a member whose calls never wait would not notice that the team is broken.
-  if (ended_ != 0 && ended_ % kSeldom == 0) [[unlikely]]
+  if (requests_.ended != 0 && requests_.ended % kSeldom == 0) [[unlikely]]
     if (const Status broken = broken_status(); broken != Status::kOk) {
       gate_ = 0;
       return give_up(broken);
     }
   request->active = true;
-  if (!has_requests()) next_look_ns_ = 0;
-  ++active_;
+  if (!has_requests()) requests_.next_look_ns = 0;
+  ++requests_.active;
   request->operation.restart();
   request->adapted = false;
   // Ordered requests start in the same order at all members, like line calls, so members count and compare
@@ -54,33 +54,34 @@ Status Member::begin(BlockRequest* request) {
     ++unordered_starts_;
   }
   request->operation.set_tag(request->ordered ? history_.digest() >> 1 : ++request->uses);  // 63 bits
-  if (!begin_now(request)) (request->ordered ? ordered_ : unordered_).push(request);
+  if (!begin_now(request)) (request->ordered ? requests_.ordered : requests_.unordered).push(request);
   return Status::kOk;
 }
 
 // Advances a new request at once, unless earlier requests must end first, or this is a callback: callbacks
 // must not nest. True: the request is over.
 bool Member::begin_now(BlockRequest* r) {
-  if (progressing_ || (r->ordered && ordered_.first != nullptr)) return false;
-  if (!advance_request(r, r == call_ ? SIZE_MAX : kFairShare) || adapts(r)) return false;
-  if (bounded_ && r != call_ && r->ordered && r->operation.status() == Status::kMismatch)
+  if (requests_.progressing || (r->ordered && requests_.ordered.first != nullptr)) return false;
+  if (!advance_request(r, r == requests_.call ? SIZE_MAX : kFairShare) || adapts(r)) return false;
+  if (bounded_ && r != requests_.call && r->ordered && r->operation.status() == Status::kMismatch)
     return false;  // as the first in its queue it may be settled
-  progressing_ = true;
+  requests_.progressing = true;
   const Status status = outcome(*r);
   if (r->ordered && broken_ == Status::kOk && status != Status::kRetracted)
     say_over<RealAtomics>(*status_, sequence_);
   end_request(r, status);
-  progressing_ = false;
+  requests_.progressing = false;
   return true;
 }
 
 bool Member::is_only_call() const {
-  return call_ != nullptr && ordered_.first == call_ && call_->number == sequence_;
+  return requests_.call != nullptr && requests_.ordered.first == requests_.call &&
+         requests_.call->number == sequence_;
 }
 
 // True for a call whose length may be settled, and which its caller can repeat.
 bool Member::may_settle(const BlockRequest* request) const {
-  return request == call_ && (ordered_.first == nullptr || is_only_call());
+  return request == requests_.call && (requests_.ordered.first == nullptr || is_only_call());
 }
 
 // True if the request has met a piece of another call, and may wait until the others publish their calls or
@@ -91,7 +92,7 @@ bool Member::is_unsettled(const BlockRequest& request) const {
 
 // Advances one request. True: it is over.
 bool Member::advance_request(BlockRequest* r, std::size_t most) {
-  if (differing_.ride != nullptr && r == ordered_.first) [[unlikely]]
+  if (differing_.ride != nullptr && r == requests_.ordered.first) [[unlikely]]
     return advance_ride();
   const bool over = r->operation.advance([this](std::uint32_t rank) { ring(rank); }, most);
   if (over && is_unsettled(*r)) [[unlikely]]
@@ -116,10 +117,10 @@ Status Member::outcome(const BlockRequest& r) {
 
 // Precondition: the request has left its queue.
 void Member::end_request(BlockRequest* r, Status status) {
-  if (r == call_) call_ = nullptr;
+  if (r == requests_.call) requests_.call = nullptr;
   r->active = false;
-  --active_;
-  ++ended_;
+  --requests_.active;
+  ++requests_.ended;
   r->status = status;
   if (r->completed != nullptr) r->completed(r, r->context);
 }
@@ -129,12 +130,12 @@ bool Member::progress(std::size_t most, std::int64_t until) {
   if (attends_) [[unlikely]]
     team_->attend_port();
   const Hold hold(*this);
-  if (progressing_) return false;
-  progressing_ = true;
+  if (requests_.progressing) return false;
+  requests_.progressing = true;
   bool moved = false;
   // On the shared channel the other requests wait for the first. Callbacks may add requests to both queues.
-  while (ordered_.first != nullptr) {
-    BlockRequest* const r = ordered_.first;
+  while (requests_.ordered.first != nullptr) {
+    BlockRequest* const r = requests_.ordered.first;
     const bool over = advance_request(r, most);
     moved = moved || (differing_.ride == nullptr && r->operation.has_moved());
     if (!over) break;
@@ -144,31 +145,31 @@ bool Member::progress(std::size_t most, std::int64_t until) {
       if (settled == Status::kRetracted) continue;
       if (settled == Status::kPending) break;
     }
-    ordered_.pop();
+    requests_.ordered.pop();
     const Status status = outcome(*r);
-    if (ordered_.first == nullptr && broken_ == Status::kOk && status != Status::kRetracted)
+    if (requests_.ordered.first == nullptr && broken_ == Status::kOk && status != Status::kRetracted)
       say_over<RealAtomics>(*status_, sequence_);
     end_request(r, status);
     moved = true;
   }
-  for (std::uint32_t n = unordered_.count; n > 0 && unordered_.first != nullptr; --n) {
-    BlockRequest* const r = unordered_.pop();
+  for (std::uint32_t n = requests_.unordered.count; n > 0 && requests_.unordered.first != nullptr; --n) {
+    BlockRequest* const r = requests_.unordered.pop();
     if (advance_request(r, most)) {
       end_request(r, outcome(*r));
       moved = true;
     } else {
       moved = moved || r->operation.has_moved();
-      unordered_.push(r);
+      requests_.unordered.push(r);
     }
     if (until != 0 && os::now_ns() >= until) break;
   }
-  progressing_ = false;
+  requests_.progressing = false;
   return moved;
 }
 
 // Advances an outstanding line call, split-phase or interrupted.
 void Member::advance_line() {
-  if (outstanding() && interrupted_ == nullptr) advance(0);
+  if (outstanding() && requests_.interrupted == nullptr) advance(0);
 }
 
 bool Member::progress_others() {
@@ -177,18 +178,18 @@ bool Member::progress_others() {
   Member* m = busy.take_next(nullptr, this);
   const bool any = m != nullptr;
   while (m != nullptr) {
-    m->holder_.become_this_thread();
+    m->requests_.become_held();
     m->progress(kFairShare);
     m->team_status();
     Member* const next = busy.take_next(m, this);
-    m->let_go();
+    m->requests_.let_go(m);
     m = next;
   }
   return any;
 }
 
 bool Member::push_data() {
-  holder_.become_this_thread();
+  requests_.become_held();
   if (attends_) team_->attend_port();
   bool moved = false;
   bool over = false;
@@ -197,49 +198,48 @@ bool Member::push_data() {
     over = operation.advance([this](std::uint32_t rank) { ring(rank); }, kFairShare) || over;
     moved = operation.has_moved() || moved;
   };
-  for (BlockRequest* r = ordered_.first; r != nullptr && differing_.ride == nullptr; r = r->next) {
+  for (BlockRequest* r = requests_.ordered.first; r != nullptr && differing_.ride == nullptr; r = r->next) {
     push(r->operation);
     if (!r->operation.over() || r->operation.status() != Status::kOk) break;
   }
-  for (BlockRequest* r = unordered_.first; r != nullptr; r = r->next) push(r->operation);
+  for (BlockRequest* r = requests_.unordered.first; r != nullptr; r = r->next) push(r->operation);
   if (over) ring(rank_);  // its own thread may be parked
-  let_go();
+  requests_.let_go(this);
   return moved;
 }
 
-// Waits while another thread advances this member's requests or runs their callbacks.
-void Member::lock_requests() {
-  for (std::uint32_t n = 0; !requests_lock_.try_lock(); ++n) {
-    if (requests_lock_.is_biased()) return;
-    if (n < kTurnLooks) RealAtomics::pause();
+void RequestEngine::lock(Member* member) {
+  for (std::uint32_t n = 0; !lock_.try_lock(); ++n) {
+    if (lock_.is_biased()) return;
+    if (n < kLockSpins) RealAtomics::pause();
     else os::yield();
   }
-  if (place_.thread == BusyMembers::self()) return;
-  BusyMembers::remove(this);
-  BusyMembers::mine().add(this);
+  if (link_.thread == BusyMembers::self()) return;
+  BusyMembers::remove(member);
+  BusyMembers::mine().add(member);
 }
 
-void Member::unlock_requests() {
-  const bool known = active_ != in_call();
-  if (!known) BusyMembers::remove(this);
-  else if (place_.busy == nullptr) BusyMembers::mine().add(this);
-  requests_lock_.unlock(known ? BiasedLock<RealAtomics>::kFree : BiasedLock<RealAtomics>::kBiased);
+void RequestEngine::unlock(Member* member) {
+  const bool known = has_others();
+  if (!known) BusyMembers::remove(member);
+  else if (link_.busy == nullptr) BusyMembers::mine().add(member);
+  lock_.unlock(known ? BiasedLock<RealAtomics>::kFree : BiasedLock<RealAtomics>::kBiased);
 }
 
 Status Member::execute(BlockRequest* request) {
-  if (is_held()) return Status::kBusy;
+  if (requests_.is_held()) return Status::kBusy;
   Status status;
   {
     const Hold hold(*this);
-    call_ = request;
+    requests_.call = request;
     status = begin(request);
-    if (status != Status::kOk) call_ = nullptr;
+    if (status != Status::kOk) requests_.call = nullptr;
   }
   if (status == Status::kOk) status = request->active ? wait_for(request) : request->status;
   if (!request->active) return status;
   const Hold hold(*this);
-  call_ = nullptr;
-  interrupted_ = request;
+  requests_.call = nullptr;
+  requests_.interrupted = request;
   gate_ = 0;
   return status;
 }
@@ -304,8 +304,8 @@ Status Member::team_status() {
 // this function waits until no other member reads them. In a team of processes the kernel reads the blocks,
 // which is safe even if the memory is gone.
 void Member::take_back() {
-  if (taken_back_ || team_->shared()) return;
-  taken_back_ = true;
+  if (requests_.taken_back || team_->shared()) return;
+  requests_.taken_back = true;
   withdraw<RealAtomics>();
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_) continue;
@@ -316,7 +316,7 @@ void Member::take_back() {
 // Ends all requests of a broken team: nothing will move any more.
 void Member::fail_requests(Status status) {
   if (has_requests()) take_back();
-  for (RequestQueue* queue : {&ordered_, &unordered_})
+  for (RequestQueue* queue : {&requests_.ordered, &requests_.unordered})
     while (queue->first != nullptr) end_request(queue->pop(), status);
 }
 

@@ -346,6 +346,8 @@ class Team {
     os::Segment segment;
     std::uint64_t place = 0, offset = 0;
   };
+  static Status get_segment(const TeamOptions& options, std::size_t bytes, std::size_t front,
+                            SegmentPart* part);
   static Status take_part(Team& segment_owner, std::size_t bytes, std::size_t front, SegmentPart* part);
   void settle_in(Team& segment_owner, const SegmentPart& part);
   static Team* adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns);

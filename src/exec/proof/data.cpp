@@ -1,5 +1,5 @@
 // Steps:
-//   1. Every signal has a place of its own, and every wait has a signal (places.hpp).
+//   1. Every signal has a place of its own, and every wait has a signal (locations.hpp).
 //   2. One episode is executed on expressions. Every wait must end, and the registers must end with the
 //      result of the collective. A member's steps do not depend on timing, so one execution stands for all.
 //   3. An edge with S slots writes a slot again after S episodes. By then its contents must have been read.
@@ -7,8 +7,8 @@
 //      knows, each member stores how far every other member was in episode 0, and signals carry a copy.
 //      Episodes are executed until every writer knows, at most S of them.
 //
-// Step 2 can ignore credits: they are from earlier episodes (places.hpp checks that an edge has at least as
-// many slots as a batch of credits covers).
+// Step 2 can ignore credits: they are from earlier episodes (locations.hpp checks that an edge has at least
+// as many slots as a batch of credits covers).
 #include "exec/proof/data.hpp"
 
 #include "base/kind.hpp"

@@ -9,7 +9,7 @@
 //              is written before its last contents were read.
 //   both       every awaited signal is sent in that episode, by one step of one member. Slots, words, credits
 //              and doors do not overlap. The signal that ends a wait rings the door where the member parks
-//              (places.hpp).
+//              (locations.hpp).
 //
 // The steps are the same in every episode. So a property that holds in a window of episodes holds in all.
 #ifndef FERMATA_EXEC_PROOF_PROOF_HPP

@@ -61,19 +61,19 @@ class WordsProof {
 
   bool prepare() {
     const std::uint32_t locations = ways_.locations().count();
-    bit_ = scratch_.array<std::uint32_t>(places);
+    bit_ = scratch_.array<std::uint32_t>(locations);
     add_bit_ = scratch_.array<std::uint32_t>(ways_.nodes());
     never_last_ = scratch_.array<bool>(ways_.nodes());
     next_add_ = scratch_.array<std::uint32_t>(ways_.nodes());
-    first_add_ = scratch_.array<std::uint32_t>(places);
+    first_add_ = scratch_.array<std::uint32_t>(locations);
     now_ = scratch_.array<std::uint32_t>(ways_.lines());
-    done_ = scratch_.array<std::uint32_t>(places);
-    adds_ = scratch_.array<std::uint32_t>(places);
-    place_row_ = scratch_.array<Row>(places);
+    done_ = scratch_.array<std::uint32_t>(locations);
+    adds_ = scratch_.array<std::uint32_t>(locations);
+    place_row_ = scratch_.array<Row>(locations);
     copy_ = scratch_.array<Row>(ways_.lines());
     if (scratch_.failed()) return no_memory();
     std::uint32_t bits = members_;
-    for (std::uint32_t p = 0; p < places; ++p) {
+    for (std::uint32_t p = 0; p < locations; ++p) {
       first_add_[p] = kNone;
       if (is_word(p)) bit_[p] = bits++;
     }
@@ -86,17 +86,17 @@ class WordsProof {
     }
     width_ = (bits + 63) / 64;
     rows_ = scratch_.array<std::uint64_t>(width_ * ways_.lines());
-    words_rows_ = scratch_.array<std::uint64_t>(width_ * (bits_of_words(places)));
+    words_rows_ = scratch_.array<std::uint64_t>(width_ * (bits_of_words(locations)));
     if (scratch_.failed()) return no_memory();
     std::size_t next = 0;
-    for (std::uint32_t p = 0; p < places; ++p)
+    for (std::uint32_t p = 0; p < locations; ++p)
       if (is_word(p)) place_row_[p] = words_rows_ + width_ * next++;
     for (std::uint32_t m = 0; m < members_; ++m) set(row(m), m);
     return true;
   }
-  std::size_t bits_of_words(std::uint32_t places) const {
+  std::size_t bits_of_words(std::uint32_t locations) const {
     std::size_t n = 0;
-    for (std::uint32_t p = 0; p < places; ++p) n += is_word(p);
+    for (std::uint32_t p = 0; p < locations; ++p) n += is_word(p);
     return n;
   }
   bool is_climbed(std::uint32_t location) const {
@@ -211,7 +211,7 @@ class WordsProof {
     return true;
   }
 
-  // ---- 4. A graph of nodes and, after them, places; an edge leads from the earlier to the later
+  // ---- 4. A graph of nodes and, after them, locations; an edge leads from the earlier to the later
 
   bool find_circle() {
     const std::uint32_t nodes = ways_.nodes(), all = nodes + ways_.locations().count();

@@ -1,0 +1,225 @@
+// How a team is made: from checked programs to a segment that holds them.
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/blocks.hpp"
+#include "exec/proof/proof.hpp"
+#include "exec/segment_layout.hpp"
+#include "exec/team.hpp"
+#include "sync/status_line.hpp"
+
+namespace fermata::exec {
+namespace {
+
+const ProgramHeader& header_of(const void* p) { return *static_cast<const ProgramHeader*>(p); }
+
+// Sets the offsets of each plan's blob and regions. Regions start on a page of their own, because members
+// write to them.
+std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
+  std::size_t at = plans_offset(options.members);
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    if (options.programs[i] == nullptr) continue;
+    header.plans[i].program = at;
+    at += round_up(header_of(options.programs[i]).bytes, kMaxLine);
+  }
+  header.model = options.model_bytes != 0 ? at : 0;
+  at += round_up(options.model_bytes, 8);
+  header.refresh = options.refresh_bytes != 0 ? at : 0;
+  at += options.refresh_bytes;
+  if (options.hosts != nullptr) {
+    header.hosts = at = round_up(at, kMaxLine);
+    at += (options.members + 1) * sizeof(std::uint32_t);
+  }
+  at = round_up(at, 4096);
+  if (options.hosts != nullptr) {
+    header.window = at;
+    at += regions_in_window(options.members);
+  }
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    if (options.programs[i] == nullptr) continue;
+    header.plans[i].regions = at;
+    const ProgramHeader& program = header_of(options.programs[i]);
+    at += std::size_t{program.region_bytes} * program.regions;
+  }
+  return round_up(at, 4096);
+}
+
+// No program runs without this proof, also if this process compiled it.
+constexpr std::size_t kMostProof = std::size_t{2} << 30;  // bytes of memory during the proof
+Status prove(const ProgramHeader& program, const std::uint32_t* hosts, const char** detail) {
+  const Proof proof = prove_program(program, {.hosts = hosts, .most_bytes = kMostProof});
+  if (proof) return Status::kOk;
+  *detail = proof.flaw;
+  return Status::kVerify;
+}
+
+// A team within another allocates up to this many bytes at once. A lack of memory is then an error of
+// create(), not a crash of a member.
+constexpr std::uint64_t kMostFront = std::uint64_t{1} << 17;
+
+// The CPUs that all members can use: the machine's, or fewer by the cgroup's quota. The creator's own
+// affinity does not count, because the creator may be pinned. If there are more members than CPUs, a context
+// switch costs far more than a fence and parks are frequent. Then membarrier costs more than it saves, so
+// doorbells use full fences.
+double cpus_for_members() {
+  const double quota = os::cgroup_quota().cpus;
+  const std::int32_t cpus = os::online_cpus();
+  return quota > 0 && quota < cpus ? quota : cpus;
+}
+
+std::uint64_t most_ring_lines(double per_cpu) {
+  if (per_cpu <= 1) return kMostRingLines;
+  std::uint64_t lines = kMostCrowdedLines;
+  while (lines > kMostRingLines && static_cast<double>(lines) * per_cpu > kLinesOfACpu) lines /= 2;
+  return lines;
+}
+
+Status check(const TeamOptions& options, const char** detail) {
+  if (options.members < 1 || options.members > kMaxMembers) {
+    *detail = "members must be 1..4096";
+    return Status::kArgument;
+  }
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    const void* const program = options.programs[i];
+    if (program == nullptr) continue;
+    if (!program_is_sound(program, header_of(program).bytes) ||
+        header_of(program).members != options.members ||
+        !is_for(static_cast<PlanSlot>(i), header_of(program), options.tagged) ||
+        (options.hosts == nullptr && leaves_host(program, header_of(program)))) {
+      *detail = "a compiled plan is malformed, or for another number of members or of hosts";
+      return Status::kArgument;
+    }
+    if (const Status proved = prove(header_of(program), options.hosts, detail); proved != Status::kOk)
+      return proved;
+  }
+  return Status::kOk;
+}
+
+// Lays out the whole segment. Sets laid.bytes, and in *front the bytes before the ring buffers.
+TeamLayout layout_for(const TeamOptions& options, double usable_cpus, std::size_t* front) {
+  TeamLayout laid;
+  laid.magic = kTeamMagic;
+  laid.version = kTeamVersion;
+  laid.members = options.members;
+  laid.shared = options.shared;
+  laid.tagged = options.tagged;
+  laid.reproducible = options.reproducible;
+  laid.model_bytes = options.model_bytes;
+  laid.refresh_bytes = options.refresh_bytes;
+  laid.usable_cpus = usable_cpus;
+  std::size_t bytes = lay_out(options, laid);
+  *front = bytes;
+  if (options.blocks && options.members <= kMostBlockMembers) {
+    // the same on all hosts
+    const std::uint64_t most =
+        options.hosts == nullptr ? most_ring_lines(options.members / usable_cpus) : kMostRingLines;
+    bytes = lay_out_blocks(bytes, most, laid);
+  }
+  if (options.shared && options.within == nullptr) {
+    laid.places = bytes;
+    bytes = round_up(bytes + sizeof(PlaceTable), 4096);
+  }
+  laid.bytes = bytes;
+  laid.hash = options.members;
+  for (const void* const program : options.programs)
+    if (program != nullptr) laid.hash = with_plan(laid.hash, header_of(program).hash);
+  return laid;
+}
+
+const char* why_no_segment(const TeamOptions& options, Status status) {
+  if (options.within != nullptr)
+    return "the file of the enclosing team has no room for another team, or there is no memory";
+  if (!options.shared) return "mmap failed";
+  return status == Status::kMemory
+             ? "there is no memory, or the limit of a file's size (ulimit -f) is too low"
+             : "memfd_create or ftruncate failed";
+}
+
+void copy_hosts(const TeamOptions& options, std::uint32_t* hosts) {
+  memcpy(hosts, options.hosts, options.members * sizeof *hosts);
+  hosts[options.members] = options.host;
+}
+
+void fill(const TeamOptions& options, const TeamLayout& laid, std::byte* base) {
+  if (options.hosts != nullptr) copy_hosts(options, reinterpret_cast<std::uint32_t*>(base + laid.hosts));
+  if (options.cpus != nullptr) {
+    auto* statuses = reinterpret_cast<StatusLine*>(base + statuses_offset());
+    for (std::uint32_t r = 0; r < options.members; ++r)
+      statuses[r].cpu = static_cast<std::uint32_t>(options.cpus[r]) + 1;
+  }
+  if (options.model_bytes != 0) memcpy(base + laid.model, options.model, options.model_bytes);
+  if (options.refresh_bytes != 0) memcpy(base + laid.refresh, options.refresh, options.refresh_bytes);
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i)
+    if (options.programs[i] != nullptr)
+      memcpy(base + laid.plans[i].program, options.programs[i], header_of(options.programs[i]).bytes);
+  auto* header = reinterpret_cast<TeamHeader*>(base);
+  const bool crowded = options.members / laid.usable_cpus > 1;
+  // order: relaxed: no other thread has the segment yet
+  header->full_fence.store(crowded || !os::register_fence(options.shared), std::memory_order_relaxed);
+  exclude_until(header->pace, 0);
+  header->layout = laid;
+}
+
+}  // namespace
+
+Team* Team::adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns) {
+  void* memory = malloc(sizeof(Team));
+  if (memory == nullptr) return nullptr;
+  Team* team = new (memory) Team;
+  team->segment_ = segment;
+  team->wait_ = wait;
+  team->stall_ns_ = stall_ns;
+  team->generation_ = os::fork_generation();
+  return team;
+}
+
+Status Team::get_segment(const TeamOptions& options, std::size_t bytes, std::size_t front,
+                         SegmentPart* part) {
+  if (options.within != nullptr)
+    return take_part(options.within->segment_owner(), bytes, front < kMostFront ? front : kMostFront, part);
+  return options.shared ? os::create_shared("fermata", bytes, &part->segment)
+                        : os::create_private(bytes, &part->segment);
+}
+
+Status Team::create(const TeamOptions& options, Team** out, const char** detail) {
+  if (const Status good = check(options, detail); good != Status::kOk) return good;
+  std::size_t front = 0;
+  const double cpus = options.within != nullptr ? options.within->layout_.usable_cpus : cpus_for_members();
+  const TeamLayout laid = layout_for(options, cpus, &front);
+  SegmentPart part;
+  if (const Status got = get_segment(options, laid.bytes, front, &part); got != Status::kOk) {
+    *detail = why_no_segment(options, got);
+    return got;
+  }
+  fill(options, laid, part.segment.base);
+  Team* team = adopt(part.segment, options.wait, options.stall_ns);
+  auto* hosts = options.hosts != nullptr
+                    ? static_cast<std::uint32_t*>(malloc((options.members + 1) * sizeof(std::uint32_t)))
+                    : nullptr;
+  if (team == nullptr || (options.hosts != nullptr && hosts == nullptr)) {
+    free(hosts);
+    free(team);
+    os::unmap(&part.segment);
+    if (options.within != nullptr)
+      options.within->segment_owner().places().drop(part.place, part.offset, laid.bytes);
+    *detail = "malloc failed";
+    return Status::kMemory;
+  }
+  team->members_ = options.members;
+  team->shared_ = options.shared;
+  team->layout_ = laid;
+  team->hosts_ = hosts;
+  if (hosts != nullptr) copy_hosts(options, hosts);
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i)
+    if (options.programs[i] != nullptr) team->programs_[i] = header_of(options.programs[i]);
+  if (options.within != nullptr) {
+    team->settle_in(options.within->segment_owner(), part);
+  } else if (options.shared) {
+    const os::ProcessLock lock;
+    team->list();
+  }
+  *out = team;
+  return Status::kOk;
+}
+
+}  // namespace fermata::exec

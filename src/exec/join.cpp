@@ -1,0 +1,256 @@
+// How a member joins its team and leaves it.
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/member.hpp"
+
+namespace fermata::exec {
+namespace {
+
+constexpr const char* kChanged = "the plans in the team's segment have changed since the team was created";
+
+// Adds the calling thread's affinity to its team's.
+void publish_affinity(TeamHeader& header) {
+  std::int32_t cpus[kCpuWords * 64];
+  const std::int32_t n = os::affinity_list(cpus, kCpuWords * 64);
+  for (std::int32_t i = 0; i < n && i < static_cast<std::int32_t>(kCpuWords * 64); ++i) {
+    const auto cpu = static_cast<std::uint32_t>(cpus[i]);
+    if (cpu < kCpuWords * 64)
+      // order: relaxed: count_joined() releases it
+      header.cpus[cpu / 64].fetch_or(std::uint64_t{1} << cpu % 64, std::memory_order_relaxed);
+  }
+  count_joined<RealAtomics>(header.joined);
+}
+
+// For a team of two: true if the one-word allreduce is a single exchange, at both members a send and then a
+// fold.
+bool is_exchange(const Team& team) {
+  for (const std::uint32_t rank : {0u, 1u}) {
+    Step steps[3];
+    if (team.copy_steps(PlanSlot::kAllreduce8, rank, steps, 3) != 3 || !goes_in_rounds<Load::kOneWord>(steps))
+      return false;
+  }
+  return true;
+}
+
+// Rounds up to whole cache lines: each program begins on a cache line, and a short one fits on it.
+std::uint32_t on_lines(std::uint32_t steps) {
+  return round_up(steps, static_cast<std::uint32_t>(kMaxLine / sizeof(Step)));
+}
+
+// Counts the steps of the programs that a member runs without a root or for root 0. False: one is not sound.
+bool count_steps(const Team& team, std::uint32_t rank, std::uint32_t (&counts)[kPlanSlots],
+                 std::size_t* all) {
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    const auto slot = static_cast<PlanSlot>(i);
+    counts[i] = 0;
+    if (team.program(slot) == nullptr) continue;
+    counts[i] = team.copy_steps(slot, rank, nullptr, 0);
+    if (counts[i] == 0) return false;
+    *all += on_lines(counts[i]);
+  }
+  return true;
+}
+
+// Checks that this rank can join here.
+Status check_rank(const Team& team, std::uint32_t rank, const char** detail) {
+  if (team.forked()) {
+    *detail = "a team of threads cannot be joined from a forked child; use FERMATA_PROCESSES";
+    return Status::kForked;
+  }
+  if (rank >= team.members()) {
+    *detail = "rank must be 0..members-1";
+    return Status::kArgument;
+  }
+  if (team.is_away(rank) || (team.is_over_hosts() && team.port() == nullptr)) {
+    *detail = team.is_away(rank) ? "this rank belongs to another host"
+                                 : "the team is on several hosts: connect a port before you join";
+    return Status::kArgument;
+  }
+  return Status::kOk;
+}
+
+std::uint64_t hash_of_programs(const Team& team) {
+  std::uint64_t hash = team.layout().members;
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    const auto slot = static_cast<PlanSlot>(i);
+    if (team.program(slot) != nullptr)
+      hash = with_plan(hash, program_hash(team.blob(slot), team.program(slot)->bytes));
+  }
+  return hash;
+}
+
+// Makes the rank absent again, for a member that has claimed it.
+void disclaim_rank(Team& team, std::uint32_t rank) {
+  if (team.shared()) team.disclaim(rank);
+  say_state<RealAtomics>(team.status(rank), static_cast<std::uint32_t>(MemberState::kAbsent));
+}
+
+Status claim_rank(Team& team, std::uint32_t rank, const char** detail) {
+  StatusLine& status = team.status(rank);
+  // order: relaxed: the exchange only claims the rank and publishes nothing
+  if (!RealAtomics::compare_exchange_relaxed(status.state, static_cast<std::uint32_t>(MemberState::kAbsent),
+                                             static_cast<std::uint32_t>(MemberState::kJoining))) {
+    *detail = "a member has already joined with this rank";
+    return Status::kBusy;
+  }
+  if (!team.shared()) return Status::kOk;
+  const Status locked = team.claim(rank, detail);
+  if (locked != Status::kOk) {
+    say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
+    return locked;
+  }
+  // order: relaxed: this process uses full fences from now on, and parkers use at least a full fence. A
+  // sender in another process that has not seen the store yet can miss a park here; the park's time limit
+  // bounds the delay.
+  if (!os::register_fence(true)) team.header().full_fence.store(1, std::memory_order_relaxed);
+  return Status::kOk;
+}
+
+}  // namespace
+
+// Offsets in a member's memory: the member, the steps of its programs, the episodes of each region, and the
+// ends of its ring buffers.
+struct Member::Memory {
+  std::uint32_t counts[kPlanSlots];
+  std::size_t steps = 0, episodes = 0, ends = 0;
+
+  // False: a program is not sound.
+  bool count(const Team& team, std::uint32_t rank) {
+    if (!count_steps(team, rank, counts, &steps)) return false;
+    for (std::uint32_t i = 0; i < kPlanSlots; ++i)
+      if (const ProgramHeader* const p = team.program(static_cast<PlanSlot>(i)); p != nullptr)
+        episodes += p->regions;
+    if (team.layout().rings != 0) ends = Channel::ends_of(team.members());
+    return true;
+  }
+  static constexpr std::size_t kSteps = round_up(sizeof(Member), kMaxLine);
+  std::size_t episodes_at() const { return kSteps + steps * sizeof(Step); }
+  std::size_t ends_at() const { return episodes_at() + episodes * sizeof(std::uint64_t); }
+  std::size_t bytes() const { return round_up(ends_at() + ends * sizeof(Channel::End), kMaxLine); }
+};
+
+Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** detail) {
+  const Status reserved = reserve(team, rank, out, detail);
+  if (reserved == Status::kOk) (*out)->settle();
+  return reserved;
+}
+
+void Member::settle() {
+  status_->thread.store(os::thread_id(), std::memory_order_relaxed);  // order: relaxed: only for reports
+  publish_affinity(team_->header());
+  choose_spins();
+  // After the lock is taken and the process stored: otherwise others could take this member for dead.
+  say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kJoined));
+}
+
+void Member::set_team(Team* team, std::uint32_t rank) {
+  const TeamLayout& layout = team->layout();
+  team->retain();
+  team_ = team;
+  rank_ = rank;
+  generation_ = os::fork_generation();
+  gate_ = generation_;
+  status_ = &team->status(rank);
+  requests_.init();
+  if (team->shared()) home_ = os::own_memory();
+  // order: relaxed: settle() publishes it
+  status_->process.store(os::process_id(), std::memory_order_relaxed);
+  status_->home.store(home_.word, std::memory_order_relaxed);  // order: relaxed: as above
+  tagged_ = layout.tagged != 0;
+  barrier_carries_ = tagged_;
+  memory_.doors = team->doors();
+  memory_.fence = &team->header().full_fence;
+  memory_.calls.shared = team->shared();
+  memory_.team = team;
+  over_hosts_ = team->is_over_hosts();
+  attends_ = team->port() != nullptr;
+}
+
+// Copies the member's programs into its memory. False: another process has changed them.
+bool Member::bind(const Memory& memory) {
+  auto* const base = reinterpret_cast<std::byte*>(this);
+  auto* steps = reinterpret_cast<Step*>(base + Memory::kSteps);
+  auto* next = reinterpret_cast<std::uint64_t*>(base + memory.episodes_at());
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    const auto slot = static_cast<PlanSlot>(i);
+    const ProgramHeader* p = team_->program(slot);
+    if (p == nullptr) continue;
+    if (team_->copy_steps(slot, rank_, steps, memory.counts[i]) != memory.counts[i]) return false;
+    bound_[i] = {steps, team_->region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
+    steps += on_lines(memory.counts[i]);
+    next += p->regions;
+  }
+  if (memory.ends == 0) return true;
+  const TeamLayout& layout = team_->layout();
+  auto* const first = reinterpret_cast<Channel::End*>(base + memory.ends_at());
+  for (std::size_t i = 0; i < memory.ends; ++i) new (first + i) Channel::End;
+  channel_ = {team_->base() + layout.rings, layout.ring_lines, layout.in_quarter, layout.members, first};
+  return true;
+}
+
+// Which of the fast paths this member's programs can take.
+void Member::choose_paths() {
+  const Bound& word = bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
+  rounds_ = word.steps != nullptr && goes_in_rounds<Load::kOneWord>(word.steps);
+  swaps_ = rounds_ && team_->members() == 2 && is_exchange(*team_);
+  const Bound& barrier = bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
+  barrier_rounds_ = barrier.steps != nullptr && !tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
+  barrier_has_words_ = barrier.steps != nullptr && word.steps != nullptr &&
+                       has_words(team_->blob(PlanSlot::kBarrier), *team_->program(PlanSlot::kBarrier));
+}
+
+Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char** detail) {
+  if (const Status possible = check_rank(*team, rank, detail); possible != Status::kOk) return possible;
+  Memory memory;
+  if (hash_of_programs(*team) != team->layout().hash || !memory.count(*team, rank)) {
+    *detail = kChanged;
+    return Status::kMismatch;
+  }
+  if (const Status claimed = claim_rank(*team, rank, detail); claimed != Status::kOk) return claimed;
+  void* const at = aligned_alloc(kMaxLine, memory.bytes());
+  if (at == nullptr) {
+    disclaim_rank(*team, rank);
+    *detail = "aligned_alloc failed";
+    return Status::kMemory;
+  }
+  memset(at, 0, memory.bytes());
+  auto* const m = new (at) Member;
+  m->set_team(team, rank);
+  if (!m->bind(memory)) {
+    disclaim_rank(*team, rank);
+    m->~Member();
+    free(m);
+    team->release();
+    *detail = kChanged;
+    return Status::kMismatch;
+  }
+  m->choose_paths();
+  *out = m;
+  return Status::kOk;
+}
+
+void Member::leave() {
+  Team* team = team_;
+  if (usable() != Status::kForked) {
+    say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kLeft));
+    if (team->shared()) team->disclaim(rank_);
+    const Hold hold(*this);
+    for (const RequestQueue* queue : {&requests_.ordered, &requests_.unordered})
+      for (const BlockRequest* r = queue->first; r != nullptr; r = r->next)
+        if (r->operation.uses_single_copy()) team->break_with(Status::kMemberLost, rank_);
+    if (outstanding() || has_requests()) team->wake_everybody();
+    team->leave_hosts(rank_);
+    broken_ = Status::kBroken;  // from here on callbacks cannot start requests
+    fail_requests(broken_);
+  }
+  for (std::size_t i = 0; of_roots_ != nullptr && i < std::size_t{kPlanSlots} * team->members(); ++i)
+    free(of_roots_[i]);
+  free(of_roots_);
+  free(differing_.ride);
+  this->~Member();
+  free(this);
+  team->release();
+}
+
+}  // namespace fermata::exec
