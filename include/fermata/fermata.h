@@ -5,7 +5,8 @@
  * - A function with an int status returns 0 (FERMATA_OK), a positive status that is no error, or a negative
  *   error. fermata_team_size, fermata_member_rank and fermata_member_count return a number instead of
  *   FERMATA_OK.
- * - Results go to out-pointers. A function writes them on success only, unless its description says otherwise.
+ * - Results go to out-pointers. A function writes them on success only, unless its description says
+ * otherwise.
  * - fermata_error_detail() describes the calling thread's last error in a sentence. The functions of
  *   libfermata-rt (anonymous and ranked barriers) leave no detail.
  * - Handles are opaque. Destroying NULL does nothing. For a freed team or request, functions return ARGUMENT.
@@ -36,7 +37,8 @@ extern "C" {
 
 /* ---- Status -----------------------------------------------------------------------------------------------
  * What the functions' int status means. A comment names errors without their prefix, as in TIMEOUT. Comments
- * leave out two errors: ARGUMENT for a NULL pointer that the function needs, and MEMORY where it allocates. */
+ * leave out two errors: ARGUMENT for a NULL pointer that the function needs, and MEMORY where it
+ * allocates. */
 
 /* -- what a status means, and the reason of an error --
  * Call fermata_error_detail right after a function has returned an error, to log or show the reason.
@@ -611,10 +613,10 @@ FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* o
 
 /* Makes a persistent operation. All members make this call in the same order as their other calls. It may
  * wait. Then each member starts the operation any number of times, in any order with other requests. A start
- * needs no memory. MEMORY at all members: persistent operations hold all of the team's 16 MiB of slots. An
- * operation holds its slots until all members have freed it. MEMORY at one member alone: this member has no
- * memory for its part, and the others must free theirs. After a TIMEOUT there is no operation, and
- * fermata_resume ends the call. Other errors: those of fermata_execute. */
+ * needs no memory. An operation holds slots of the team until all members have freed it. After a TIMEOUT
+ * there is no operation, and fermata_resume ends the call. Errors: MEMORY (at all members: persistent
+ * operations hold all of the team's 16 MiB of slots; at one member alone: it has no memory for its part, and
+ * the others must free theirs), those of fermata_execute. */
 FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request**
                                 out);
 
@@ -637,7 +639,7 @@ FERMATA_API int fermata_request_free(fermata_request* request);
  * not wait in a callback. */
 
 /* Waits until the request is over, and returns its result. After a TIMEOUT (fermata_member_set_timeout) or
- * INTERRUPTED, the request is still active. */
+ * INTERRUPTED, the request is still active. Errors: those of the operation. */
 FERMATA_API int fermata_request_wait(fermata_request* request);
 /* Waits for all requests and returns the first error, if any. TIMEOUT or INTERRUPTED ends the call at once.
  * This function, fermata_request_wait_any and fermata_request_test_any skip NULL entries. */
@@ -731,8 +733,8 @@ FERMATA_API void fermata_anonymous_destroy(fermata_anonymous* barrier);
  * taking part. Threads that do a step before each release (FERMATA_ANONYMOUS_COMPLETION) must not call
  * fermata_anonymous_meet. */
 
-/* Arrives once and waits. Exactly one caller per phase gets FERMATA_LAST. UNSUPPORTED: the barrier has
- * FERMATA_ANONYMOUS_COMPLETION. */
+/* Arrives once and waits. Returns FERMATA_LAST to exactly one caller per phase, FERMATA_OK to the others.
+ * UNSUPPORTED: the barrier has FERMATA_ANONYMOUS_COMPLETION. */
 FERMATA_API int fermata_anonymous_meet(fermata_anonymous* barrier);
 /* Arrives `arrivals` times, 1..2^30, and writes to *phase the phase for which to wait. With
  * FERMATA_ANONYMOUS_COMPLETION, all arrivals must be in one phase: at most as many as it still lacks. Returns
@@ -763,8 +765,8 @@ typedef struct fermata_anonymous_shared {
 FERMATA_API int fermata_anonymous_shared_init(fermata_anonymous_shared* barrier, uint32_t count);
 /* Returns the arrivals per phase with which the barrier was initialized. */
 FERMATA_API uint32_t fermata_anonymous_shared_count(const fermata_anonymous_shared* barrier);
-/* Arrives and waits. Exactly one caller per phase gets FERMATA_LAST, the others get FERMATA_OK. If a process
- * dies in this call, the others wait for ever. */
+/* Arrives and waits. If a process dies in this call, the others wait for ever. Returns FERMATA_LAST to
+ * exactly one caller per phase, FERMATA_OK to the others. */
 FERMATA_API int fermata_anonymous_shared_meet(fermata_anonymous_shared* barrier);
 /* Ends the use of the barrier. No thread may arrive after this call, and the last phase must be full. The
  * call waits until all threads have left. Then the memory may be unmapped, or initialized again. */
