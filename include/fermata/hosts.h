@@ -18,6 +18,12 @@ extern "C" {
  * through ring buffers, as blocks between processes do. A team that fermata_team_split makes uses its
  * parent's port, even if it is on one host. */
 
+/* -- give a team over hosts its transport --
+ * For programs that bring their own transport between hosts: a fabric, sockets, a message library.
+ * fermata/mpi.h has a transport over MPI. Write the functions of a fermata_port, and give it to the team
+ * in each process, before the first member joins. Do not block in write or is_gone: members call them
+ * while they wait. */
+
 /* A line: the new contents of a slot, on the way to a member on another host. A slot is one cache line in the
  * receiver's memory. A port copies the line and delivers it unchanged. */
 typedef struct fermata_line {
@@ -33,9 +39,10 @@ typedef struct fermata_line {
   uint64_t payload[7];
 } fermata_line;
 
+#define FERMATA_MOST_BLOCK 16384 /* bytes of a block at most */
+
 /* A block: bytes that a line brings for another place in the window. A port writes them before the line's
  * header, and only if the line lands. */
-#define FERMATA_MOST_BLOCK 16384
 typedef struct fermata_block {
   uint64_t offset;  /* the bytes' place in the window */
   uint64_t bytes;   /* at most FERMATA_MOST_BLOCK */
@@ -47,8 +54,9 @@ typedef struct fermata_window {
   void* base; /* For transports that write to it themselves: block and payload go before the header. */
               /* A smaller header never replaces a greater one. */
   size_t bytes;
-  void (*land)(void* team, const fermata_line* line, const fermata_block* block); /* for other transports */
-  /* Writes a line that has come, with its block (NULL: none). One thread at a time calls it. */
+  void (*land)(void* team, const fermata_line* line, const fermata_block* block);
+  /* For other transports: writes a line that has come, with its block (NULL: none). */
+  /* One thread at a time calls it. */
   void* team;
 } fermata_window;
 
@@ -74,9 +82,24 @@ typedef struct fermata_port {
   void (*close)(void* self, int64_t most_ns);
 } fermata_port;
 
+/* Gives the team this process's port. Each process of a team over several hosts calls it, before its first
+ * member joins. The team copies *port and opens the port. It closes the port when the team is freed. Errors:
+ * ARGUMENT, BUSY (the team has a port), MEMORY, and the errors of open. */
+FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* port);
+
+/* -- find the processes that can share a segment --
+ * For the argument `hosts` of fermata_team_create_hosts: gather the numbers of all processes, and number
+ * the different ones from 0. The number is not the host's name or address, and it changes with each boot. */
+
 /* Returns a number that is the same in all processes that can share a segment (fermata_team_serve). These
  * have one kernel, one host name and one network namespace. There are no errors. */
 FERMATA_API uint64_t fermata_host_id(void);
+
+/* -- make a team over several hosts --
+ * One process of each host makes the team, with the same arguments but `host`. The other processes of the
+ * host attach to it (fermata_team_attach). Then each process gives the team its port
+ * (fermata_team_connect) and joins its ranks. Programs that use MPI call fermata_team_create_mpi instead.
+ * Give all hosts the same plans: each host that plans by itself may choose other ones. */
 
 /* Makes this host's part of a team of config->members members, as fermata_team_create does. hosts[r] is the
  * host of rank r, from 0 to members - 1, and `host` is this host. One process of each host makes this call,
@@ -84,6 +107,12 @@ FERMATA_API uint64_t fermata_host_id(void);
  * Plans depend on the hosts alone, and config->cpus is ignored. Errors: ARGUMENT, MEMORY, SYSTEM, VERIFY. */
 FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host,
                                           fermata_team** out);
+
+/* -- make the plans of a team over several hosts once --
+ * For teams whose hosts have different caches or profiles. One host makes the plans with
+ * fermata_hosts_plan and sends them to all, and each host makes its part of the team with
+ * fermata_team_create_planned. Do not change the bytes: each host checks them. */
+
 /* Makes the plans for a team over hosts. The caller sends them to all hosts, so that all run the same ones.
  * It takes config->plans, else the cache's plans. Without these, it chooses by the costs that an MPI job on
  * these hosts has measured (fermata profile --mpi), else by estimates. names[h] is the name of host h.
@@ -97,16 +126,22 @@ FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int*
  * config->plans is ignored. Errors: ARGUMENT (also for plans of another team), MEMORY, SYSTEM. */
 FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host,
                                             const void* plans, size_t length, fermata_team** out);
-/* Gives the team this process's port. Each process of a team over several hosts calls it, before its first
- * member joins. The team copies *port and opens the port. It closes the port when the team is freed. Errors:
- * ARGUMENT, BUSY (the team has a port), MEMORY, and the errors of open. */
-FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* port);
+
+/* -- see how a team adapts to its links --
+ * For logs of long runs with config.refresh_seconds or FERMATA_REFRESH. The text is for people: do not
+ * parse it. */
+
 /* Writes how often the team's profile was refreshed so far (config.refresh_seconds), and how often the
  * members changed to other plans. Both pointers may be NULL. Also writes a text, as fermata_team_report does,
  * unless length is NULL. The text says how long the refreshes took. In the process of rank 0 it also has a
  * line for each link that changed, and says why plans changed or did not. Errors: ARGUMENT. */
 FERMATA_API int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes,
                                        char* buffer, size_t* length);
+
+/* -- check that all hosts run the same plans --
+ * For programs that make a team on each host by themselves: compare the numbers of all hosts, by the
+ * program's own means, before the first member joins. */
+
 /* Writes a hash of the plans with which the team was made. The hash must be the same on all hosts. If it is
  * not, do not use the team. Errors: ARGUMENT. */
 FERMATA_API int fermata_team_hash(const fermata_team* team, uint64_t* hash);

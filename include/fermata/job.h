@@ -14,6 +14,11 @@ extern "C" {
  * opens the library that fits the launcher: libfermata-net-openmpi.so or libfermata-net-mpich.so. It gets
  * fermata_mpi_job by dlsym. */
 
+/* -- join an MPI job without an MPI library --
+ * For tools that any launcher may start, such as `fermata profile --mpi`. MPI programs call
+ * fermata_team_create_mpi instead. Do not link a library that has this function: open the one that fits
+ * the launcher. */
+
 /* All functions are collective over the job, except `time`. The thread that made the job calls them. The
  * pointers are valid until end. */
 typedef struct fermata_job {

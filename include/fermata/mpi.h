@@ -10,8 +10,13 @@ extern "C" {
 #endif
 
 /* ---- Teams over MPI ---------------------------------------------------------------------------------------
- * For MPI programs that call Fermata directly, on one host or on several. Link libfermata, and the transport
- * that fits the program's MPI library: libfermata-net-openmpi or libfermata-net-mpich. */
+ * For MPI programs that call Fermata directly, on one host or on several. Link the library that fits the
+ * program's MPI library. The functions are in libfermata-net-openmpi or libfermata-net-mpich. */
+
+/* -- make a team of the processes of a communicator --
+ * For MPI programs that call Fermata directly, also with several threads in each process. All processes of
+ * the communicator make the call. Programs that only call MPI need no source change: see
+ * libfermata-mpi(7). Do not call MPI_Finalize before fermata_team_destroy. */
 
 /* Makes a team of all processes of `comm`. The call is collective over `comm`.
  *
@@ -34,18 +39,23 @@ extern "C" {
  * Call fermata_team_destroy before MPI_Finalize. It waits up to one second until the other processes also
  * call it. It is no error if a process calls it later.
  *
- * All processes return the same error: ARGUMENT, MEMORY, SYSTEM, TIMEOUT, VERIFY or MISMATCH (wait or tagged
- * differ). There is one exception: a process that gives a NULL pointer alone gets ARGUMENT, and does not take
- * part. */
+ * All processes return the same error. There is one exception: a process that gives a NULL pointer alone gets
+ * ARGUMENT, and does not take part. Errors: ARGUMENT, MEMORY, SYSTEM, TIMEOUT (a process does not answer),
+ * VERIFY, MISMATCH (the processes differ in wait or tagged). */
 FERMATA_API int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config* config, fermata_team** out,
                                         int* first);
+
+/* -- set how the transport finds MPI's functions --
+ * For libraries that stand between a program and its MPI library. Other programs do not need it: the
+ * linker finds the functions. */
+
+typedef void (*fermata_mpi_function)(void); /* any function of MPI */
 
 /* Sets how the transport finds the MPI functions that it calls, by names like "PMPI_Isend". It is for
  * libraries that intercept a program's MPI calls, also those by PMPI_... names. Without it, the linker
  * resolves these names. Tools that count MPI_... calls do not see the transport's messages. Call it before
  * the first team is made. Errors: ARGUMENT (find is NULL), SYSTEM (a function was not found; then no function
  * is changed). */
-typedef void (*fermata_mpi_function)(void);
 FERMATA_API int fermata_mpi_resolve(fermata_mpi_function (*find)(const char* name));
 
 #ifdef __cplusplus
