@@ -111,7 +111,8 @@ typedef struct fermata_plan_request {
   const fermata_profile* profile;    /* NULL: this machine's profile from the cache, else estimates. */
                                      /* With a topology, NULL means estimates from that topology. */
 } fermata_plan_request;
-#define FERMATA_PLAN_REQUEST_INIT {sizeof(fermata_plan_request), 1, FERMATA_BARRIER, FERMATA_THREADS, 0, NULL, NULL, NULL, NULL, NULL}
+#define FERMATA_PLAN_REQUEST_INIT \
+  {sizeof(fermata_plan_request), 1, FERMATA_BARRIER, FERMATA_THREADS, 0, NULL, NULL, NULL, NULL, NULL}
 
 /* Makes a proved plan. If the request names no topology, profile, algorithm or layout, the call takes the
  * cache's plan, if there is one. Otherwise the planner chooses by the profile or by estimates. The call never
@@ -136,7 +137,9 @@ FERMATA_API void fermata_plan_destroy(fermata_plan* plan);
 typedef struct fermata_team fermata_team;     /* Its members share it. */
 typedef struct fermata_member fermata_member; /* One rank's handle. One thread at a time uses it. */
 
-enum fermata_wait { FERMATA_WAIT_AUTO = 0, FERMATA_WAIT_SPIN = 1, FERMATA_WAIT_YIELD = 2, FERMATA_WAIT_PARK = 3 };
+enum fermata_wait {
+  FERMATA_WAIT_AUTO = 0, FERMATA_WAIT_SPIN = 1, FERMATA_WAIT_YIELD = 2, FERMATA_WAIT_PARK = 3
+};
 
 /* A waiting member calls its idle hook after a bounded spin, and before and between timed parks. If the hook
  * returns 0, the member waits on. Any other value makes the blocking call return FERMATA_ERR_INTERRUPTED, and
@@ -162,7 +165,8 @@ typedef struct fermata_team_config {
                              /* this often, and changes its plans where that pays. */
                              /* 0: FERMATA_REFRESH decides; without it there are no refreshes. < 0: never. */
 } fermata_team_config;
-#define FERMATA_TEAM_CONFIG_INIT {sizeof(fermata_team_config), 1, FERMATA_THREADS, FERMATA_WAIT_AUTO, 0, NULL, NULL, 0, 0.0, 0.0}
+#define FERMATA_TEAM_CONFIG_INIT \
+  {sizeof(fermata_team_config), 1, FERMATA_THREADS, FERMATA_WAIT_AUTO, 0, NULL, NULL, 0, 0.0, 0.0}
 
 /* Makes a team. Its plans come from config->plans, from the cache or from estimates. The call measures
  * nothing. Errors: ARGUMENT, MEMORY, SYSTEM, VERIFY. */
@@ -190,7 +194,8 @@ FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_te
  * time (MEMORY). Teams with the same members, tags and CPUs share one search for plans. A forked child may
  * use its copy of the handle while its parent's is valid, or once the child has joined. The memory that a
  * killed process held stays taken. Errors: those of fermata_team_create. */
-FERMATA_API int fermata_team_create_within(fermata_team* neighbour, const fermata_team_config* config, uint64_t* place, fermata_team** out);
+FERMATA_API int fermata_team_create_within(fermata_team* neighbour, const fermata_team_config* config,
+                                           uint64_t* place, fermata_team** out);
 /* Attaches to the team at `place`. `neighbour` is any team in the same memory. Errors: ARGUMENT (the team
  * does not exist or has been destroyed), MEMORY, MISMATCH. */
 FERMATA_API int fermata_team_attach_within(fermata_team* neighbour, uint64_t place, fermata_team** out);
@@ -293,10 +298,12 @@ FERMATA_API int fermata_barrier_tagged(fermata_member* member, uint32_t tag);
  * bytes travel on the signals' cache lines, and then in and out may overlap in any way. Larger data moves as
  * blocks (fermata_blocks(3)). in == out is allowed at any size. Every member gets the same bits, and every
  * run of a plan gives them again. ARGUMENT: the operator is not defined for the type. */
-FERMATA_API int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
+FERMATA_API int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type,
+                                  int op);
 /* As fermata_allreduce, but only the root gets the result. Elsewhere out may be NULL. Each other member
  * returns when it has sent its part. ARGUMENT: also if root is no rank. */
-FERMATA_API int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op, int root);
+FERMATA_API int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type,
+                               int op, int root);
 /* Copies `bytes` bytes of the root to all members. Up to 56 bytes travel on the signals' cache lines. Larger
  * data moves as a block (fermata_blocks(3)). The root returns when it has sent the data, the others when they
  * have it. ARGUMENT: root is no rank. */
@@ -321,38 +328,44 @@ FERMATA_API int fermata_broadcast(fermata_member* member, void* data, size_t byt
 #define FERMATA_IN_PLACE ((void*)-1)
 
 /* in: count elements. out: at the root P x count elements, by rank; elsewhere it is ignored. */
-FERMATA_API int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type, int root);
+FERMATA_API int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type,
+                               int root);
 /* in: at the root P x count elements, by rank; elsewhere it is ignored. out: count elements. */
-FERMATA_API int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root);
+FERMATA_API int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type,
+                                int root);
 /* in: count elements. out: P x count elements, by rank. */
 FERMATA_API int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type);
 /* in: P x count elements. out: count elements. Rank r gets the fold of all members' blocks number r. */
-FERMATA_API int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
+FERMATA_API int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count,
+                                       int type, int op);
 /* in: P x count elements; block j is for rank j. out: P x count elements; block i is from rank i. */
 FERMATA_API int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type);
 /* fermata_scan writes to out the fold of ranks 0 to this one, in rank order. fermata_exscan leaves out this
  * member's own contribution, and does not touch out at rank 0. */
-FERMATA_API int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
-FERMATA_API int fermata_exscan(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
+FERMATA_API int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type,
+                             int op);
+FERMATA_API int fermata_exscan(fermata_member* member, const void* in, void* out, size_t count, int type,
+                               int op);
 /* As fermata_gather and fermata_scatter, with blocks of different sizes. counts and displacements are in
  * elements and have an entry per rank. Only the root's counts and displacements are read. displacements NULL:
  * the blocks follow each other in rank order. Sender and receiver of a block give it the same count. The
  * blocks of an output may lie in any order, but must not overlap (ARGUMENT). */
-FERMATA_API int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out, const size_t* counts,
-                                const size_t* displacements, int type, int root);
-FERMATA_API int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements, void* out,
-                                 size_t count, int type, int root);
+FERMATA_API int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out,
+                                const size_t* counts, const size_t* displacements, int type, int root);
+FERMATA_API int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts,
+                                 const size_t* displacements, void* out, size_t count, int type, int root);
 /* As fermata_allgather, with blocks of different sizes. counts are the same at all members. */
 FERMATA_API int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts,
                                    const size_t* displacements, int type);
 /* As fermata_reduce_scatter, with blocks of different sizes. counts are the same at all members. out: as many
  * elements as this rank's entry of counts says. In place, out holds all blocks at the call, and begins with
  * the result at the return. */
-FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements,
-                                        void* out, int type, int op);
+FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts,
+                                        const size_t* displacements, void* out, int type, int op);
 /* As fermata_alltoall, with blocks of different sizes. Every member gives counts for both sides. */
-FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts, const size_t* in_displacements,
-                                  void* out, const size_t* out_counts, const size_t* out_displacements, int type);
+FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts,
+                                  const size_t* in_displacements, void* out, const size_t* out_counts,
+                                  const size_t* out_displacements, int type);
 
 /* ---- Requests ---------------------------------------------------------------------------------------------
  * Requests let a member compute, or do other operations, while a collective goes on. An operation describes a
@@ -362,8 +375,8 @@ FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const 
  * requests at the same time. */
 
 enum fermata_collective {
-  FERMATA_DO_BROADCAST = 1, FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER,
-  FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL, FERMATA_DO_SCAN, FERMATA_DO_EXSCAN
+  FERMATA_DO_BROADCAST = 1, FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_GATHER, FERMATA_DO_SCATTER,
+  FERMATA_DO_ALLGATHER, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL, FERMATA_DO_SCAN, FERMATA_DO_EXSCAN
 };
 /* The order in which contributions are folded. Any order: the fastest one, the same at all members and on
  * every run. An operator of the caller's own must then commute bit by bit. Rank order: for an operator that
@@ -394,7 +407,8 @@ typedef struct fermata_operation {
   void* user;                      /* argument of fold */
   int ordered;                     /* enum fermata_order */
 } fermata_operation;
-#define FERMATA_OPERATION_INIT {sizeof(fermata_operation), 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL, 0}
+#define FERMATA_OPERATION_INIT \
+  {sizeof(fermata_operation), 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL, 0}
 
 /* Does the operation, as the function of the same name does. Either all members call fermata_execute, or all
  * call that function. Errors: those of the function. */
@@ -411,14 +425,16 @@ FERMATA_API int fermata_arrive_with(fermata_member* member, const fermata_operat
  * over, the request cannot be freed, and the buffers, the operator and its argument must stay valid. The
  * structure, counts and displacements may be freed at once. Errors: those of fermata_execute. */
 typedef struct fermata_request fermata_request;
-FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* operation, fermata_request** out);
+FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* operation,
+                              fermata_request** out);
 /* Makes a persistent operation. All members make this call in the same order as their other calls. It may
  * wait. Then each member starts the operation any number of times, in any order with other requests. A start
  * needs no memory. MEMORY at all members: persistent operations hold all of the team's 16 MiB of slots. An
  * operation holds its slots until all members have freed it. MEMORY at one member alone: this member has no
  * memory for its part, and the others must free theirs. After a TIMEOUT there is no operation, and
  * fermata_resume ends the call. Other errors: those of fermata_execute. */
-FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out);
+FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation,
+                                fermata_request** out);
 /* Starts the request. A request from fermata_begin begins the same operation once more, as another
  * fermata_begin would. BUSY: the request is active. ARGUMENT: it is a link of a chain. */
 FERMATA_API int fermata_request_start(fermata_request* request);
@@ -548,8 +564,8 @@ FERMATA_API int fermata_ranked_meet(fermata_ranked* barrier, uint32_t rank);
 typedef void (*fermata_fold)(void* acc, const void* other, void* context);
 /* Folds the data of all ranks, 1..56 bytes, in rank order. Every rank gets the same bits in its data. Errors:
  * ARGUMENT. */
-FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank, void* data, size_t bytes, fermata_fold fold,
-                                         void* context);
+FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank, void* data, size_t bytes,
+                                         fermata_fold fold, void* context);
 /* Returns how many calls the rank has made so far, or 0 if the rank is not valid. Only a thread that may make
  * the rank's calls may call this. */
 FERMATA_API uint64_t fermata_ranked_calls(const fermata_ranked* barrier, uint32_t rank);

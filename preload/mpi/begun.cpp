@@ -157,7 +157,7 @@ void start(State& s, Begun* b) {
   if (on_line(b)) {
     const int status = arrive(s, b);
     if (status != FERMATA_OK) return end(b, status);
-    s.line = b;  // a test so soon would mostly be in vain
+    s.line = b;  // a test so soon would mostly find nothing
     return;
   }
   const int status = begin_blocks(s, b);

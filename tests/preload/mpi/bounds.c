@@ -175,7 +175,7 @@ static void own_sides(void) {
   report(group);
 }
 
-/* All have to wait for all, so the MPI library itself does the call. Of two ranks the one with less room is
+/* All have to wait for all, so the MPI library itself does the call. The rank with less room is
  * truncated. */
 static void blocks_of_two(int mine, int theirs) {
   int rc, *in = input(2 * mine), *out = guarded(2 * mine);
