@@ -157,7 +157,7 @@ void run(const RunArguments& a) {
     for (const std::string& library : choice.libraries) names += " " + fs::path(library).filename().string();
     fmt::print(stderr, "fermata run:{} ({})\n", names.empty() ? " no preload" : names, choice.why);
   }
-  place(a.program);
+  bind_to_cpus(a.program);
   if (a.compare > 0) return compare(a, choice);
   if (!a.stats && a.trace.empty() && a.json.empty()) become(a.program, choice.libraries);
   Ended ended;

@@ -90,7 +90,7 @@ class SignalsPassed {
 
 }  // namespace
 
-void place(const RunProgram& program) {
+void bind_to_cpus(const RunProgram& program) {
   if (program.cpus.empty()) return;
   const auto cpus = parse_cpu_list(program.cpus);
   if (!cpus) throw CommandError(cpus.error().message);

@@ -15,7 +15,7 @@ struct RunProgram {
 };
 
 // Binds this process, and so the program, to program.cpus.
-void place(const RunProgram& program);
+void bind_to_cpus(const RunProgram& program);
 
 // Runs the program instead of this process, with these preload libraries.
 [[noreturn]] void become(const RunProgram& program, const std::vector<std::string>& libraries);
