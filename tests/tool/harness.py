@@ -1,4 +1,4 @@
-"""Runs the tool in folders of the test's own: a cache, a home, a working folder, and one for temporary files."""
+"""Runs the tool in folders of the test's own: cache, home, working folder, and one for temporary files."""
 import json
 import os
 import pathlib
