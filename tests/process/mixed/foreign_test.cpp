@@ -133,7 +133,8 @@ TEST_F(Foreign, AMemberThatSeesAnotherProgramDoesNotJoin) {
   fermata_member* member = nullptr;
   byte ^= 1;
   EXPECT_EQ(fermata_team_join(team_, 0, &member), FERMATA_ERR_MISMATCH);
-  EXPECT_NE(std::string(fermata_error_detail()).find("other plans"), std::string::npos)
+  EXPECT_NE(std::string(fermata_error_detail()).find("plans in the team's segment have changed"),
+            std::string::npos)
       << fermata_error_detail();
   EXPECT_EQ(member, nullptr);
   byte ^= 1;
