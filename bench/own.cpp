@@ -29,70 +29,7 @@ class Own final : public TeamSubject {
 
   void work(int rank, Turn& turn) override {
     if (turn.order.quantity == Quantity::kOverlap) return overlap(rank, turn);
-    fermata_member* const member = member_of(rank);
-    const auto count = static_cast<size_t>(turn.doubles);
-    const size_t bytes = count * sizeof(double);
-    Roots roots(turn.members, turn.rotating);
-    int bad = 0;  // checked as a program would: one test of each status
-    const auto note = [&bad](int status) {
-      if (status != FERMATA_OK) [[unlikely]]
-        bad = status;
-    };
-    switch (turn.collective) {
-      case Kind::kBarrier: turn.run(rank, [&] { note(fermata_barrier(member)); }); break;
-      case Kind::kAllreduce:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_allreduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
-        });
-        break;
-      case Kind::kReduce:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_reduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM, roots.next()));
-        });
-        break;
-      case Kind::kBroadcast:
-        turn.run(rank, [&](const double* in, double* out) {
-          const int root = roots.next();
-          note(fermata_broadcast(member, rank == root ? const_cast<double*>(in) : out, bytes, root));
-        });
-        break;
-      case Kind::kGather:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_gather(member, in, out, count, FERMATA_DOUBLE, roots.next()));
-        });
-        break;
-      case Kind::kScatter:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_scatter(member, in, out, count, FERMATA_DOUBLE, roots.next()));
-        });
-        break;
-      case Kind::kAllgather:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_allgather(member, in, out, count, FERMATA_DOUBLE));
-        });
-        break;
-      case Kind::kReduceScatter:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_reduce_scatter(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
-        });
-        break;
-      case Kind::kAlltoall:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_alltoall(member, in, out, count, FERMATA_DOUBLE));
-        });
-        break;
-      case Kind::kScan:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_scan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
-        });
-        break;
-      case Kind::kExscan:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_exscan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
-        });
-        break;
-    }
-    turn.lines[rank].status = bad;
+    turn.lines[rank].status = has_root(turn.collective) ? rooted(rank, turn) : without_root(rank, turn);
   }
 
   std::string description() const override {
@@ -106,6 +43,94 @@ class Own final : public TeamSubject {
   }
 
  private:
+  // Both return the status of a call that failed. They check as a program would: one test of each status.
+  int rooted(int rank, Turn& turn) const {
+    fermata_member* const member = member_of(rank);
+    const auto count = static_cast<size_t>(turn.doubles);
+    int bad = FERMATA_OK;
+    Roots roots(turn.members, turn.rotating);
+    const auto run = [&](auto&& call) {
+      turn.run(rank, [&](const double* in, double* out) {
+        const int status = call(in, out, roots.next());
+        if (status != FERMATA_OK) [[unlikely]]
+          bad = status;
+      });
+    };
+    switch (turn.collective) {
+      case Kind::kReduce:
+        run([&](const double* in, double* out, int root) {
+          return fermata_reduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM, root);
+        });
+        break;
+      case Kind::kBroadcast:
+        run([&](const double* in, double* out, int root) {
+          double* const data = rank == root ? const_cast<double*>(in) : out;
+          return fermata_broadcast(member, data, count * sizeof(double), root);
+        });
+        break;
+      case Kind::kGather:
+        run([&](const double* in, double* out, int root) {
+          return fermata_gather(member, in, out, count, FERMATA_DOUBLE, root);
+        });
+        break;
+      case Kind::kScatter:
+        run([&](const double* in, double* out, int root) {
+          return fermata_scatter(member, in, out, count, FERMATA_DOUBLE, root);
+        });
+        break;
+      default: break;
+    }
+    return bad;
+  }
+
+  int without_root(int rank, Turn& turn) const {
+    fermata_member* const member = member_of(rank);
+    const auto count = static_cast<size_t>(turn.doubles);
+    int bad = FERMATA_OK;
+    const auto note = [&bad](int status) {
+      if (status != FERMATA_OK) [[unlikely]]
+        bad = status;
+    };
+    const auto run = [&](auto&& call) {
+      turn.run(rank, [&](const double* in, double* out) { note(call(in, out)); });
+    };
+    switch (turn.collective) {
+      case Kind::kBarrier: turn.run(rank, [&] { note(fermata_barrier(member)); }); break;
+      case Kind::kAllreduce:
+        run([&](const double* in, double* out) {
+          return fermata_allreduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
+        });
+        break;
+      case Kind::kAllgather:
+        run([&](const double* in, double* out) {
+          return fermata_allgather(member, in, out, count, FERMATA_DOUBLE);
+        });
+        break;
+      case Kind::kReduceScatter:
+        run([&](const double* in, double* out) {
+          return fermata_reduce_scatter(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
+        });
+        break;
+      case Kind::kAlltoall:
+        run([&](const double* in, double* out) {
+          return fermata_alltoall(member, in, out, count, FERMATA_DOUBLE);
+        });
+        break;
+      case Kind::kScan:
+        run([&](const double* in, double* out) {
+          return fermata_scan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
+        });
+        break;
+      case Kind::kExscan:
+        run([&](const double* in, double* out) {
+          return fermata_exscan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
+        });
+        break;
+      default: break;
+    }
+    return bad;
+  }
+
   // Begins the request, computes with a call for progress after each chunk, and waits.
   void overlap(int rank, Turn& turn) {
     static_assert(static_cast<int>(Kind::kAllreduce) == FERMATA_DO_ALLREDUCE);

@@ -130,47 +130,78 @@ class Mpi final : public Subject {
 
   void work(int rank, Turn& turn) override {
     if (turn.order.quantity == Quantity::kOverlap) return overlap(rank, turn);
+    turn.lines[rank].status = has_root(turn.collective) ? rooted(rank, turn) : without_root(rank, turn);
+  }
+
+  std::string version() const override {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);  // may be called before MPI_Init
+    std::string line(text, static_cast<std::size_t>(length));
+    line = line.substr(0, line.find_first_of(",\n"));
+    for (char& each : line) {
+      if (each == '\t') each = ' ';
+    }
+    return line;
+  }
+
+ private:
+  // Both return the status of a call that failed.
+  static int rooted(int rank, Turn& turn) {
     const int count = turn.doubles;
     int bad = MPI_SUCCESS;
+    const MPI_Datatype type = MPI_DOUBLE;
+    const MPI_Comm all = MPI_COMM_WORLD;
+    Roots roots(turn.members, turn.rotating);
     const auto run = [&](auto&& call) {
       turn.run(rank, [&](const double* in, double* out) {
-        const int status = call(in, out);
+        const int status = call(in, out, roots.next());
         if (status != MPI_SUCCESS) [[unlikely]]
           bad = status;
       });
     };
-    const MPI_Datatype type = MPI_DOUBLE;
-    const MPI_Comm all = MPI_COMM_WORLD;
-    Roots roots(turn.members, turn.rotating);
     switch (turn.collective) {
-      case Kind::kBarrier:
-        turn.run(rank, [&] {
-          if (const int status = MPI_Barrier(all); status != MPI_SUCCESS) bad = status;
-        });
-        break;
       case Kind::kBroadcast:
-        run([&](const double* in, double* out) {
-          const int root = roots.next();
+        run([&](const double* in, double* out, int root) {
           return MPI_Bcast(rank == root ? const_cast<double*>(in) : out, count, type, root, all);
         });
         break;
       case Kind::kReduce:
-        run([&](const double* in, double* out) {
-          return MPI_Reduce(in, out, count, type, MPI_SUM, roots.next(), all);
+        run([&](const double* in, double* out, int root) {
+          return MPI_Reduce(in, out, count, type, MPI_SUM, root, all);
         });
         break;
-      case Kind::kAllreduce:
-        run([&](const double* in, double* out) { return MPI_Allreduce(in, out, count, type, MPI_SUM, all); });
-        break;
       case Kind::kGather:
-        run([&](const double* in, double* out) {
-          return MPI_Gather(in, count, type, out, count, type, roots.next(), all);
+        run([&](const double* in, double* out, int root) {
+          return MPI_Gather(in, count, type, out, count, type, root, all);
         });
         break;
       case Kind::kScatter:
-        run([&](const double* in, double* out) {
-          return MPI_Scatter(in, count, type, out, count, type, roots.next(), all);
+        run([&](const double* in, double* out, int root) {
+          return MPI_Scatter(in, count, type, out, count, type, root, all);
         });
+        break;
+      default: break;
+    }
+    return bad;
+  }
+
+  static int without_root(int rank, Turn& turn) {
+    const int count = turn.doubles;
+    int bad = MPI_SUCCESS;
+    const MPI_Datatype type = MPI_DOUBLE;
+    const MPI_Comm all = MPI_COMM_WORLD;
+    const auto note = [&bad](int status) {
+      if (status != MPI_SUCCESS) [[unlikely]]
+        bad = status;
+    };
+    const auto run = [&](auto&& call) {
+      turn.run(rank, [&](const double* in, double* out) { note(call(in, out)); });
+    };
+    switch (turn.collective) {
+      case Kind::kBarrier: turn.run(rank, [&] { note(MPI_Barrier(all)); }); break;
+      case Kind::kAllreduce:
+        run([&](const double* in, double* out) { return MPI_Allreduce(in, out, count, type, MPI_SUM, all); });
         break;
       case Kind::kAllgather:
         run([&](const double* in, double* out) {
@@ -193,23 +224,11 @@ class Mpi final : public Subject {
       case Kind::kExscan:
         run([&](const double* in, double* out) { return MPI_Exscan(in, out, count, type, MPI_SUM, all); });
         break;
+      default: break;
     }
-    turn.lines[rank].status = bad;
+    return bad;
   }
 
-  std::string version() const override {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length = 0;
-    MPI_Get_library_version(text, &length);  // may be called before MPI_Init
-    std::string line(text, static_cast<std::size_t>(length));
-    line = line.substr(0, line.find_first_of(",\n"));
-    for (char& each : line) {
-      if (each == '\t') each = ' ';
-    }
-    return line;
-  }
-
- private:
   // Begins the request, computes with a call for progress after each chunk, and waits.
   static void overlap(int rank, Turn& turn) {
     int bad = turn.collective == Kind::kAllreduce ? MPI_SUCCESS : MPI_ERR_OP;

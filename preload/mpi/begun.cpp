@@ -1,5 +1,6 @@
 #include "begun.hpp"
 
+#include "outstanding.hpp"
 #include "persistent.hpp"
 #include "pool.hpp"
 #include "real.hpp"
@@ -7,69 +8,14 @@
 
 namespace fermata::preload {
 
-std::atomic<int> outstanding{0};
-std::atomic<int> failures{0};
 std::atomic<bool> testall_errs{false};
-pthread_mutex_t requests_lock = PTHREAD_MUTEX_INITIALIZER;
 
 namespace {
 
 // communicators with something outstanding that one round visits; the next round goes on from there
 constexpr int kVisited = 64;
 
-Begun* chains[kChains];       // outstanding ones by their handles
-Begun* ended = nullptr;       // over, and not yet freed
-Begun* later = nullptr;       // over, and MPI does not know yet
-State* active = nullptr;      // states with something outstanding
-State* next_visit = nullptr;  // of those; null: the first
-int active_count = 0;
-
-Begun*& chain_of(MPI_Request handle) { return chains[chain_number(handle)]; }
-
-void push(Begun*& list, Begun* b) {
-  b->previous = nullptr;
-  b->next = list;
-  if (list != nullptr) list->previous = b;
-  list = b;
-}
-void take_out(Begun*& list, Begun* b) {
-  (b->previous != nullptr ? b->previous->next : list) = b->next;
-  if (b->next != nullptr) b->next->previous = b->previous;
-}
-
-void count_in(State& s) {
-  const Locked locked;
-  if (s.begun++ != 0) return;
-  s.next_active = active;
-  active = &s;
-  ++active_count;
-}
-void count_out(State& s) {  // with the lock
-  if (--s.begun != 0) return;
-  State** at = &active;
-  while (*at != &s) at = &(*at)->next_active;
-  *at = s.next_active;
-  if (next_visit == &s) next_visit = s.next_active;
-  --active_count;
-}
-
-State* visit_next() {
-  const Locked locked;
-  State* const s = next_visit != nullptr ? next_visit : active;
-  if (s != nullptr) next_visit = s->next_active;
-  return s;
-}
-
-// An atomic addition costs as much as everything else here. It is not needed if only one thread calls.
-void count(int by) {
-  if (several_threads) {
-    // order: seq_cst: store-load, as kRingFence. Pairs with is_wanted()
-    outstanding.fetch_add(by, std::memory_order_seq_cst);
-  } else {
-    // order: relaxed, both: only one thread calls, and Beside::enter() publishes the count
-    outstanding.store(outstanding.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-  }
-}
+Begun* later = nullptr;  // over, and MPI does not know yet
 
 // The call that completes the request reports errors (claim_error()).
 int query(void*, MPI_Status* status) {
@@ -95,14 +41,7 @@ void complete(Begun* b) {
   // order: relaxed: MPI hands this over to the thread that completes the request
   if (b->error != MPI_SUCCESS && !b->persistent) failures.fetch_add(1, std::memory_order_relaxed);
   const MPI_Request handle = b->handle;
-  {
-    const Locked locked;
-    take_out(chain_of(handle), b);
-    count_out(*b->state);
-    b->over = true;
-    if (!b->persistent || b->released) push(ended, b);
-  }
-  count(-1);
+  move_to_ended(b);
   b->persistent ? persistent_over(*b) : static_cast<void>(PMPI_Grequest_complete(handle));
 }
 
@@ -123,16 +62,6 @@ void blocks_over(fermata_request*, int status, void* user) {
   auto* b = static_cast<Begun*>(user);
   --b->state->in_blocks;
   end(b, status);
-}
-
-void enlist(Begun* b) {
-  count_in(*b->state);
-  {
-    const Locked locked;
-    push(chain_of(b->handle), b);
-  }
-  count(1);
-  if (several_threads) help_waiting_calls();
 }
 
 bool on_line(const Begun* b) { return b->is_barrier || b->operation.rides(); }
@@ -157,7 +86,7 @@ void start(State& s, Begun* b) {
   if (on_line(b)) {
     const int status = arrive(s, b);
     if (status != FERMATA_OK) return end(b, status);
-    s.line = b;  // a test so soon would mostly be in vain
+    s.line = b;  // a test so soon would mostly find nothing
     return;
   }
   const int status = begin_blocks(s, b);
@@ -227,12 +156,8 @@ void advance(State& s) {
 }  // namespace
 
 void advance_all(const fermata_member* waiting) {
-  int visits = 0;
-  {
-    const Locked locked;
-    visits = active_count < kVisited ? active_count : kVisited;
-  }
-  for (; visits > 0; --visits) {
+  const int active = active_states();
+  for (int visits = active < kVisited ? active : kVisited; visits > 0; --visits) {
     State* const s = visit_next();
     if (s == nullptr) return;
     // the thread that holds the state makes progress itself
@@ -317,10 +242,7 @@ int end_with_error(Begun* b, State& s, MPI_Request* out) {
   b->told = b->over = true;
   hold(s);
   failures.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: see complete()
-  {
-    const Locked locked;
-    push(ended, b);
-  }
+  add_to_ended(b);
   return PMPI_Grequest_complete(b->handle);
 }
 
@@ -366,41 +288,6 @@ int begin(Begun* b, State& s, MPI_Request* out) {
   return MPI_SUCCESS;
 }
 
-Begun* outstanding_of(MPI_Request handle) {
-  const Locked locked;
-  Begun* b = chain_of(handle);
-  while (b != nullptr && b->handle != handle) b = b->next;
-  return b;
-}
-
-namespace {
-
-// Needs the lock. Null: it has not failed.
-Begun* failed_of(MPI_Request handle) {
-  Begun* b = ended;
-  while (b != nullptr && (b->handle != handle || b->error == MPI_SUCCESS)) b = b->next;
-  return b;
-}
-
-}  // namespace
-
-bool is_failed(MPI_Request handle) {
-  const Locked locked;
-  return failed_of(handle) != nullptr;
-}
-
-int claim_error(MPI_Request handle, MPI_Comm* comm) {
-  const Locked locked;
-  Begun* const b = failed_of(handle);
-  if (b == nullptr) return MPI_SUCCESS;
-  const int error = b->error;
-  b->error = MPI_SUCCESS;
-  failures.fetch_sub(1, std::memory_order_relaxed);  // order: relaxed: see complete()
-  // order: relaxed: null if it was freed meanwhile
-  *comm = b->state->comm.load(std::memory_order_relaxed);
-  return error;
-}
-
 void drain(State& s) {
   while (s.line != nullptr) {
     depart(s);
@@ -422,38 +309,6 @@ void wait_for(Begun* b) {
       fermata_request_wait(b->request);
     }
     if (s.waiting != nullptr) advance(s);
-  }
-}
-
-void reap() {
-  if (ended == nullptr) return;
-  Begun* list = nullptr;
-  {
-    const Locked locked;
-    for (Begun* b = ended; b != nullptr;) {
-      Begun* const next = b->next;
-      if (b->released) {
-        take_out(ended, b);
-        b->next = list;
-        list = b;
-      }
-      b = next;
-    }
-  }
-  while (list != nullptr) {
-    Begun* const b = list;
-    list = b->next;
-    State& s = *b->state;
-    const bool locks = several_threads && b->request != nullptr;
-    // Another thread may wait in a call of that communicator, and for this thread: then it is freed later.
-    if (locks && pthread_mutex_trylock(&s.lock) != 0) {
-      const Locked locked;
-      push(ended, b);
-      continue;
-    }
-    recycle(s, b);
-    if (locks) pthread_mutex_unlock(&s.lock);
-    release(s);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "real.hpp"
 #include "recovery.hpp"
 #include "types.hpp"
+#include "world.hpp"
 
 namespace fermata::preload {
 
@@ -20,23 +21,13 @@ bool several_threads = false, guarded = false;
 
 namespace {
 
-constexpr int kMostMembers = 1024, kMostAlltoall = 256;  // docs/collectives.md, limits
-constexpr int kMostPairsOverHosts = 16;                  // beyond this, blocks cross to a host too often
-constexpr std::uint32_t kEager = 32;                     // communicators that get a team when they are made
-constexpr std::uint32_t kUntilTeam = 32;                 // others get it after so many blocking collectives
-constexpr int kSaid = 16;                                // communicators that get a line with FERMATA_VERBOSE
+constexpr int kMostAlltoall = 256;        // docs/collectives.md, limits
+constexpr int kMostPairsOverHosts = 16;   // beyond this, blocks cross to a host too often
+constexpr std::uint32_t kEager = 32;      // communicators that get a team when they are made
+constexpr std::uint32_t kUntilTeam = 32;  // others get it after so many blocking collectives
+constexpr int kSaid = 16;                 // communicators that get a line with FERMATA_VERBOSE
 
 int keyval = MPI_KEYVAL_INVALID;
-// What is known of each rank of MPI_COMM_WORLD.
-struct Place {
-  std::uint64_t host;
-  std::int16_t multiple;  // its process has MPI_THREAD_MULTIPLE
-  std::int16_t helper;    // its process has its helper thread
-  std::int32_t cpu;       // the CPU that it is bound to, or -1
-};
-Place* places = nullptr;
-int world_size = 0;
-MPI_Group world_group = MPI_GROUP_NULL;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 State* states = nullptr;                             // all of them; under lock
 State* unused = nullptr;                             // freed, for later communicators; under lock
@@ -112,19 +103,6 @@ int freed(MPI_Comm comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-// The communicator's ranks in MPI_COMM_WORLD; false: some are of another MPI_COMM_WORLD.
-bool world_ranks(MPI_Comm comm, int size, int (&ranks)[kMostMembers]) {
-  int own[kMostMembers];
-  MPI_Group group = MPI_GROUP_NULL;
-  if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return false;
-  for (int r = 0; r < size; ++r) own[r] = r;
-  const int rc = PMPI_Group_translate_ranks(group, size, own, world_group, ranks);
-  PMPI_Group_free(&group);
-  for (int r = 0; rc == MPI_SUCCESS && r < size; ++r)
-    if (ranks[r] == MPI_UNDEFINED) return false;
-  return rc == MPI_SUCCESS;
-}
-
 // Why MPI does the collectives, as far as all ranks know without a message; null: no such reason.
 const char* unfit(MPI_Comm comm, State& s, int (&ranks)[kMostMembers]) {
   int inter = 0;
@@ -138,27 +116,6 @@ const char* unfit(MPI_Comm comm, State& s, int (&ranks)[kMostMembers]) {
   return nullptr;
 }
 
-bool are_on_several_hosts(const int* ranks, int size) {
-  for (int r = 1; r < size; ++r)
-    if (places[ranks[r]].host != places[ranks[0]].host) return true;
-  return false;
-}
-
-bool all_are_multiple(const int* ranks, int size) {
-  for (int r = 0; r < size; ++r)
-    if (places[ranks[r]].multiple == 0) return false;
-  return true;
-}
-
-// All ranks give the same answer. A call that waits in MPI needs the helper beside it. MPI's functions pass
-// on data from another host, and the helper may call them only with MPI_THREAD_MULTIPLE.
-const char* why_none_begins(const int* ranks, int size, bool over_hosts) {
-  for (int r = 0; r < size; ++r)
-    if (places[ranks[r]].helper == 0) return "a rank could not make its helper thread";
-  return over_hosts && !all_are_multiple(ranks, size) ? "over several hosts it needs MPI_THREAD_MULTIPLE"
-                                                      : nullptr;
-}
-
 // The communicator that this one duplicates, if it has a team that its ranks can agree by; else null.
 State* council_of(const Origin& origin) {
   State* const p = origin.duplicate ? find(origin.parent) : nullptr;
@@ -168,48 +125,6 @@ State* council_of(const Origin& origin) {
   if (!is_mismatch(fermata_test(p->member))) return p;
   note_mismatch(*p);
   return nullptr;
-}
-
-// Collective.
-bool all_have_memory(bool mine) {
-  int have = mine ? 1 : 0, all = 0;
-  return real.Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all != 0;
-}
-
-// Collective. False: there can be no teams.
-bool find_places() {
-  PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  places = static_cast<Place*>(malloc(static_cast<std::size_t>(world_size) * sizeof(Place)));
-  int* const cpus = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
-  if (!all_have_memory(places != nullptr && cpus != nullptr)) {
-    free(cpus);
-    return false;
-  }
-  const bool has_helper = world_size == 1 || settings.kinds == 0 || make_helper();
-  if (!has_helper)
-    say("no helper thread can be made: non-blocking and persistent collectives stay the library's");
-  Place mine{fermata_host_id(), static_cast<std::int16_t>(several_threads),
-             static_cast<std::int16_t>(has_helper), bound_cpu()};
-  if (settings.fake_hosts > 0) {
-    const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
-    mine.host += static_cast<std::uint64_t>(rank / each);
-  }
-  int first = 0;
-  MPI_Comm host = MPI_COMM_NULL;
-  bool known = real.Allgather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) ==
-               MPI_SUCCESS;
-  while (known && places[first].host != mine.host) ++first;
-  known = known && real.Comm_split(MPI_COMM_WORLD, first, 0, &host) == MPI_SUCCESS;
-  if (!known) {
-    free(cpus);
-    return false;
-  }
-  for (int r = 0; r < world_size; ++r) cpus[r] = places[r].cpu;
-  const bool prepared = prepare_teams(host, cpus);
-  real.Comm_free(&host);
-  return prepared;
 }
 
 void postpone(State& s, MPI_Comm comm) {
@@ -386,11 +301,10 @@ void start_up() {
   // Not a duplicate of MPI_COMM_SELF: in MPICH its probes look only at its own messages.
   if (real.Comm_dup(MPI_COMM_WORLD, &private_comm) != MPI_SUCCESS) private_comm = MPI_COMM_NULL;
   if (private_comm != MPI_COMM_NULL) PMPI_Comm_set_errhandler(private_comm, MPI_ERRORS_RETURN);
-  PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
   State* const world = new_state();
   State* const self = new_state();
   const bool all = all_have_memory(world != nullptr && self != nullptr);
-  if (!all || !find_places() ||
+  if (!all || !find_world() ||
       PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
     say("a rank has no memory, or MPI does not tell the ranks' hosts: everything stays the MPI library's");
     keyval = MPI_KEYVAL_INVALID;
@@ -431,10 +345,8 @@ void shut_down() {
   drop_teams();
   PMPI_Comm_free_keyval(&keyval);
   keyval = MPI_KEYVAL_INVALID;
-  PMPI_Group_free(&world_group);
   if (private_comm != MPI_COMM_NULL) real.Comm_free(&private_comm);
-  free(places);
-  places = nullptr;
+  drop_world();
 }
 
 int failed(State& s, int status) {

@@ -1,26 +1,21 @@
 // How a team is made. The first rank proposes an unused team of exactly these ranks, by its id. If all ranks
-// have it unused, they take it. Else the first rank makes a new team. All teams of a host lie in one segment.
-// Its owner (`ground`) is a team that nobody joins, made in MPI_Init, where a thread of the first rank hands
-// out the segment's descriptor. So a new team takes memory and agreement, and opens no file.
+// have it unused, they take it. Else the first rank makes a new team. All teams of a host lie in one segment
+// (segment.hpp).
 #include "pool.hpp"
 
 #include <fermata/mpi.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <atomic>
-
 #include "begun.hpp"
 #include "notice.hpp"
 #include "real.hpp"
+#include "segment.hpp"
 
 namespace fermata::preload {
 
@@ -28,51 +23,16 @@ MPI_Comm private_comm = MPI_COMM_NULL;
 
 namespace {
 
-constexpr int kMostTeams = 1024;               // at a time
-constexpr double kSeconds = 20;                // to hand out the segment
-constexpr double kSlice = 0.02;                // of waiting for it, between calls that drive MPI
-constexpr std::int64_t kLookEveryNs = 20'000;  // between such calls of a waiting member with a CPU for itself
+constexpr int kMostTeams = 1024;  // at a time
+// between calls that drive MPI, of a waiting member with a CPU for itself
+constexpr std::int64_t kLookEveryNs = 20'000;
 // longest sleep of a waiting member, because MPI wants to be driven
 constexpr double kHookEvery = 1e-3;
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-Pooled* pool = nullptr;          // all, taken or not; under lock
-int teams = 0;                   // likewise
-fermata_team* ground = nullptr;  // owner of this host's segment
-int* cpu_of = nullptr;           // the CPU that each rank of MPI_COMM_WORLD was bound to in MPI_Init, or -1
-
-struct Offer {
-  enum How : std::int32_t { kNone, kUsed, kNew } how;
-  std::int32_t padding;
-  std::uint64_t id;
-};
-
-struct Serving {
-  fermata_team* team = nullptr;
-  char name[64];
-  int others = 0;
-  int status = FERMATA_OK;
-  std::atomic<bool> over{false};
-};
-
-void name_of(std::uint64_t id, char (&name)[64]) {
-  snprintf(name, sizeof name, "fermata-mpi.%016llx", static_cast<unsigned long long>(id));
-}
-
-// A number that no other process can guess, so none can take the socket's name first. Process ids do not
-// suffice: they repeat in PID namespaces that share a network.
-std::uint64_t new_id() {
-  static std::atomic<std::uint32_t> counter{0};
-  std::uint64_t id = 0;
-  if (getrandom(&id, sizeof id, GRND_NONBLOCK) != sizeof id) {  // a sandbox may forbid it
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    const auto now = static_cast<std::uint64_t>(t.tv_nsec) << 34 ^ static_cast<std::uint64_t>(t.tv_sec) << 20;
-    // order: relaxed: only the number matters
-    id = now ^ static_cast<std::uint64_t>(getpid()) << 12 ^ counter.fetch_add(1, std::memory_order_relaxed);
-  }
-  return id != 0 ? id : 1;
-}
+Pooled* pool = nullptr;  // all, taken or not; under lock
+int teams = 0;           // likewise
+int* cpu_of = nullptr;   // the CPU that each rank of MPI_COMM_WORLD was bound to in MPI_Init, or -1
 
 // The most teams over hosts: each has a segment and connections of its own.
 int most_over_hosts() {
@@ -144,37 +104,6 @@ int idle(fermata_member* member, void* pooled) {
   return 0;
 }
 
-void* serve(void* argument) {
-  auto* s = static_cast<Serving*>(argument);
-  s->status = s->others > 0 ? fermata_team_serve(s->team, s->name, s->others, kSeconds) : FERMATA_OK;
-  // order: release, as kMove: the status is there. Pairs with hand_out_ground()
-  s->over.store(true, std::memory_order_release);
-  return nullptr;
-}
-
-// Can this process open what it takes to hand a team out: its memory, a socket or two, and one to spare?
-bool can_open_few() {
-  int files[4];
-  int opened = 0;
-  while (opened < 4 && (files[opened] = eventfd(0, EFD_CLOEXEC)) >= 0) ++opened;
-  const bool all = opened == 4;
-  while (opened > 0) close(files[--opened]);
-  return all;
-}
-
-fermata_team* fetch(const char* name) {
-  fermata_team* team = nullptr;
-  for (double waited = 0; waited < kSeconds; waited += kSlice) {
-    const int status = fermata_team_attach(name, kSlice, &team);
-    if (status == FERMATA_OK) return team;
-    if (status != FERMATA_ERR_TIMEOUT) break;
-    drive_library();
-    progress();
-  }
-  say("memory for teams could not be fetched: %s", fermata_error_detail());
-  return nullptr;
-}
-
 Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, int rank, bool over_hosts) {
   auto* made = static_cast<Pooled*>(calloc(1, sizeof(Pooled)));
   int* copy = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof *ranks));
@@ -206,95 +135,20 @@ bool bound_cpus(const int* ranks, int size, int* cpus) {
   return true;
 }
 
-// The team's place in the segment; 0: there is no team.
-std::uint64_t make(int size, const int* cpus, fermata_team** team) {
-  std::uint64_t place = 0;
-  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-  config.members = size;
-  config.engine = FERMATA_PROCESSES;
-  config.cpus = cpus;
-  if (fermata_team_create_within(ground, &config, &place, team) != FERMATA_OK)
-    say("no team of %d: %s", size, fermata_error_detail());
-  return place;
-}
-
-bool all_have(const Council& council, bool mine) {
-  std::int32_t have = mine ? 1 : 0, all = 0;
-  if (council.team != nullptr) {
-    const Entered entered(*council.team);
-    fermata_allreduce(council.team->member, &have, &all, 1, FERMATA_INT32, FERMATA_MIN);
-  } else {
-    const Beside beside;
-    real.Allreduce(&have, &all, 1, MPI_INT32_T, MPI_MIN, council.comm);
-  }
-  return all == 1;
-}
-
-// Sends data from the first rank to all.
-void tell(const Council& council, void* data, std::size_t bytes) {
-  if (council.team != nullptr) {
-    const Entered entered(*council.team);
-    fermata_broadcast(council.team->member, data, bytes, 0);
-  } else {
-    const Beside beside;
-    real.Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, council.comm);
-  }
-}
-
-// The first rank's part of a collective of all ranks of a host.
-fermata_team* hand_out_ground(const Council& host, int others) {
-  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-  config.engine = FERMATA_PROCESSES;
-  Serving serving;
-  if (fermata_team_create(&config, &serving.team) != FERMATA_OK)
-    say("no memory for teams: %s", fermata_error_detail());
-  serving.others = others;
-  Offer offer{Offer::kNew, 0, new_id()};
-  name_of(offer.id, serving.name);
-  pthread_t thread;
-  const bool serves = serving.team != nullptr && start_thread(&thread, serve, &serving) == 0;
-  if (!serves) offer.how = Offer::kNone;
-  tell(host, &offer, sizeof offer);
-  if (!serves) return serving.team;
-  // order: acquire, as kMovedRead: sees its status. Pairs with serve()
-  while (!serving.over.load(std::memory_order_acquire)) {
-    drive_library();
-    usleep(20);
-  }
-  pthread_join(thread, nullptr);
-  if (serving.status != FERMATA_OK)
-    say("memory for teams could not be handed out: %s", fermata_status_string(serving.status));
-  return serving.team;
-}
-
-fermata_team* fetch_ground(const Council& host) {
-  Offer offer{};
-  tell(host, &offer, sizeof offer);
-  if (offer.how != Offer::kNew) return nullptr;
-  char name[64];
-  name_of(offer.id, name);
-  return fetch(name);
-}
-
 // lead() makes the new team at the first rank, and follow() attaches to it at the others.
-Pooled* lead(const Council& council, Offer& offer, const int* ranks, int size, const int* cpus) {
+Pooled* lead(const Council& council, const int* ranks, int size, const int* cpus) {
   fermata_team* team = nullptr;
-  offer.id = make(size, cpus, &team);
-  offer.how = team != nullptr ? Offer::kNew : Offer::kNone;
-  tell(council, &offer, sizeof offer);
-  Pooled* mine = team != nullptr ? enter(team, offer.id, ranks, size, 0, false) : nullptr;
+  std::uint64_t place = make_in_segment(size, cpus, &team);
+  tell(council, &place, sizeof place);
+  Pooled* mine = team != nullptr ? enter(team, place, ranks, size, 0, false) : nullptr;
   if (mine == nullptr) fermata_team_destroy(team);
   return mine;
 }
 
-Pooled* follow(const Offer& offer, const int* ranks, int size, int rank) {
-  fermata_team* team = nullptr;
-  if (offer.how != Offer::kNew) return nullptr;
-  if (fermata_team_attach_within(ground, offer.id, &team) != FERMATA_OK) {
-    say("a team of %d is not there: %s", size, fermata_error_detail());
-    return nullptr;
-  }
-  Pooled* mine = enter(team, offer.id, ranks, size, rank, false);
+Pooled* follow(std::uint64_t place, const int* ranks, int size, int rank) {
+  fermata_team* const team = place != 0 ? attach_in_segment(place, size) : nullptr;
+  if (team == nullptr) return nullptr;
+  Pooled* mine = enter(team, place, ranks, size, rank, false);
   if (mine == nullptr) fermata_team_destroy(team);
   return mine;
 }
@@ -315,9 +169,35 @@ Pooled* join_hosts(const Council& council, std::uint64_t id, const int* ranks, i
   return mine;
 }
 
+// All ranks make the team, after they have agreed to. Null: this rank has none.
+Pooled* make_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts,
+                  const int* cpus) {
+  if (!over_hosts && rank == 0) return lead(council, ranks, size, cpus);
+  std::uint64_t id = over_hosts && rank == 0 ? new_id() : 0;
+  tell(council, &id, sizeof id);
+  return over_hosts ? join_hosts(council, id, ranks, size) : follow(id, ranks, size, rank);
+}
+
+// Takes the team into the pool, for which make_room() has counted it, or destroys it, if not all ranks have
+// it.
+Pooled* pool_or_destroy(const Council& council, Pooled* mine) {
+  // a member that lies may have overwritten the agreement, so `mine` is checked, too
+  const bool all = all_have(council, mine != nullptr) && mine != nullptr;
+  pthread_mutex_lock(&lock);
+  if (all) {
+    mine->next = pool;
+    pool = mine;
+  } else {
+    --teams;
+  }
+  pthread_mutex_unlock(&lock);
+  if (!all && mine != nullptr) destroy(mine);
+  return all ? mine : nullptr;
+}
+
 Pooled* new_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts,
                  const char** why) {
-  if (!over_hosts && ground == nullptr) {  // all ranks of the host know this alike
+  if (!over_hosts && !has_segment()) {  // all ranks of the host know this alike
     *why = "no memory for teams";
     return nullptr;
   }
@@ -334,32 +214,11 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, b
     return nullptr;
   }
   const bool bound = !over_hosts && bound_cpus(ranks, size, cpus);
-  Offer offer{Offer::kNew, 0, over_hosts && rank == 0 ? new_id() : 0};
-  Pooled* mine = nullptr;
-  if (over_hosts) {
-    tell(council, &offer, sizeof offer);
-    mine = join_hosts(council, offer.id, ranks, size);
-  } else if (rank == 0) {
-    mine = lead(council, offer, ranks, size, bound ? cpus : nullptr);
-  } else {
-    tell(council, &offer, sizeof offer);
-    mine = follow(offer, ranks, size, rank);
-  }
+  Pooled* const made = make_team(council, ranks, size, rank, over_hosts, bound ? cpus : nullptr);
   free(cpus);
-  // a member that lies may have overwritten the agreement, so `mine` is checked, too
-  const bool all = all_have(council, mine != nullptr) && mine != nullptr;
-  pthread_mutex_lock(&lock);
-  if (all) {
-    mine->next = pool;
-    pool = mine;
-  } else {
-    --teams;
-  }
-  pthread_mutex_unlock(&lock);
-  if (all) return mine;
-  if (mine != nullptr) destroy(mine);
-  *why = "a team could not be made";
-  return nullptr;
+  Pooled* const mine = pool_or_destroy(council, made);
+  if (mine == nullptr) *why = "a team could not be made";
+  return mine;
 }
 
 }  // namespace
@@ -384,18 +243,7 @@ bool prepare_teams(MPI_Comm host, int* cpus) {
   PMPI_Comm_rank(host, &rank);
   cpu_of = cpus;
   if (cpu_of == nullptr) return false;
-  if (size == 1) return true;
-  const Council council{host, nullptr};
-  // A rank that could not open a socket would keep the others waiting for kSeconds.
-  if (!all_have(council, can_open_few())) {
-    say("no memory for teams: a rank of this host may open no further files");
-    return true;
-  }
-  ground = rank == 0 ? hand_out_ground(council, size - 1) : fetch_ground(council);
-  if (!all_have(council, ground != nullptr)) {
-    fermata_team_destroy(ground);
-    ground = nullptr;
-  }
+  if (size > 1) share_segment({host, nullptr}, size, rank);
   return true;
 }
 
@@ -428,8 +276,7 @@ void drop_teams() {
     unlink(p);
     destroy(p);
   }
-  fermata_team_destroy(ground);
-  ground = nullptr;
+  drop_segment();
   free(cpu_of);
   cpu_of = nullptr;
 }

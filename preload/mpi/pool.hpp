@@ -6,11 +6,10 @@
 
 #include <cstdint>
 
+#include "agreement.hpp"
 #include "mpi.hpp"
 
 namespace fermata::preload {
-
-struct State;
 
 struct Pooled {
   Pooled* next = nullptr;
@@ -23,13 +22,6 @@ struct Pooled {
   bool over_hosts = false;
   std::int64_t ranks_of_a_cpu = 1;
   std::int64_t look_every_ns = 0;  // between calls that drive MPI, by a waiting member that is awake
-};
-
-// The means by which the ranks of a communicator agree: an existing team of the same ranks, or MPI.
-struct Council {
-  MPI_Comm comm;
-  State* team;           // null: MPI
-  bool refuses = false;  // this rank can have no team
 };
 
 // The one CPU that this rank is bound to, or -1.

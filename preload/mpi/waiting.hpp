@@ -35,7 +35,8 @@
   X(File_iwrite_shared) X(File_read_at_all_end) X(File_write_at_all_end) X(File_read_all_end) \
   X(File_write_all_end) X(File_read_ordered_end) X(File_write_ordered_end) FERMATA_MPI_LARGE_FILES(X)
 #ifdef FERMATA_MPI_LARGE
-#define FERMATA_MPI_LARGE_MESSAGES(X) X(Send_c) X(Ssend_c) X(Rsend_c) X(Recv_c) X(Mrecv_c) X(Sendrecv_c) X(Sendrecv_replace_c)
+#define FERMATA_MPI_LARGE_MESSAGES(X) \
+  X(Send_c) X(Ssend_c) X(Rsend_c) X(Recv_c) X(Mrecv_c) X(Sendrecv_c) X(Sendrecv_replace_c)
 #define FERMATA_MPI_LARGE_OTHERS(X) \
   X(Alltoallw_c) X(Neighbor_allgather_c) X(Neighbor_allgatherv_c) X(Neighbor_alltoall_c) \
   X(Neighbor_alltoallv_c) X(Neighbor_alltoallw_c) X(Alltoallw_init_c) X(Neighbor_allgather_init_c) \

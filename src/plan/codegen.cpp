@@ -48,7 +48,7 @@ inline void post(unsigned char* region, std::size_t offset, std::uint64_t value)
 }
 // True for whoever completes the word.
 inline bool add(unsigned char* region, std::size_t offset, std::uint64_t last) {
-  // order: acq_rel, as kWordAdd: what all the others released by their adds is seen; pairs with itself and await
+  // order: acq_rel, as kWordAdd: what all others released by their adds is seen; pairs with itself and await
   return at(region, offset).fetch_add(1, std::memory_order_acq_rel) + 1 == last;
 }
 )";

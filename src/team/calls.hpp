@@ -13,7 +13,7 @@ namespace fermata::team {
 inline int barrier(fermata_member* member) {
   return answer(member, member->member->barrier(member->first_signals));
 }
-// Of any number of bytes.
+// `bytes` may exceed one line.
 inline int broadcast(fermata_member* member, void* data, std::size_t bytes, int root) {
   if (bytes > kLinePayload)
     return call(member, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});

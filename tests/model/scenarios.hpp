@@ -26,11 +26,9 @@ inline Scenario beside(const char* name, const char* what, Search search,
   return {name, what, {}, 1, search, false, Fencing::kFull, protocol};
 }
 
-// Barriers without ranks.
-inline std::vector<Scenario> anonymous_scenarios() {
+// Barriers without ranks: in one word, in memory that processes share, with a phase of its own, over a tree.
+inline std::vector<Scenario> one_word() {
   using Counter2 = ModelCounter<2, 2>;
-  using Phase2 = ModelTree<2, 2, 1>;
-  using Tree2 = ModelTree<2, 2, 2>;
   return {
       beside("anonymous_word2", "one word, two members", full(), meet<Counter2, 2, 2>),
       beside("anonymous_word2_reuse", "the same, four episodes", bounded(4), meet<Counter2, 2, 4>),
@@ -52,11 +50,20 @@ inline std::vector<Scenario> anonymous_scenarios() {
              run<RecycleSuite<ModelCounter<3, 3>, true>>),
       beside("anonymous_word_park_strangers", "parkers of two phases", bounded(3),
              run<StrangerSuite<ModelCounter<3, 2>, true>>),
+  };
+}
+inline std::vector<Scenario> shared_memory() {
+  return {
       beside("anonymous_shared2", "memory destroyed when all have left", bounded(4),
              run<SharedSuite<2, 2, false>>),
       beside("anonymous_shared3", "the same, three members", bounded(2), run<SharedSuite<3, 1, false>>),
       beside("anonymous_shared_park2", "the same, parked", bounded(4), run<SharedSuite<2, 2, true>>),
       beside("anonymous_shared_park3", "three parked", bounded(2), run<SharedSuite<3, 1, true>>),
+  };
+}
+inline std::vector<Scenario> phases() {
+  using Phase2 = ModelTree<2, 2, 1>;
+  return {
       beside("anonymous_phase2", "a phase of its own, two members", bounded(5), meet<Phase2, 2, 2>),
       beside("anonymous_phase_step", "a step before the release", bounded(4), run<StepSuite<Phase2>>),
       beside("anonymous_phase_alone", "one arrival a phase, two threads", bounded(4),
@@ -69,6 +76,11 @@ inline std::vector<Scenario> anonymous_scenarios() {
       beside("anonymous_phase_park2", "both park, three episodes", bounded(3), meet<Phase2, 2, 3, true>),
       beside("anonymous_phase_park_recycle", "memory reused while members are woken", bounded(3),
              run<RecycleSuite<ModelTree<3, 3, 1>, true>>),
+  };
+}
+inline std::vector<Scenario> trees() {
+  using Tree2 = ModelTree<2, 2, 2>;
+  return {
       beside("anonymous_tree2", "two leaves, two members", bounded(5), meet<Tree2, 2, 1>),
       beside("anonymous_tree2_reuse", "the same, three episodes", bounded(3), meet<Tree2, 2, 3>),
       beside("anonymous_tree3", "two leaves, three members", bounded(2), meet<ModelTree<3, 3, 2>, 3, 2>),
@@ -89,150 +101,117 @@ inline std::vector<Scenario> anonymous_scenarios() {
   };
 }
 
-inline std::vector<Scenario> scenarios() {
-  const Wanted flags = barrier("butterfly", "private", 2);
-  const Wanted exchange = data(Kind::kAllreduce, "butterfly", "private+2slots", 2, 0);
+// Programs that several scenarios run.
+struct CommonPrograms {
+  Wanted flags = barrier("butterfly", "private", 2);
+  Wanted exchange = data(Kind::kAllreduce, "butterfly", "private+2slots", 2, 0);
   Wanted wide = exchange;
-  wide.payload = 16;
-  const Wanted counter = barrier("counter", "private", 2);
-  const Wanted sense = barrier("sense_reversing", "private", 2);
-  const Wanted one_slot = data(Kind::kBroadcast, "linear", "private", 2, 1);
-  const Wanted two_slots = data(Kind::kBroadcast, "linear", "private+2slots", 2, 1);
-  const Wanted published = data(Kind::kBroadcast, "linear", "published", 3, 1);
+  Wanted counter = barrier("counter", "private", 2);
+  Wanted sense = barrier("sense_reversing", "private", 2);
+  Wanted one_slot = data(Kind::kBroadcast, "linear", "private", 2, 1);
+  Wanted two_slots = data(Kind::kBroadcast, "linear", "private+2slots", 2, 1);
+  Wanted published = data(Kind::kBroadcast, "linear", "published", 3, 1);
   Wanted exchange_away = exchange, one_slot_away = one_slot;
-  exchange_away.hosts = one_slot_away.hosts = {0, 1};
-  const Fencing full_fence = Fencing::kFull;
-  const Fencing membarrier = Fencing::kMembarrier;
-  std::vector<Scenario> all = {
-      // Slots
-      {"flags2", "one flag each way, one slot", flags, 2, full()},
-      {"flags2_reuse", "the same, three episodes", flags, 3, bounded(5)},
+  CommonPrograms() {
+    wide.payload = 16;
+    exchange_away.hosts = one_slot_away.hosts = {0, 1};
+  }
+};
+
+inline std::vector<Scenario> slots() {
+  const CommonPrograms p;
+  return {
+      {"flags2", "one flag each way, one slot", p.flags, 2, full()},
+      {"flags2_reuse", "the same, three episodes", p.flags, 3, bounded(5)},
       {"flags2_packed", "both flags in one line, two slots by parity",
        barrier("butterfly", "packed+2slots", 2), 3, bounded(5)},
       {"linear3", "flags to a root and back", barrier("linear", "private", 3), 3, bounded(2)},
-      {"exchange2", "payload, then flag, two slots by parity", exchange, 2, full()},
-      {"exchange2_reuse", "the same, until each slot is used again", exchange, 3, bounded(5)},
-      {"exchange2_words", "two words of payload", wide, 2, full()},
-      {"exchange2_random", "the same, many episodes", exchange, 6, random(200000)},
+      {"exchange2", "payload, then flag, two slots by parity", p.exchange, 2, full()},
+      {"exchange2_reuse", "the same, until each slot is used again", p.exchange, 3, bounded(5)},
+      {"exchange2_words", "two words of payload", p.wide, 2, full()},
+      {"exchange2_random", "the same, many episodes", p.exchange, 6, random(200000)},
       {"reduce3", "two senders, one slot each, given back by credits",
        data(Kind::kReduce, "linear", "private", 3, 1), 3, bounded(2)},
-      {"broadcast2_slot1", "one slot, given back by credits", one_slot, 2, full()},
-      {"broadcast2_slot1_reuse", "the same, three episodes", one_slot, 3, bounded(5)},
-      {"broadcast2_slots2", "two slots, given back by credits", two_slots, 3, full()},
+      {"broadcast2_slot1", "one slot, given back by credits", p.one_slot, 2, full()},
+      {"broadcast2_slot1_reuse", "the same, three episodes", p.one_slot, 3, bounded(5)},
+      {"broadcast2_slots2", "two slots, given back by credits", p.two_slots, 3, full()},
       {"broadcast2_batch2", "two slots, credits for both at once",
        data(Kind::kBroadcast, "linear", "private+2slots", 2, 2), 3, full()},
-      {"published3", "one line read by two, credits from both", published, 3, bounded(2)},
-      {"away2", "a line from another host: payload, then flag", exchange_away, 2, full()},
-      {"away2_slot1", "the same with one slot, given back by credits", one_slot_away, 2, full()},
-      // Words
-      {"counter2", "one word polled by all", counter, 3, full()},
+      {"published3", "one line read by two, credits from both", p.published, 3, bounded(2)},
+      {"away2", "a line from another host: payload, then flag", p.exchange_away, 2, full()},
+      {"away2_slot1", "the same with one slot, given back by credits", p.one_slot_away, 2, full()},
+  };
+}
+
+inline std::vector<Scenario> words() {
+  const CommonPrograms p;
+  return {
+      {"counter2", "one word polled by all", p.counter, 3, full()},
       {"counter3", "one word polled by all", barrier("counter", "private", 3), 3, bounded(2)},
-      {"sense_reversing2", "a counter, and a phase that all poll", sense, 2, full()},
-      {"sense_reversing2_reuse", "the same, three episodes", sense, 3, bounded(5)},
+      {"sense_reversing2", "a counter, and a phase that all poll", p.sense, 2, full()},
+      {"sense_reversing2_reuse", "the same, three episodes", p.sense, 3, bounded(5)},
       {"sense_reversing3", "a counter, and a phase that all poll", barrier("sense_reversing", "private", 3),
        3, bounded(2)},
       {"combining_tree3", "the last arriver climbs, release retraces",
        barrier("combining_tree(2)", "private", 3), 3, bounded(2)},
-      // Parking
-      {"park_once_full", "one sender, one parker, fences on both sides", one_slot, 1, full(), true},
-      {"park_once_membarrier", "one sender, one parker, membarrier by the parker", one_slot, 1, full(), true,
-       membarrier},
-      {"park_slots_full", "both park on slots, three episodes", flags, 3, bounded(3), true},
-      {"park_slots_membarrier", "both park on slots, three episodes", flags, 3, bounded(3), true, membarrier},
-      {"park_words_full", "both park on a word, three episodes", counter, 3, bounded(4), true},
-      {"park_words_membarrier", "both park on a word, three episodes", counter, 3, bounded(4), true,
-       membarrier},
-      {"park_phases_full", "park on a phase, three episodes", sense, 3, bounded(4), true},
-      {"park_phases_membarrier", "park on a phase, three episodes", sense, 3, bounded(4), true, membarrier},
-      {"park_credits_full", "park on a slot and on its credit", one_slot, 3, bounded(3), true},
-      {"park_credits_membarrier", "park on a slot and on its credit", one_slot, 3, bounded(3), true,
-       membarrier},
-      {"park_away_full", "park on a slot and on its credit, both from another host", one_slot_away, 3,
-       bounded(3), true},
-      {"park_published3_full", "two readers park on one door", published, 2, bounded(2), true},
-      {"park_published3_membarrier", "two readers park on one door", published, 2, bounded(2), true,
-       membarrier},
-      // Protocols other than signals
-      {"status_line",
-       "a descriptor is read whole, or known not to be",
-       {},
-       1,
-       full(),
-       false,
-       full_fence,
-       run<StatusLineSuite>},
-      {"state",
-       "a joined member is named, a member that left has ended its calls",
-       {},
-       1,
-       full(),
-       false,
-       full_fence,
-       run<StateSuite>},
-      {"break",
-       "two break a team; cause and culprit come from one of them",
-       {},
-       1,
-       full(),
-       false,
-       full_fence,
-       run<BreakSuite>},
-      {"reference", "the last drop frees the object", {}, 1, full(), false, full_fence, run<ReferenceSuite>},
-      {"collect",
-       "an object is used again after all others dropped it",
-       {},
-       1,
-       full(),
-       false,
-       full_fence,
-       run<CollectSuite<false>>},
-      {"collect_counted", "the same, counted up", {}, 1, full(), false, full_fence, run<CollectSuite<true>>},
-      {"join", "a counted member has published its CPUs", {}, 1, full(), false, full_fence, run<JoinSuite>},
-      {"hand_in", "two hand in, a third takes all", {}, 1, full(), false, full_fence, run<HandInSuite>},
-      {"move", "members agree on the next team", {}, 1, full(), false, full_fence, run<MoveSuite>},
-      {"ring2",
-       "four pieces through two slots, given back by credits",
-       {},
-       1,
-       bounded(3),
-       false,
-       full_fence,
-       run<RingSuite>},
-      {"single_copy",
-       "single copy: the owner writes a block after its last reader",
-       {},
-       1,
-       full(),
-       false,
-       full_fence,
-       run<SingleCopySuite>},
-      {"biased_lock",
-       "two threads lock one object",
-       {},
-       1,
-       bounded(4),
-       false,
-       full_fence,
-       run<BiasedLockSuite>},
-      {"biased_lock_biased",
-       "the owner needs no lock once the others are gone",
-       {},
-       1,
-       full(),
-       false,
-       full_fence,
-       run<BiasedLockBiasedSuite>},
-      {"break_parked",
-       "breaking a team wakes its parked member",
-       {},
-       1,
-       full(),
-       false,
-       full_fence,
-       run<BreakParkedSuite>},
   };
-  const std::vector<Scenario> anonymous = anonymous_scenarios();
-  all.insert(all.end(), anonymous.begin(), anonymous.end());
+}
+
+inline std::vector<Scenario> parking() {
+  const CommonPrograms p;
+  return {
+      {"park_once_full", "one sender, one parker, fences on both sides", p.one_slot, 1, full(), true},
+      {"park_once_membarrier", "one sender, one parker, membarrier by the parker", p.one_slot, 1, full(),
+       true, Fencing::kMembarrier},
+      {"park_slots_full", "both park on slots, three episodes", p.flags, 3, bounded(3), true},
+      {"park_slots_membarrier", "both park on slots, three episodes", p.flags, 3, bounded(3), true,
+       Fencing::kMembarrier},
+      {"park_words_full", "both park on a word, three episodes", p.counter, 3, bounded(4), true},
+      {"park_words_membarrier", "both park on a word, three episodes", p.counter, 3, bounded(4), true,
+       Fencing::kMembarrier},
+      {"park_phases_full", "park on a phase, three episodes", p.sense, 3, bounded(4), true},
+      {"park_phases_membarrier", "park on a phase, three episodes", p.sense, 3, bounded(4), true,
+       Fencing::kMembarrier},
+      {"park_credits_full", "park on a slot and on its credit", p.one_slot, 3, bounded(3), true},
+      {"park_credits_membarrier", "park on a slot and on its credit", p.one_slot, 3, bounded(3), true,
+       Fencing::kMembarrier},
+      {"park_away_full", "park on a slot and on its credit, both from another host", p.one_slot_away, 3,
+       bounded(3), true},
+      {"park_published3_full", "two readers park on one door", p.published, 2, bounded(2), true},
+      {"park_published3_membarrier", "two readers park on one door", p.published, 2, bounded(2), true,
+       Fencing::kMembarrier},
+  };
+}
+
+// Protocols other than signals.
+inline std::vector<Scenario> protocols() {
+  return {
+      beside("status_line", "a descriptor is read whole, or known not to be", full(), run<StatusLineSuite>),
+      beside("state", "a joined member is named, a member that left has ended its calls", full(),
+             run<StateSuite>),
+      beside("break", "two break a team; cause and culprit come from one of them", full(), run<BreakSuite>),
+      beside("reference", "the last drop frees the object", full(), run<ReferenceSuite>),
+      beside("collect", "an object is used again after all others dropped it", full(),
+             run<CollectSuite<false>>),
+      beside("collect_counted", "the same, counted up", full(), run<CollectSuite<true>>),
+      beside("join", "a counted member has published its CPUs", full(), run<JoinSuite>),
+      beside("hand_in", "two hand in, a third takes all", full(), run<HandInSuite>),
+      beside("move", "members agree on the next team", full(), run<MoveSuite>),
+      beside("ring2", "four pieces through two slots, given back by credits", bounded(3), run<RingSuite>),
+      beside("single_copy", "single copy: the owner writes a block after its last reader", full(),
+             run<SingleCopySuite>),
+      beside("biased_lock", "two threads lock one object", bounded(4), run<BiasedLockSuite>),
+      beside("biased_lock_biased", "the owner needs no lock once the others are gone", full(), run<BiasedLockBiasedSuite>),
+      beside("break_parked", "breaking a team wakes its parked member", full(), run<BreakParkedSuite>),
+  };
+}
+
+inline std::vector<Scenario> scenarios() {
+  std::vector<Scenario> all;
+  for (const auto part : {slots, words, parking, protocols, one_word, shared_memory, phases, trees}) {
+    const std::vector<Scenario> more = part();
+    all.insert(all.end(), more.begin(), more.end());
+  }
   return all;
 }
 

@@ -184,66 +184,85 @@ static int memory_left(void) {
   return left;
 }
 
-static void trial(unsigned long long number) {
+struct trial {
+  unsigned long long number;
+  int action;
+  unsigned victim;
+  int while_joining; /* in one trial of ten the fault hits a member that still joins: then only the time limit
+                        tells the others */
+  pid_t processes[MOST];
+};
+
+static void make_team(struct trial* t) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   members = 2 + draw(3);
   config.members = (int)members;
   config.engine = FERMATA_PROCESSES;
   config.wait = (int)draw(4);
-  const int action = (int)draw(3);
-  const unsigned victim = draw(members);
+  t->action = (int)draw(3);
+  t->victim = draw(members);
   if (fermata_team_create(&config, &team) != FERMATA_OK)
-    FAIL("trial %llu: no team: %s", number, fermata_error_detail());
+    FAIL("trial %llu: no team: %s", t->number, fermata_error_detail());
   memset(seats, 0, MOST * sizeof *seats);
-  pid_t processes[MOST];
   for (unsigned r = 0; r < members; ++r)
-    if ((processes[r] = fork()) == 0) member_of(r, action, number % 10 == 0);
-  /* In one trial of ten the fault hits a member that still joins: then only the time limit tells the
-   * others. */
-  for (unsigned r = 0; number % 10 != 0 && r < members; ++r)
+    if ((t->processes[r] = fork()) == 0) member_of(r, t->action, t->while_joining);
+  for (unsigned r = 0; !t->while_joining && r < members; ++r)
     for (const double until = now() + 20;
          atomic_load_explicit(&seats[r].at, memory_order_relaxed) == 0 && now() < until;)
       nap_us(100);
   nap_us(draw(3000));
-  const int had_joined = atomic_load_explicit(&seats[victim].at, memory_order_relaxed) > 0;
-  const double acted = now();
-  kill(processes[victim], action == kKill ? SIGKILL : SIGSTOP);
-  if (action == kDelay) {
-    nap_us(draw(20000));
-    kill(processes[victim], SIGCONT);
-    nap_us(draw(2000));
-    fermata_team_abort(team); /* ends the team: all get an error */
-  }
+}
+
+static void strike(const struct trial* t) {
+  kill(t->processes[t->victim], t->action == kKill ? SIGKILL : SIGSTOP);
+  if (t->action != kDelay) return;
+  nap_us(draw(20000));
+  kill(t->processes[t->victim], SIGCONT);
+  nap_us(draw(2000));
+  fermata_team_abort(team); /* ends the team: all get an error */
+}
+
+/* Waits until all members have ended. A stopped one is killed after the others. */
+static void reap(struct trial* t) {
   const double deadline = now() + 30;
-  for (unsigned left = members - (action == kStall), r = 0; left > 0; r = (r + 1) % members) {
+  for (unsigned left = members - (t->action == kStall), r = 0; left > 0; r = (r + 1) % members) {
     int status = 0;
-    if (processes[r] == 0 || (action == kStall && r == victim)) continue;
-    if (waitpid(processes[r], &status, WNOHANG) == processes[r]) {
-      processes[r] = 0;
+    if (t->processes[r] == 0 || (t->action == kStall && r == t->victim)) continue;
+    if (waitpid(t->processes[r], &status, WNOHANG) == t->processes[r]) {
+      t->processes[r] = 0;
       --left;
-      if (status != 0 && !(r == victim && action == kKill))
-        FAIL("trial %llu, action %d: rank %u of %u ended with %x", number, action, r, members,
+      if (status != 0 && !(r == t->victim && t->action == kKill))
+        FAIL("trial %llu, action %d: rank %u of %u ended with %x", t->number, t->action, r, members,
              (unsigned)status);
       continue;
     }
     if (now() > deadline)
-      FAIL("trial %llu, action %d: rank %u of %u (pid %d) hangs", number, action, r, members,
-           (int)processes[r]);
+      FAIL("trial %llu, action %d: rank %u of %u (pid %d) hangs", t->number, t->action, r, members,
+           (int)t->processes[r]);
     nap_us(100);
   }
-  if (action == kStall) {
-    kill(processes[victim], SIGKILL);
-    waitpid(processes[victim], NULL, 0);
+  if (t->action == kStall) {
+    kill(t->processes[t->victim], SIGKILL);
+    waitpid(t->processes[t->victim], NULL, 0);
   }
+}
+
+static void trial(unsigned long long number) {
+  struct trial t = {.number = number, .while_joining = number % 10 == 0};
+  make_team(&t);
+  const int had_joined = atomic_load_explicit(&seats[t.victim].at, memory_order_relaxed) > 0;
+  const double acted = now();
+  strike(&t);
+  reap(&t);
   /* The others notice an abort or a death within 20 ms, or somewhat later on a loaded machine. They notice a
    * stopped member when their time limit ends. */
   for (unsigned r = 0; r < members; ++r) {
-    if (r == victim) continue;
+    if (r == t.victim) continue;
     const double took = seats[r].error_at - acted;
     const int timed_out = seats[r].status == FERMATA_ERR_TIMEOUT;
-    if (took > 4 + (action == kDelay ? 0 : kPatience[action]) ||
-        (timed_out && (action == kDelay || (action == kKill && had_joined))))
-      FAIL("trial %llu, action %d: rank %u got status %d after %.3f s", number, action, r, seats[r].status,
+    if (took > 4 + (t.action == kDelay ? 0 : kPatience[t.action]) ||
+        (timed_out && (t.action == kDelay || (t.action == kKill && had_joined))))
+      FAIL("trial %llu, action %d: rank %u got status %d after %.3f s", number, t.action, r, seats[r].status,
            took);
   }
   fermata_team_destroy(team);

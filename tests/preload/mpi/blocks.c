@@ -119,11 +119,11 @@ static void for_all(int n, int turn) {
 
 /* Blocks of different sizes, in reverse order, with space between them. A rank's block may be empty. */
 static int ints_of(int n, int a, int b) { return n * ((a + 2 * b) % 3) / 4 * 4; }
-static void irregular(int n, int turn, int root) {
+static void irregular_gathers(int n, int turn, int root) {
   const struct view *s = mine(turn), *r = mine(turn + 2);
   const int in_place = turn % 2;
-  number in_counts[64], out_counts[64];
-  place in_places[64], out_places[64];
+  number out_counts[64];
+  place out_places[64];
   int at = 0;
   blank();
   for (int p = size - 1; p >= 0; --p) {
@@ -147,8 +147,15 @@ static void irregular(int n, int turn, int root) {
   DO(Allgatherv, allgatherv, in_place ? MPI_IN_PLACE : in, ints_of(n, rank, 0) / s->ints, s->type, out,
      out_counts, out_places, r->type, MPI_COMM_WORLD);
   check_all((size_t)(at * r->stride) + 8, "allgatherv", n);
+}
+
+static void irregular_scatter(int n, int turn, int root) {
+  const struct view *s = mine(turn), *r = mine(turn + 2);
+  const int in_place = turn % 2;
+  number in_counts[64];
+  place in_places[64];
+  int at = 0;
   blank();
-  at = 0;
   for (int p = size - 1; p >= 0; --p) {
     in_counts[p] = ints_of(n, p, 0) / s->ints;
     in_places[p] = at + 1;
@@ -160,9 +167,15 @@ static void irregular(int n, int turn, int root) {
      rank == root ? in_places : NULL, s->type, in_place && rank == root ? MPI_IN_PLACE : out,
      ints_of(n, rank, 0) / r->ints, r->type, root, MPI_COMM_WORLD);
   check_all(span(r, ints_of(n, rank, 0)) + 8, "scatterv", n);
+}
+
+static void irregular_alltoall(int n, int turn) {
+  const struct view *s = mine(turn), *r = mine(turn + 2);
+  const int in_place = turn % 2;
+  number in_counts[64], out_counts[64];
+  place in_places[64], out_places[64];
+  int at = 0, before = 0;
   blank();
-  at = 0;
-  int before = 0;
   for (int p = size - 1; p >= 0; --p) {
     const int sends = in_place ? ints_of(n, p + rank, 0) : ints_of(n, rank, p),
               gets = in_place ? sends : ints_of(n, p, rank);
@@ -179,6 +192,12 @@ static void irregular(int n, int turn, int root) {
   DO(Alltoallv, alltoallv, in_place ? MPI_IN_PLACE : in, in_counts, in_places, s->type, out, out_counts,
      out_places, r->type, MPI_COMM_WORLD);
   check_all((size_t)(at * r->stride) + 8, "alltoallv", n);
+}
+
+static void irregular(int n, int turn, int root) {
+  irregular_gathers(n, turn, root);
+  irregular_scatter(n, turn, root);
+  irregular_alltoall(n, turn);
 }
 
 /* The data to send lie between the data to receive: two regions of one array that do not overlap. */

@@ -62,9 +62,9 @@ static void by_the_thousand(int number) {
   for (int i = 0; i < n; ++i) MPI_Comm_free(&many[i * 7 % n]);
 }
 
-static void in_every_way(void) {
-  MPI_Comm comm, other, local;
-  MPI_Group world, some;
+static void by_splits_and_copies(void) {
+  MPI_Comm comm, other;
+  MPI_Request request;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &comm);
   use(comm, "split");
   MPI_Comm_dup(comm, &other);
@@ -79,6 +79,14 @@ static void in_every_way(void) {
   use_and_free(&comm, "split_type");
   MPI_Comm_dup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &comm);
   use_and_free(&comm, "dup_with_info");
+  MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  use_and_free(&comm, "idup");
+}
+
+static void by_groups(void) {
+  MPI_Comm comm;
+  MPI_Group world, some;
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   int ranks[64], n = 0;
   for (int r = size - 1; r >= 0; r -= 2) ranks[n++] = r;
@@ -93,6 +101,10 @@ static void in_every_way(void) {
   }
   MPI_Group_free(&some);
   MPI_Group_free(&world);
+}
+
+static void by_topologies(void) {
+  MPI_Comm comm, other;
   const int sizes[] = {size % 2 == 0 ? 2 : 1, size % 2 == 0 ? size / 2 : size}, periods[] = {1, 0},
             remains[] = {0, 1};
   MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, periods, 1, &comm);
@@ -113,12 +125,10 @@ static void in_every_way(void) {
   use_and_free(&comm, "dist_graph_create_adjacent");
   MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &one, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
   use_and_free(&comm, "dist_graph_create");
-  MPI_Request request;
-  MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
-  use_and_free(&comm, "idup");
-  use(MPI_COMM_SELF, "self");
-  if (size < 2) return;
+}
+
+static void between_groups(void) {
+  MPI_Comm comm, other, local;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &local);
   MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, 1 - rank % 2, 9, &comm);
   int got = -1, gives = rank;
@@ -133,6 +143,14 @@ static void in_every_way(void) {
   use_and_free(&other, "merge");
   MPI_Comm_free(&comm);
   MPI_Comm_free(&local);
+}
+
+static void in_every_way(void) {
+  by_splits_and_copies();
+  by_groups();
+  by_topologies();
+  use(MPI_COMM_SELF, "self");
+  if (size > 1) between_groups();
 }
 
 static int copies, deletes;

@@ -177,60 +177,40 @@ static void two_communicators(void) {
   MPI_Comm_free(&comm[1]);
 }
 
-/* Rank 0 waits in the MPI library, in each of these ways, for a message or a call. The others make it only
- * after they have completed what all have begun. */
-enum { kWaysToWait = 13 };
-static void in_library(int way, MPI_Comm other, MPI_Win window) {
-  MPI_Request r, barrier, message_request;
+/* Waits for the message of rank `from`, which comes with tag 7, in one of these ways. */
+static void wait_for_message(int way, int from) {
+  MPI_Request request;
   MPI_Status status;
   MPI_Message message;
-  MPI_Comm made;
-  int word = 0, theirs = 0, word_of = 0;
-  MPI_Iallreduce(&(int){rank + 1}, &word, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r);
-  MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
-  const int waits = rank == 0, from = size - 1;
-  if (!waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
-  if (!waits) MPI_Wait(&barrier, MPI_STATUS_IGNORE);
-  const int sends = rank == from;
-  if (way < 7 && sends) MPI_Ssend(&rank, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
-  if (way == 7 && sends) MPI_Recv(&theirs, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  if (way == 8 && sends) MPI_Recv(&theirs, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  int theirs = 0, index = 0, flag = 0;
   switch (way) {
-    case 0:
-      if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status);
-      break;
-    case 1:
-      if (waits) MPI_Probe(from, 7, MPI_COMM_WORLD, &status);
-      if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status);
-      break;
+    case 1: MPI_Probe(from, 7, MPI_COMM_WORLD, &status); break;
     case 2:
-      if (waits) MPI_Mprobe(from, 7, MPI_COMM_WORLD, &message, &status);
-      if (waits) MPI_Mrecv(&theirs, 1, MPI_INT, &message, &status);
-      break;
-    case 3:
-      if (waits) MPI_Sendrecv(&rank, 1, MPI_INT, 0, 8, &theirs, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, &status);
-      if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status);
-      break;
+      MPI_Mprobe(from, 7, MPI_COMM_WORLD, &message, &status);
+      MPI_Mrecv(&theirs, 1, MPI_INT, &message, &status);
+      return;
+    case 3: MPI_Sendrecv(&rank, 1, MPI_INT, 0, 8, &theirs, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, &status); break;
     case 4:
-      if (waits) MPI_Irecv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &message_request);
-      if (waits) MPI_Wait(&message_request, MPI_STATUS_IGNORE);
-      break;
+      MPI_Irecv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      return;
     case 5:
-      if (waits) MPI_Irecv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &message_request);
-      if (waits) MPI_Waitany(1, &message_request, &word_of, MPI_STATUS_IGNORE);
+      MPI_Irecv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &request);
+      MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
+      return;
+    case 6:
+      while (!flag) MPI_Iprobe(from, 7, MPI_COMM_WORLD, &flag, &status);
       break;
-    case 6: {
-      int flag = 0;
-      while (waits && !flag) MPI_Iprobe(from, 7, MPI_COMM_WORLD, &flag, &status);
-      if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status);
-      break;
-    }
-    case 7:
-      if (waits) MPI_Ssend(&rank, 1, MPI_INT, from, 7, MPI_COMM_WORLD);
-      break;
-    case 8:
-      if (waits) MPI_Send(&rank, 1, MPI_INT, from, 7, MPI_COMM_WORLD);
-      break;
+    default: break;
+  }
+  MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status);
+}
+
+/* Calls of all ranks. */
+static void wait_for_all(int way, MPI_Comm other, MPI_Win window) {
+  MPI_Comm made;
+  int largest = 0;
+  switch (way) {
     case 9:
       MPI_Barrier(other);
       break; /* the MPI library's: its communicator was made by a function that the preload does not watch */
@@ -239,7 +219,30 @@ static void in_library(int way, MPI_Comm other, MPI_Win window) {
       MPI_Comm_dup(MPI_COMM_WORLD, &made);
       MPI_Comm_free(&made);
       break;
-    default: MPI_Allreduce(&rank, &theirs, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD); break;
+    default: MPI_Allreduce(&rank, &largest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD); break;
+  }
+}
+
+/* Rank 0 waits in the MPI library, in each of these ways, for a message or a call. The others make it only
+ * after they have completed what all have begun. */
+enum { kMessages = 7, kSends = 9, kWaysToWait = 13 };
+static void in_library(int way, MPI_Comm other, MPI_Win window) {
+  MPI_Request r, barrier;
+  int word = 0, theirs = 0;
+  MPI_Iallreduce(&(int){rank + 1}, &word, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r);
+  MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
+  const int waits = rank == 0, peer = size - 1, helps = rank == peer;
+  if (!waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
+  if (!waits) MPI_Wait(&barrier, MPI_STATUS_IGNORE);
+  if (way < kMessages) {
+    if (helps) MPI_Ssend(&rank, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+    if (waits) wait_for_message(way, peer);
+  } else if (way < kSends) {
+    if (helps) MPI_Recv(&theirs, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (waits && way == kMessages) MPI_Ssend(&rank, 1, MPI_INT, peer, 7, MPI_COMM_WORLD);
+    if (waits && way > kMessages) MPI_Send(&rank, 1, MPI_INT, peer, 7, MPI_COMM_WORLD);
+  } else {
+    wait_for_all(way, other, window);
   }
   if (waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
   if (waits) MPI_Wait(&barrier, MPI_STATUS_IGNORE);

@@ -54,12 +54,35 @@ static void complete_receive(void) {
   expect(wrong == 0, "Rsend");
 }
 
+/* Receives of rank 0 that it completes in different ways. */
+static void by_request(int way, int waits, int peer, int tag) {
+  MPI_Request r = MPI_REQUEST_NULL;
+  int index, flag = 0, count = 0;
+  if (way == kReady) {
+    if (!waits) complete_receive();
+    if (waits) MPI_Rsend(message, kBytes, MPI_CHAR, peer, kReadyTag, comm);
+    return;
+  }
+  if (!waits) MPI_Send(&word, 1, MPI_INT, peer, tag, comm);
+  if (!waits) return;
+  MPI_Irecv(&word, 1, MPI_INT, peer, tag, comm, &r);
+  switch (way) {
+    case 8: MPI_Wait(&r, MPI_STATUS_IGNORE); break;
+    case 9: MPI_Waitall(1, &r, MPI_STATUSES_IGNORE); break;
+    case 10: MPI_Waitany(1, &r, &index, MPI_STATUS_IGNORE); break;
+    case 11: MPI_Waitsome(1, &r, &count, &index, MPI_STATUSES_IGNORE); break;
+    default:
+      while (!flag) MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE);
+      MPI_Wait(&r, MPI_STATUS_IGNORE);
+      break;
+  }
+}
+
 /* Messages: rank 0 waits until its peer, the last rank, sends or receives. */
 static void by_message(int way, int waits) {
   const int peer = waits ? size - 1 : 0;
-  MPI_Request r = MPI_REQUEST_NULL;
   MPI_Message matched;
-  int index, flag = 0, count = 0, tag = 100 + way;
+  int count = 0, tag = 100 + way;
   char* at = buffer;
   switch (way) {
     case 0:
@@ -99,27 +122,7 @@ static void by_message(int way, int waits) {
       MPI_Sendrecv_replace(&word, 1, MPI_INT, peer, tag, peer, tag, comm, MPI_STATUS_IGNORE);
       expect(word == peer, "Sendrecv_replace");
       break;
-    case 8:
-    case 9:
-    case 10:
-    case 11:
-      if (!waits) MPI_Send(&word, 1, MPI_INT, peer, tag, comm);
-      if (waits) MPI_Irecv(&word, 1, MPI_INT, peer, tag, comm, &r);
-      if (waits && way == 8) MPI_Wait(&r, MPI_STATUS_IGNORE);
-      if (waits && way == 9) MPI_Waitall(1, &r, MPI_STATUSES_IGNORE);
-      if (waits && way == 10) MPI_Waitany(1, &r, &index, MPI_STATUS_IGNORE);
-      if (waits && way == 11) MPI_Waitsome(1, &r, &count, &index, MPI_STATUSES_IGNORE);
-      break;
-    case kReady:
-      if (!waits) complete_receive();
-      if (waits) MPI_Rsend(message, kBytes, MPI_CHAR, peer, kReadyTag, comm);
-      break;
-    default:
-      if (!waits) MPI_Send(&word, 1, MPI_INT, peer, tag, comm);
-      if (waits) MPI_Irecv(&word, 1, MPI_INT, peer, tag, comm, &r);
-      while (waits && !flag) MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE);
-      if (waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
-      break;
+    default: by_request(way, waits, peer, tag); break;
   }
 }
 enum { kMessages = 14 };

@@ -14,6 +14,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/line.hpp"
 #include "exec/program.hpp"
@@ -132,7 +133,8 @@ TEST_F(Foreign, AMemberThatSeesAnotherProgramDoesNotJoin) {
   fermata_member* member = nullptr;
   byte ^= 1;
   EXPECT_EQ(fermata_team_join(team_, 0, &member), FERMATA_ERR_MISMATCH);
-  EXPECT_NE(std::string(fermata_error_detail()).find("other plans"), std::string::npos)
+  EXPECT_NE(std::string(fermata_error_detail()).find("plans in the team's segment have changed"),
+            std::string::npos)
       << fermata_error_detail();
   EXPECT_EQ(member, nullptr);
   byte ^= 1;
@@ -167,48 +169,48 @@ struct Change {
   Status expected = Status::kMismatch;
 };
 
-// Each impossible offset or size is refused, though every program is whole.
-TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
-  take_all_plans();
-  // Two more copies of the first program. The second is not aligned to a line.
-  const std::string program = image_.substr(program_, plan_bytes_);
-  const std::size_t copy = round_up(image_.size(), kMaxLine),
-                    askew = round_up(copy + plan_bytes_, kMaxLine) + 8, most = bytes_;
-  image_.resize(askew + plan_bytes_);
-  for (const std::size_t at : {copy, askew}) image_.replace(at, plan_bytes_, program);
-  const exec::TeamLayout& laid = header().layout;
-  const auto* plan = reinterpret_cast<const ProgramHeader*>(memory_ + program_);
-  const std::size_t regions = std::size_t{plan->region_bytes} * plan->regions;
-  const std::size_t window = round_up(exec::plans_offset(laid.members), kMaxLine);
-  ASSERT_TRUE(laid.rings != 0 && laid.places != 0 && laid.heap_bytes != 0 && laid.model_bytes != 0);
-  const Change changes[] = {
+// Offsets and sizes in the image of the test below.
+struct Measures {
+  std::size_t most;         // bytes of the segment
+  std::size_t regions;      // bytes of the first program's regions
+  std::size_t window;       // where slots for other hosts begin, if there are any
+  std::size_t copy, askew;  // copies of the first program; the second is not aligned to a line
+};
+
+std::vector<Change> changes_of_plans(const Measures& of) {
+  return {
       {"nothing", [](exec::TeamLayout&) {}, Status::kOk},
       {"its magic number", [](auto& l) { ++l.magic; }},
       {"its version", [](auto& l) { ++l.version; }},
       {"no members", [](auto& l) { l.members = 0; }},
       {"too many members", [](auto& l) { l.members = kMaxMembers + 1; }},
       {"other bytes", [](auto& l) { l.bytes += 4096; }},
-      {"the program lies elsewhere", [=](auto& l) { l.plans[0].program = copy; }, Status::kOk},
-      {"and not at a line", [=](auto& l) { l.plans[0].program = askew; }},
-      {"it is outside", [=](auto& l) { l.plans[0].program = round_up(most, kMaxLine); }},
+      {"the program lies elsewhere", [=](auto& l) { l.plans[0].program = of.copy; }, Status::kOk},
+      {"and not at a line", [=](auto& l) { l.plans[0].program = of.askew; }},
+      {"it is outside", [=](auto& l) { l.plans[0].program = round_up(of.most, kMaxLine); }},
       {"it wraps", [](auto& l) { l.plans[0].program = ~std::uint64_t{0} - kMaxLine + 1; }},
       {"the last place for regions",
-       [=](auto& l) { l.plans[0].regions = (most - regions) / kMaxLine * kMaxLine; }, Status::kOk},
+       [=](auto& l) { l.plans[0].regions = (of.most - of.regions) / kMaxLine * kMaxLine; }, Status::kOk},
       {"one line further",
-       [=](auto& l) { l.plans[0].regions = (most - regions) / kMaxLine * kMaxLine + kMaxLine; }},
+       [=](auto& l) { l.plans[0].regions = (of.most - of.regions) / kMaxLine * kMaxLine + kMaxLine; }},
       {"regions not at a line", [](auto& l) { l.plans[0].regions += 8; }},
       {"regions that wrap", [](auto& l) { l.plans[0].regions = ~std::uint64_t{0} - kMaxLine + 1; }},
-      {"a model at the end", [=](auto& l) { l.model = most - l.model_bytes; }, Status::kOk},
-      {"and behind it", [=](auto& l) { l.model = most - l.model_bytes + 1; }},
-      {"a refresh behind it", [=](auto& l) { l.refresh = most, l.refresh_bytes = 1; }},
+      {"a model at the end", [=](auto& l) { l.model = of.most - l.model_bytes; }, Status::kOk},
+      {"and behind it", [=](auto& l) { l.model = of.most - l.model_bytes + 1; }},
+      {"a refresh behind it", [=](auto& l) { l.refresh = of.most, l.refresh_bytes = 1; }},
+  };
+}
+
+std::vector<Change> changes_of_memory(const Measures& of) {
+  return {
       {"no CPUs", [](auto& l) { l.usable_cpus = 0; }},
       {"CPUs that are no number", [](auto& l) { l.usable_cpus = std::numeric_limits<double>::quiet_NaN(); }},
       {"places elsewhere", [](auto& l) { l.places -= 4096; }},
       {"places not at a page", [](auto& l) { l.places += 8; }},
-      {"places outside", [=](auto& l) { l.places = most + 4096; }},
+      {"places outside", [=](auto& l) { l.places = of.most + 4096; }},
       {"rings not at a page", [](auto& l) { l.rings += 8; }},
       {"rings elsewhere", [](auto& l) { l.rings += 4096; }},
-      {"rings outside", [=](auto& l) { l.rings = most + 4096; }},
+      {"rings outside", [=](auto& l) { l.rings = of.most + 4096; }},
       {"rings of more lines", [](auto& l) { l.ring_lines *= 2; }},
       {"of a number of lines that is no power of two", [](auto& l) { l.ring_lines = 3; }},
       {"of very many lines", [](auto& l) { l.ring_lines = std::uint64_t{1} << 40; }},
@@ -216,20 +218,35 @@ TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
       {"another heap", [](auto& l) { l.heap += 4096; }},
       {"a longer heap", [](auto& l) { l.heap_bytes += 4096; }},
       {"hosts not at a word", [](auto& l) { l.hosts = 2; }},
-      {"hosts outside", [=](auto& l) { l.hosts = most; }},
-      {"hosts without a window", [=](auto& l) { l.hosts = copy, l.window = 0; }},
-      {"hosts at the end", [=](auto& l) { l.hosts = most - (l.members + 1) * 4, l.window = window; },
+      {"hosts outside", [=](auto& l) { l.hosts = of.most; }},
+      {"hosts without a window", [=](auto& l) { l.hosts = of.copy, l.window = 0; }},
+      {"hosts at the end", [=](auto& l) { l.hosts = of.most - (l.members + 1) * 4, l.window = of.window; },
        Status::kOk},
-      {"hosts one further", [=](auto& l) { l.hosts = most - l.members * 4, l.window = window; }},
-      {"a window not at a line", [=](auto& l) { l.hosts = copy, l.window = most - 8; }},
+      {"hosts one further", [=](auto& l) { l.hosts = of.most - l.members * 4, l.window = of.window; }},
+      {"a window not at a line", [=](auto& l) { l.hosts = of.copy, l.window = of.most - 8; }},
   };
-  for (const Change& change : changes) {
-    std::string changed = image_;
-    auto layout = laid;
-    change.of(layout);
-    memcpy(changed.data(), &layout, sizeof layout);
-    EXPECT_EQ(try_out(changed), change.expected) << change.what;
-  }
+}
+
+// Each impossible offset or size is refused, though every program is whole.
+TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
+  take_all_plans();
+  const std::string program = image_.substr(program_, plan_bytes_);
+  const exec::TeamLayout& laid = header().layout;
+  const auto* plan = reinterpret_cast<const ProgramHeader*>(memory_ + program_);
+  Measures of{bytes_, std::size_t{plan->region_bytes} * plan->regions,
+              round_up(exec::plans_offset(laid.members), kMaxLine), round_up(image_.size(), kMaxLine), 0};
+  of.askew = round_up(of.copy + plan_bytes_, kMaxLine) + 8;
+  image_.resize(of.askew + plan_bytes_);
+  for (const std::size_t at : {of.copy, of.askew}) image_.replace(at, plan_bytes_, program);
+  ASSERT_TRUE(laid.rings != 0 && laid.places != 0 && laid.heap_bytes != 0 && laid.model_bytes != 0);
+  for (const auto& changes : {changes_of_plans(of), changes_of_memory(of)})
+    for (const Change& change : changes) {
+      std::string changed = image_;
+      auto layout = laid;
+      change.of(layout);
+      memcpy(changed.data(), &layout, sizeof layout);
+      EXPECT_EQ(try_out(changed), change.expected) << change.what;
+    }
 }
 
 // A segment without a plan does not say how many members it is for. It must have room for their states at

@@ -2,114 +2,23 @@
 // the members change, and that nothing else changes for them.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "../../operation.hpp"
 #include "../../own_folder.hpp"
-#include "../houses.hpp"
-#include "fermata/fermata.h"
-#include "fermata/hosts.h"
+#include "house.hpp"
 #include "plan/hosts.hpp"
 #include "profile/store.hpp"
 
 namespace fermata::test {
 namespace {
 
-constexpr std::int64_t kMicro = 1000;
-constexpr std::int64_t kNear = 200 * kMicro, kFar = 10 * kNear;
 constexpr int kLateMs = 4;
-#ifdef __SANITIZE_THREAD__  // folds and refreshes take ten times as long, links do not
-constexpr auto kLimit = std::chrono::seconds(80);
-constexpr std::size_t kOutlastsAnEpisode = 100'000;  // doubles
-#else
-constexpr auto kLimit = std::chrono::seconds(35);
-constexpr std::size_t kOutlastsAnEpisode = 600'000;
-#endif
-
-using Clock = std::chrono::steady_clock;
-
-class House : public Houses {
- public:
-  House(std::vector<int> hosts_of_ranks, double refresh_seconds, std::uint32_t patience = 3000)
-      : Houses(std::move(hosts_of_ranks), {.delay_ns = kNear,
-                                           .jitter_ns = 20 * kMicro,
-                                           .repeat_ns = 10'000 * kMicro,
-                                           .patience = patience}) {
-    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-    config.members = static_cast<int>(hosts.size());
-    config.refresh_seconds = refresh_seconds;
-    // One host plans for all and has names for its hosts.
-    const char* const names[] = {"a", "b", "c", "d"};
-    std::vector<char> plans(1 << 20);
-    size_t length = plans.size();
-    EXPECT_EQ(fermata_hosts_plan(&config, hosts.data(), names, nullptr, plans.data(), &length), FERMATA_OK)
-        << fermata_error_detail();
-    unsetenv("FERMATA_REFRESH");
-    open([&](int host, fermata_team** team) {
-      return fermata_team_create_planned(&config, hosts.data(), host, plans.data(), length, team);
-    });
-  }
-  std::vector<End> run(const std::function<int(fermata_member*, int)>& member) {
-    return Houses::run(20, member);
-  }
-  void expect_right(const std::vector<End>& ends) {
-    for (const End& end : ends)
-      EXPECT_EQ(end.status, FERMATA_OK) << end.status << ": " << end.detail << "\n" << text();
-  }
-
-  std::uint64_t refreshes(int host = 0) const { return counts(host).first; }
-  std::uint64_t changes(int host = 0) const { return counts(host).second; }
-  std::string text() const {
-    char text[20000] = "";
-    size_t length = sizeof text;
-    fermata_team_refreshes(teams[0], nullptr, nullptr, text, &length);
-    return text;
-  }
-
- private:
-  std::pair<std::uint64_t, std::uint64_t> counts(int host) const {
-    std::uint64_t refreshes = 0, changes = 0;
-    EXPECT_EQ(fermata_team_refreshes(teams[host], &refreshes, &changes, nullptr, nullptr), FERMATA_OK);
-    return {refreshes, changes};
-  }
-};
-
-// A barrier, a sum and a broadcast with another root each time. All ranks check the values; rank 0 decides
-// when to stop.
-int episode(fermata_member* m, int rank, int e, bool* over, bool rooted = true) {
-  const int all = fermata_member_count(m);
-  if (const int status = fermata_barrier(m); status != FERMATA_OK) return status;
-  std::int64_t value[2] = {rank + e, rank == 0 && *over ? 1 : 0};
-  if (const int status = fermata_allreduce(m, value, value, 2, FERMATA_INT64, FERMATA_SUM);
-      status != FERMATA_OK)
-    return status;
-  if (value[0] != all * e + all * (all - 1) / 2) return FERMATA_ERR_VERIFY;
-  *over = value[1] != 0;
-  if (!rooted) return FERMATA_OK;
-  const int root = e % all;
-  std::int64_t said = rank == root ? e : -1;
-  if (const int status = fermata_broadcast(m, &said, sizeof said, root); status != FERMATA_OK) return status;
-  return said == e ? FERMATA_OK : FERMATA_ERR_VERIFY;
-}
-
-// Runs episodes until rank 0 finds `enough` true. Counts them in *e.
-int run_until(fermata_member* m, int rank, int* e, const std::function<bool()>& enough, bool rooted = true) {
-  const auto end = Clock::now() + kLimit;
-  for (bool over = false; !over; ++*e) {
-    over = rank == 0 && (enough() || Clock::now() > end);
-    if (const int status = episode(m, rank, *e, &over, rooted); status != FERMATA_OK) return status;
-  }
-  return FERMATA_OK;
-}
-
 constexpr int kBatch = 10, kBarriers = 4 * kBatch;
 
 // The time of one barrier in a back-to-back series, by rank 0's clock: the least of a few batches.
@@ -304,112 +213,6 @@ TEST(Refresh, EverythingElseIsRightBehindAChange) {
   house.expect_right(ends);
   EXPECT_GE(house.changes(), 1u) << house.text();
   EXPECT_EQ(house.refreshes(), last) << "a persistent operation's slots are in the team's memory";
-}
-
-// A request that has not ended is outstanding: the plans do not change meanwhile, and change afterwards.
-TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
-  House house({0, 1, 2, 3}, 0.02);
-  std::atomic<std::uint64_t> meanwhile{99};
-  const auto ends = house.run([&](fermata_member* m, int rank) -> int {
-    std::vector<double> data(kOutlastsAnEpisode, 1.0);
-    const fermata_operation operation =
-        test::operation(FERMATA_DO_ALLREDUCE, data.data(), data.data(), data.size(), FERMATA_DOUBLE);
-    int e = 0;
-    // One request after the other is started before each episode, and so before each refresh. That holds from
-    // the start, because the time of the next refresh depends on how long earlier calls took.
-    const auto begun_until = [&](const std::function<bool()>& enough) -> int {
-      const auto end = Clock::now() + kLimit;
-      for (bool over = false; !over; ++e) {
-        fermata_request* request = nullptr;
-        if (const int status = fermata_begin(m, &operation, &request); status != FERMATA_OK) return status;
-        over = rank == 0 && (enough() || Clock::now() > end);
-        int status = episode(m, rank, e, &over);
-        if (rank == 0) meanwhile = house.changes();
-        if (status == FERMATA_OK) status = fermata_request_wait(request);
-        fermata_request_free(request);
-        if (status != FERMATA_OK) return status;
-      }
-      return FERMATA_OK;
-    };
-    int status = begun_until([&] { return house.refreshes() >= 4; });
-    if (rank == 0) house.loop.set_delay(1, 2, kFar);
-    if (status == FERMATA_OK)
-      status = begun_until([&] { return house.text().find("outstanding") != std::string::npos; });
-    if (status == FERMATA_OK) status = run_until(m, rank, &e, [&] { return house.changes() >= 1; });
-    return status;
-  });
-  house.expect_right(ends);
-  EXPECT_NE(house.text().find("outstanding"), std::string::npos) << house.text();
-  EXPECT_EQ(meanwhile.load(), 0u) << house.text();
-  EXPECT_EQ(house.changes(), 1u) << house.text();
-}
-
-// A host dies anywhere in a refresh or a change of plans. The others name it, and none hangs.
-TEST(Refresh, WhoDiesInItIsNamed) {
-  for (int when = 0; when < 4; ++when) {
-    House house({0, 0, 1, 2, 2, 3}, 0.001, 10);
-    std::atomic<bool> go{false};
-    std::atomic<int> told{0};
-    std::thread killer([&] {
-      while (!go) std::this_thread::yield();
-      const std::uint64_t seen = house.refreshes();
-      const auto end = Clock::now() + std::chrono::seconds(3);
-      while (house.refreshes() == seen && Clock::now() < end) std::this_thread::yield();
-      std::this_thread::sleep_for(std::chrono::microseconds(700 * when));
-      house.loop.kill(2);
-    });
-    const auto ends = house.run([&](fermata_member* m, int rank) -> int {
-      int e = 0;
-      if (rank == 0) house.loop.set_delay(1, 3, kFar);
-      if (rank == 0 && when % 2 == 0) go = true;
-      const auto late = Clock::now() + std::chrono::seconds(2);  // slow refreshes are rare
-      const int status = run_until(m, rank, &e, [&] {
-        if (house.refreshes() >= 5 || Clock::now() > late) go = true;
-        return false;
-      });
-      // host 2 receives nothing any more
-      if (house.hosts[rank] != 2 && ++told == 4) fermata_team_abort(house.teams[2]);
-      return status;
-    });
-    go = true;
-    killer.join();
-    int named = 0;
-    for (const std::size_t r : {0, 1, 2, 5}) {
-      EXPECT_TRUE(ends[r].status == FERMATA_ERR_MEMBER_LOST || ends[r].status == FERMATA_ERR_BROKEN)
-          << r << ": " << ends[r].detail;
-      named += ends[r].detail.find("host 2") != std::string::npos;
-    }
-    EXPECT_GE(named, 1) << ends[0].detail;
-    for (const std::size_t r : {3, 4}) EXPECT_NE(ends[r].status, FERMATA_OK);
-  }
-}
-
-// An abort through the handle from which the members joined reaches them, to whatever team they have moved.
-TEST(Refresh, AnAbortFollowsTheMembers) {
-  House house({0, 1, 2, 3}, 0.02);
-  const auto ends = house.run([&](fermata_member* m, int rank) -> int {
-    int e = 0;
-    if (const int status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; });
-        status != FERMATA_OK)
-      return status;
-    if (rank == 0) house.loop.set_delay(1, 2, kFar);
-    if (const int status = run_until(m, rank, &e, [&] { return house.changes() >= 1; }); status != FERMATA_OK)
-      return status;
-    if (rank == 3) {
-      char text[4000];
-      size_t length = sizeof text;
-      if (fermata_team_report(house.teams[3], text, &length) != FERMATA_OK ||
-          std::string(text).find("rank 3") == std::string::npos)
-        return FERMATA_ERR_VERIFY;
-      fermata_team_abort(house.teams[3]);
-    }
-    // The first barriers may complete before the abort reaches all members.
-    int status = FERMATA_OK;
-    for (int n = 0; n < 1000 && status == FERMATA_OK; ++n) status = fermata_barrier(m);
-    return status;
-  });
-  for (const House::End& end : ends)
-    EXPECT_EQ(end.status, FERMATA_ERR_BROKEN) << end.status << ": " << end.detail;
 }
 
 }  // namespace

@@ -179,8 +179,8 @@ void short_beside_long(Seat& seat) {
     if (small_after == 0) std::this_thread::yield();
   }
   if (!big.holds(seat) || !small.holds(seat)) return;
-  // A call locks a request at most 9 times, and moves at most 64 KiB each time. Of the 16 MiB, a member reads
-  // or writes at least a P-th.
+  // A call locks a request at most 9 times, and moves at most 64 KiB each time. A member
+  // reads or writes at least 1/P of the 16 MiB.
   const int least = static_cast<int>(kVeryLong * sizeof(double) / 65536 / 9) / seat.members;
   if (!seat.holds(seat.members == 1 || calls >= least
                       ? ""

@@ -102,6 +102,8 @@ using Check = std::function<void(World&)>;
 using Checks = std::map<std::string, Check>;
 
 // The checks for one part of the header.
+void add_plans(Checks& all);
+void add_teams(Checks& all);
 void add_members(Checks& all);
 void add_collectives(Checks& all);
 void add_requests(Checks& all);

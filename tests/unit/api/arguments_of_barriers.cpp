@@ -3,7 +3,9 @@
 
 namespace fermata::test {
 
-void add_barriers_without_teams(Checks& all) {
+namespace {
+
+void anonymous_barriers(Checks& all) {
   all["fermata_anonymous_create"] = [](World&) {
     fermata_anonymous* out = nullptr;
     REFUSED(fermata_anonymous_create(2, 0, nullptr));
@@ -46,6 +48,20 @@ void add_barriers_without_teams(Checks& all) {
   };
   all["fermata_anonymous_shared_meet"] = [](World&) { REFUSED(fermata_anonymous_shared_meet(nullptr)); };
   all["fermata_anonymous_shared_destroy"] = [](World&) { fermata_anonymous_shared_destroy(nullptr); };
+}
+
+// Calls body(barrier), and checks that the barrier works after it.
+template <class Body>
+void with_one(Body&& body) {
+  fermata_ranked* barrier = nullptr;
+  ASSERT_EQ(fermata_ranked_create(1, &barrier), FERMATA_OK);
+  body(barrier);
+  FAILS(fermata_ranked_meet(barrier, 0), FERMATA_OK);
+  EXPECT_EQ(fermata_ranked_calls(barrier, 0), 1u);
+  fermata_ranked_destroy(barrier);
+}
+
+void ranked_barriers(Checks& all) {
   all["fermata_ranked_create"] = [](World&) {
     fermata_ranked* out = nullptr;
     REFUSED(fermata_ranked_create(2, nullptr));
@@ -54,19 +70,11 @@ void add_barriers_without_teams(Checks& all) {
     EXPECT_EQ(out, nullptr);
   };
   all["fermata_ranked_destroy"] = [](World&) { fermata_ranked_destroy(nullptr); };
-  const auto with_one = [](auto&& body) {
-    fermata_ranked* barrier = nullptr;
-    ASSERT_EQ(fermata_ranked_create(1, &barrier), FERMATA_OK);
-    body(barrier);
-    FAILS(fermata_ranked_meet(barrier, 0), FERMATA_OK);
-    EXPECT_EQ(fermata_ranked_calls(barrier, 0), 1u);
-    fermata_ranked_destroy(barrier);
-  };
-  all["fermata_ranked_meet"] = [with_one](World&) {
+  all["fermata_ranked_meet"] = [](World&) {
     REFUSED(fermata_ranked_meet(nullptr, 0));
     with_one([](fermata_ranked* b) { REFUSED(fermata_ranked_meet(b, 1)); });
   };
-  all["fermata_ranked_allreduce"] = [with_one](World&) {
+  all["fermata_ranked_allreduce"] = [](World&) {
     double x = 3;
     const fermata_fold fold = [](void*, const void*, void*) {};
     REFUSED(fermata_ranked_allreduce(nullptr, 0, &x, 8, fold, nullptr));
@@ -79,11 +87,11 @@ void add_barriers_without_teams(Checks& all) {
     });
     EXPECT_EQ(x, 3);
   };
-  all["fermata_ranked_calls"] = [with_one](World&) {
+  all["fermata_ranked_calls"] = [](World&) {
     EXPECT_EQ(fermata_ranked_calls(nullptr, 0), 0u);
     with_one([](fermata_ranked* b) { EXPECT_EQ(fermata_ranked_calls(b, 1), 0u); });
   };
-  all["fermata_ranked_describe"] = [with_one](World&) {
+  all["fermata_ranked_describe"] = [](World&) {
     char text[4] = "old";
     REFUSED(fermata_ranked_describe(nullptr, text, sizeof text));
     with_one([&](fermata_ranked* b) {
@@ -92,6 +100,13 @@ void add_barriers_without_teams(Checks& all) {
     });
     EXPECT_STREQ(text, "old");
   };
+}
+
+}  // namespace
+
+void add_barriers_without_teams(Checks& all) {
+  anonymous_barriers(all);
+  ranked_barriers(all);
 }
 
 }  // namespace fermata::test

@@ -58,7 +58,7 @@ void refuses_roots(World& w, Call&& call) {
   REFUSED(call(w.member[0], 1 << 30));
 }
 
-void collectives(Checks& all) {
+void broadcast_and_reduce(Checks& all) {
   all["fermata_broadcast"] = [](World& w) {
     refuses_roots(w, [&](fermata_member* m, int root) { return fermata_broadcast(m, w.x.data(), 8, root); });
     refuses_roots(w,
@@ -71,20 +71,6 @@ void collectives(Checks& all) {
       REFUSED(fermata_broadcast(w.member[0], FERMATA_IN_PLACE, bytes, 1));
     }
     REFUSED(fermata_broadcast(w.member[0], w.x.data(), SIZE_MAX, 0));
-  };
-  all["fermata_allreduce"] = [](World& w) {
-    const auto call = [](fermata_member* m, const void* in, void* out, size_t n, int type) {
-      return fermata_allreduce(m, in, out, n, type, FERMATA_SUM);
-    };
-    refuses_data(w, call);
-    refuses_input(w, call);
-    refuses_to_write_in_place(w, call);
-    REFUSED(fermata_allreduce(w.member[0], nullptr, w.y.data(), 1, FERMATA_DOUBLE, FERMATA_SUM));
-    REFUSED(fermata_allreduce(w.member[0], w.x.data(), nullptr, 1, FERMATA_DOUBLE, FERMATA_SUM));
-    for (const std::size_t n : {std::size_t{1}, std::size_t{100}})
-      refuses_operators(w, [&](fermata_member* m, int op, int type) {
-        return fermata_allreduce(m, w.x.data(), w.y.data(), n, type, op);
-      });
   };
   all["fermata_reduce"] = [](World& w) {
     const auto call = [](fermata_member* m, const void* in, void* out, size_t n, int type) {
@@ -106,6 +92,9 @@ void collectives(Checks& all) {
       });
     }
   };
+}
+
+void gather_and_scatter(Checks& all) {
   all["fermata_gather"] = [](World& w) {
     const auto call = [](fermata_member* m, const void* in, void* out, size_t n, int type) {
       return fermata_gather(m, in, out, n, type, 0);
@@ -137,6 +126,23 @@ void collectives(Checks& all) {
       return fermata_scatter(m, w.x.data(), w.y.data(), 1, FERMATA_DOUBLE, root);
     });
   };
+}
+
+void collectives_without_root(Checks& all) {
+  all["fermata_allreduce"] = [](World& w) {
+    const auto call = [](fermata_member* m, const void* in, void* out, size_t n, int type) {
+      return fermata_allreduce(m, in, out, n, type, FERMATA_SUM);
+    };
+    refuses_data(w, call);
+    refuses_input(w, call);
+    refuses_to_write_in_place(w, call);
+    REFUSED(fermata_allreduce(w.member[0], nullptr, w.y.data(), 1, FERMATA_DOUBLE, FERMATA_SUM));
+    REFUSED(fermata_allreduce(w.member[0], w.x.data(), nullptr, 1, FERMATA_DOUBLE, FERMATA_SUM));
+    for (const std::size_t n : {std::size_t{1}, std::size_t{100}})
+      refuses_operators(w, [&](fermata_member* m, int op, int type) {
+        return fermata_allreduce(m, w.x.data(), w.y.data(), n, type, op);
+      });
+  };
   all["fermata_allgather"] = [](World& w) {
     refuses_data(w, fermata_allgather);
     refuses_input(w, fermata_allgather);
@@ -164,7 +170,7 @@ void collectives(Checks& all) {
     };
 }
 
-void irregular_collectives(Checks& all) {
+void irregular_rooted_collectives(Checks& all) {
   all["fermata_gatherv"] = [](World& w) {
     double* const x = w.x.data();
     double* const y = w.y.data();
@@ -198,6 +204,9 @@ void irregular_collectives(Checks& all) {
     const size_t none[kMembers] = {};
     REFUSED(fermata_scatterv(w.member[0], nullptr, none, nullptr, y, 1, FERMATA_DOUBLE, 0));
   };
+}
+
+void irregular_collectives_without_root(Checks& all) {
   all["fermata_allgatherv"] = [](World& w) {
     double* const x = w.x.data();
     double* const y = w.y.data();
@@ -294,11 +303,7 @@ void operations(Checks& all) {
   };
 }
 
-void requests(Checks& all) {
-  all["fermata_request_start"] = [](World& w) {
-    REFUSED(fermata_request_start(nullptr));
-    EXPECT_EQ(fermata_request_start(w.running), FERMATA_ERR_BUSY);
-  };
+void waits_for_requests(Checks& all) {
   all["fermata_request_test"] = [](World&) { REFUSED(fermata_request_test(nullptr)); };
   all["fermata_request_wait"] = [](World&) { REFUSED(fermata_request_wait(nullptr)); };
   all["fermata_request_wait_all"] = [](World&) {
@@ -324,6 +329,13 @@ void requests(Checks& all) {
     REFUSED(fermata_request_test_any(one, 0, &index));
     REFUSED(fermata_request_test_any(none, 1, &index));
     EXPECT_EQ(index, 77u);
+  };
+}
+
+void requests(Checks& all) {
+  all["fermata_request_start"] = [](World& w) {
+    REFUSED(fermata_request_start(nullptr));
+    EXPECT_EQ(fermata_request_start(w.running), FERMATA_ERR_BUSY);
   };
   all["fermata_chain"] = [](World& w) {
     fermata_request* out = nullptr;
@@ -359,12 +371,16 @@ void requests(Checks& all) {
 }  // namespace
 
 void add_collectives(Checks& all) {
-  collectives(all);
-  irregular_collectives(all);
+  broadcast_and_reduce(all);
+  gather_and_scatter(all);
+  collectives_without_root(all);
+  irregular_rooted_collectives(all);
+  irregular_collectives_without_root(all);
 }
 
 void add_requests(Checks& all) {
   operations(all);
+  waits_for_requests(all);
   requests(all);
 }
 

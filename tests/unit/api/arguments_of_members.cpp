@@ -6,7 +6,9 @@
 
 namespace fermata::test {
 
-void add_members(Checks& all) {
+namespace {
+
+void members(Checks& all) {
   all["fermata_member_leave"] = [](World&) { fermata_member_leave(nullptr); };
   all["fermata_member_rank"] = [](World&) { REFUSED(fermata_member_rank(nullptr)); };
   all["fermata_member_count"] = [](World&) { REFUSED(fermata_member_count(nullptr)); };
@@ -22,6 +24,9 @@ void add_members(Checks& all) {
   all["fermata_member_set_idle_hook"] = [](World&) {
     REFUSED(fermata_member_set_idle_hook(nullptr, nullptr, nullptr));
   };
+}
+
+void barriers_and_arrivals(Checks& all) {
   all["fermata_resume"] = [](World& w) {
     REFUSED(fermata_resume(nullptr));
     REFUSED(fermata_resume(w.member[0]));
@@ -68,6 +73,13 @@ void add_members(Checks& all) {
     FAILS(fermata_progress(w.member[1], kNan), FERMATA_OK);
     FAILS(fermata_progress(w.member[0], kNan), FERMATA_PENDING);
   };
+}
+
+}  // namespace
+
+void add_members(Checks& all) {
+  members(all);
+  barriers_and_arrivals(all);
 }
 
 }  // namespace fermata::test

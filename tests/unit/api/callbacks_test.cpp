@@ -20,7 +20,7 @@ class Callbacks : public testing::Test {
     ASSERT_EQ(fermata_team_create(&config, &team_), FERMATA_OK) << fermata_error_detail();
     for (int r = 0; r < 2; ++r) {
       ASSERT_EQ(fermata_team_join(team_, r, &member_[r]), FERMATA_OK) << fermata_error_detail();
-      fermata_member_set_timeout(member_[r], 0.05);  // a member that waits here waits in vain
+      fermata_member_set_timeout(member_[r], 0.05);  // nothing that a member waits for here comes
     }
   }
   void TearDown() override {

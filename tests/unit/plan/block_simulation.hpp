@@ -110,7 +110,7 @@ class BlockSimulation {
     }
   }
 
-  // The size of block number i at r, by who contributes and who gets it.
+  // The size of block number i at r: what r contributes if `input`, else what it gets.
   std::size_t size(std::int32_t r, std::int32_t i, bool input) const {
     switch (s_.kind) {
       case Kind::kGather: return input ? count_of(r, 0) : count_of(i, 0);

@@ -1,35 +1,24 @@
-// Block programs of every kind and algorithm, run and compared with a serial reference; and the choice of
-// schedules.
+// Block programs of every kind and algorithm, run and compared with a serial reference.
 #include <gtest/gtest.h>
-
-#include <set>
 
 #include "algo/algorithm.hpp"
 #include "algo/sweep.hpp"
 #include "block_simulation.hpp"
+#include "operators.hpp"
 #include "schedule/compose.hpp"
 
 namespace fermata {
 namespace {
 
 using test::BlockSimulation;
+using test::kLeftToRight;
+using test::kProduct;
+using test::kSum;
 using test::Random;
-
-constexpr OpTraits kSum{.associative = true, .commutative = true, .idempotent = false};
-constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
-constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
-constexpr OpTraits kLeftToRight{
-    .associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
-constexpr OpTraits kFloatProduct{.associative = false, .commutative = false, .idempotent = false};
+using test::roots_of;
 
 bool irregular_kind(Kind k) {
   return k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kAlltoall;
-}
-
-std::vector<std::int32_t> roots_of(Kind kind, std::int32_t members) {
-  if (!has_root(kind)) return {0};
-  const std::set<std::int32_t> roots{0, members / 2, members - 1};
-  return {roots.begin(), roots.end()};
 }
 
 std::vector<CompiledBlocks> compile_all(const Schedule& s) {
@@ -285,135 +274,6 @@ TEST(Blocks, WhatCannotBeCompiledIsRefused) {
   EXPECT_EQ(compile_blocks(barrier, 0).error().status, Status::kUnsupported);
   const Schedule twice = find_algorithm("dissemination")->build({.kind = Kind::kAllreduce, .members = 3});
   EXPECT_EQ(compile_blocks(twice, 0).error().status, Status::kVerify);
-}
-
-bool goes_straight(const Schedule& s) {
-  for (const Stage& stage : s.stages) {
-    for (const Transfer& t : stage.transfers)
-      if (t.from != rule_of(s, t.chunk).starts_at || t.to != rule_of(s, t.chunk).ends_at) return false;
-  }
-  return true;
-}
-
-Schedule chosen(Kind kind, std::int32_t members, std::int32_t root, std::size_t bytes, bool irregular,
-                OpTraits op, const CostModel* model) {
-  return choose_blocks(
-      {.kind = kind, .members = members, .root = root, .bytes = bytes, .irregular = irregular, .op = op},
-      model);
-}
-
-TEST(BlockChoice, ThereAlwaysIsOne) {
-  for (std::int32_t members = 1; members <= 33; members += members < 9 || FERMATA_TEST_SCALE == 1 ? 1 : 12) {
-    for (int k = 1; k < kKindCount; ++k) {
-      const auto kind = static_cast<Kind>(k);
-      for (const std::int32_t root : roots_of(kind, members)) {
-        for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
-          for (const OpTraits op : {kFloatSum, kFloatProduct, kLeftToRight}) {
-            if (!folds(kind) && !op.commutative) continue;
-            if (op.left_to_right && members > 9) continue;  // the next test has every size
-            const bool irregular = members % 2 == 0;
-            const Schedule s = chosen(kind, members, root, bytes, irregular, op, nullptr);
-            SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) +
-                         " root=" + std::to_string(root));
-            ASSERT_GT(s.chunks, 0);
-            EXPECT_EQ(s.kind, kind);
-            EXPECT_EQ(s.members, members);
-            EXPECT_EQ(s.root, has_root(kind) ? root : 0);
-            EXPECT_TRUE(verify(s, op));
-            if (irregular && (kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall)) {
-              EXPECT_TRUE(goes_straight(s));
-            }
-            EXPECT_TRUE(compile_blocks(s, members - 1, Verified{}));
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST(BlockChoice, LeftToRightIsTheTreeOfASerialLoopAtEverySize) {
-  std::set<std::string> names;
-  for (const Kind kind :
-       {Kind::kReduce, Kind::kAllreduce, Kind::kReduceScatter, Kind::kScan, Kind::kExscan}) {
-    for (std::size_t bytes = 1; bytes <= std::size_t{1} << 26; bytes *= FERMATA_TEST_SCALE == 1 ? 2 : 64) {
-      const Schedule s = chosen(kind, 5, has_root(kind) ? 2 : 0, bytes, false, kLeftToRight, nullptr);
-      SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " " + std::to_string(bytes));
-      names.insert(s.algorithm);
-      const std::int32_t pieces = s.chunks / blocks_of(kind, 5);
-      const std::int32_t at = kind == Kind::kReduce ? 2 : 4;
-      const std::int32_t chunk = kind == Kind::kReduceScatter ? at * pieces : 0;
-      EXPECT_EQ(result_expression(s, at, chunk),
-                kind == Kind::kExscan ? "(((0+1)+2)+3)" : "((((0+1)+2)+3)+4)");
-      EXPECT_TRUE(verify(s, kLeftToRight));
-    }
-  }
-  EXPECT_GT(names.size(), 2u);
-}
-
-TEST(BlockChoice, OtherTreesAreNotLeftToRight) {
-  const Request allreduce{.kind = Kind::kAllreduce, .members = 4};
-  const Schedule tree = find_algorithm("butterfly")->build(allreduce);
-  EXPECT_TRUE(verify(tree, kFloatProduct));  // ((0+1)+(2+3)): in rank order
-  EXPECT_NE(verify(tree, kLeftToRight).error().message.find("((0+1)+(2+3)), not left to right"),
-            std::string::npos);
-  EXPECT_TRUE(verify(find_algorithm("linear")->build(allreduce), kLeftToRight));
-  Schedule swapped = find_algorithm("in_order")->build({.kind = Kind::kReduce, .members = 4});
-  EXPECT_TRUE(verify(swapped, kLeftToRight));
-  std::swap(swapped.stages[0].transfers[1], swapped.stages[0].transfers[2]);
-  EXPECT_FALSE(verify(swapped, kLeftToRight));
-  EXPECT_TRUE(verify(swapped, kFloatSum));
-}
-
-TEST(BlockChoice, SizeDecides) {
-  const auto stages = [](Kind kind, std::size_t bytes) {
-    return chosen(kind, 16, 0, bytes, false, kFloatSum, nullptr).stages.size();
-  };
-  // Short vectors: few stages. Long ones: more stages, in which each member moves little.
-  EXPECT_LE(stages(Kind::kAllreduce, 8), 4u);
-  EXPECT_GT(stages(Kind::kAllreduce, 8 << 20), 4u);
-  EXPECT_GT(chosen(Kind::kAllreduce, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
-  EXPECT_GT(chosen(Kind::kBroadcast, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
-  EXPECT_EQ(chosen(Kind::kBroadcast, 16, 0, 8, false, kFloatSum, nullptr).chunks, 1);
-}
-
-TEST(BlockChoice, WhereCpusAreSharedAScanTakesTheFewestSteps) {
-  for (const Kind kind : {Kind::kScan, Kind::kExscan}) {
-    const BlockCase wanted{.kind = kind, .members = 8, .bytes = 8, .op = kSum};
-    CostModel model = flat_model(8);
-    EXPECT_NE(choose_blocks(wanted, &model).algorithm, "chain");
-    model.members_per_cpu = 4;
-    EXPECT_EQ(choose_blocks(wanted, &model).algorithm, "chain");
-  }
-}
-
-TEST(BlockChoice, WhatLeavesTheCachesIsCut) {
-  const BlockCase wanted{.kind = Kind::kAllreduce, .members = 2, .bytes = std::size_t{8} << 20, .op = kSum};
-  CostModel model = flat_model(2);
-  model.bytes.fold_apart = 0;
-  EXPECT_EQ(BlockChooser(wanted, &model).ranked().front().segments, 1);
-  model.bytes.cached = 262144;
-  model.bytes.beyond = 1.3;
-  const BlockChooser cut(wanted, &model);
-  EXPECT_GE(cut.ranked().front().segments, 16) << "halves of 4 MiB";
-}
-
-TEST(BlockChoice, TheModelDecides) {
-  CostModel far;  // ranks 0-3 and 4-7 on two machines: trees that often cross cost much
-  far.members = 8;
-  far.o.assign(64, 100);
-  far.l.assign(64, 50);
-  far.g.assign(64, 0.1);
-  for (int i = 0; i < 8; ++i) {
-    for (int j = 0; j < 8; ++j)
-      if ((i < 4) != (j < 4)) far.o[static_cast<std::size_t>(i * 8 + j)] = 50000;
-  }
-  const auto time = [&](const Schedule& s) { return cost(s, far, LayoutChoice{}, 64).critical_path_ns; };
-  const Schedule near = chosen(Kind::kAllreduce, 8, 0, 64, false, kSum, &far);
-  for (const Algorithm& algorithm : algorithms()) {
-    const Request request{.kind = Kind::kAllreduce, .members = 8};
-    if (algorithm.redundant || algorithm.cuts || !algorithm.applicable(request)) continue;
-    EXPECT_LE(time(near), time(algorithm.build(request))) << near.algorithm << " and " << algorithm.name;
-  }
 }
 
 }  // namespace

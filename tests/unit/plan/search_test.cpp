@@ -12,33 +12,14 @@
 #include "plan/text.hpp"
 #include "schedule/print.hpp"
 #include "schedule/verify.hpp"
+#include "search.hpp"
 
 namespace fermata {
 namespace {
 
-Topology machine(const RegularShape& shape) {
-  auto topology = topology_from_regular(shape);
-  EXPECT_TRUE(topology.ok());
-  return *topology;
-}
-
-PlanOptions options_for(const Topology& topology, Kind kind, std::int32_t members, std::int32_t payload = 0) {
-  PlanOptions o;
-  o.key.kind = kind;
-  o.key.members = members;
-  o.key.payload = kind == Kind::kBarrier ? payload : std::max(8, payload);
-  o.key.cpus = place(topology, members, Placement::kCore);
-  return o;
-}
-
-void expect_sound(const Plan& plan) {
-  EXPECT_EQ(prove(plan), "");
-  const auto program = compile(plan);
-  EXPECT_TRUE(program.ok()) << program.error().message;
-  EXPECT_FALSE(plan.candidates.empty());
-  EXPECT_EQ(plan.candidates.front().verdict, "chosen");
-  EXPECT_EQ(plan.levels.ranks.size(), static_cast<std::size_t>(plan.key.members));
-}
+using test::expect_sound;
+using test::machine;
+using test::options_for;
 
 TEST(Search, EveryKindAndSizeGivesAProvedPlan) {
   const Topology t = machine({.packages = 2, .l3 = 2, .cores = 4, .smt = 2});
@@ -283,121 +264,6 @@ TEST(Search, WordsAndPublishedLinesStayWithinAHost) {
     EXPECT_TRUE(c.algorithm != "counter" || c.verdict.starts_with("refused")) << c.verdict;
 }
 
-// ---- Measuring, with times from a table
-
-const ProgramHeader& header(const std::vector<std::byte>& program) {
-  return *reinterpret_cast<const ProgramHeader*>(program.data());
-}
-
-TEST(Measuring, TheRobustFastestWinsNotTheLuckiest) {
-  const Topology t = machine({.cores = 4});
-  PlanOptions o = options_for(t, Kind::kBarrier, 4);
-  o.measure_best = 20;
-  std::map<std::string, int> calls;
-  const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&,
-                              int repeat) -> Result<double> {
-    const std::string name = header(program).algorithm;
-    ++calls[name + header(program).layout];
-    if (name == "linear") return repeat == 1 ? 10.0 : 300.0;  // one lucky shot
-    if (name == "kary(2)") return 100.0 + repeat % 2;
-    return 200.0 + repeat;
-  };
-  o.algorithm.clear();
-  const auto plan = make_plan(t, estimate_profile(t), o, measure);
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->origin, "measured");
-  EXPECT_NE(plan->schedule.algorithm, "linear");
-  EXPECT_GT(plan->measured_period_ns, 0);
-  // the fastest four again with four poll intervals, one with layouts for its parts
-  EXPECT_LE(calls.size(), 20u + 16u + 24u);
-  int most = 0;
-  for (const auto& [name, count] : calls) most = std::max(most, count);
-  EXPECT_GE(most, 5);
-  expect_sound(*plan);
-}
-
-TEST(Measuring, WhoWasDroppedStaysOutThoughTheMachineSlowsDown) {
-  const Topology t = machine({.cores = 4});
-  PlanOptions o = options_for(t, Kind::kBarrier, 4);
-  o.measure_best = 16;
-  const Measure drifting = [](const std::vector<std::byte>& program, const PlanKey&,
-                              int repeat) -> Result<double> {
-    const double far = repeat < 5 ? 1 : 4;  // near, then far for the rest of the run
-    return (std::string(header(program).algorithm) == "linear" ? 100.0 : 150.0) * far;
-  };
-  const auto plan = make_plan(t, estimate_profile(t), o, drifting);
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->schedule.algorithm, "linear");
-}
-
-// A layout that helps one part of the schedule only is found by timing, whatever was predicted.
-TEST(Measuring, OnePartOfAPlanMayHaveAnotherLayout) {
-  const Topology t = machine({.cores = 8});
-  PlanOptions o = options_for(t, Kind::kBarrier, 4);
-  o.measure_best = 8;
-  std::set<std::string> mixed;
-  const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int) -> Result<double> {
-    const std::string layout = header(program).layout;
-    if (layout.find(':') != std::string::npos) mixed.insert(layout);
-    return layout.find(':') != std::string::npos && layout.find("line128") != std::string::npos ? 50.0
-                                                                                                : 100.0;
-  };
-  const auto plan = make_plan(t, estimate_profile(t), o, measure);
-  ASSERT_TRUE(plan.ok());
-  EXPECT_GT(plan->layout.listed().size(), 1u) << to_string(plan->layout);
-  EXPECT_EQ(plan->layout.longest_line(), 128);
-  EXPECT_GE(mixed.size(), 3u);
-  expect_sound(*plan);
-}
-
-TEST(Measuring, FinalistsDifferInAlgorithmAndLayout) {
-  const Topology t = machine({.packages = 2, .cores = 8});
-  PlanOptions o = options_for(t, Kind::kBarrier, 16);
-  o.measure_best = 16;
-  std::set<std::string> algorithms, layouts;
-  const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int) -> Result<double> {
-    algorithms.insert(header(program).algorithm);
-    layouts.insert(header(program).layout);
-    return 100.0;
-  };
-  ASSERT_TRUE(make_plan(t, estimate_profile(t), o, measure).ok());
-  EXPECT_GE(algorithms.size(), 4u);
-  EXPECT_GE(layouts.size(), 3u);
-}
-
-TEST(Measuring, TiesGoToTheSimpler) {
-  const Topology t = machine({.cores = 4});
-  PlanOptions o = options_for(t, Kind::kBarrier, 2);
-  o.measure_best = 20;
-  const Measure equal = [](const std::vector<std::byte>&, const PlanKey&, int) -> Result<double> {
-    return 50.0;
-  };
-  const auto plan = make_plan(t, estimate_profile(t), o, equal);
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->layout.least_slots(), 1);
-  EXPECT_LE(plan->schedule.transfer_count() + plan->schedule.stages.size(), 3u);
-}
-
-TEST(Measuring, WhoCannotBeTimedIsNotChosen) {
-  const Topology t = machine({.cores = 4});
-  PlanOptions o = options_for(t, Kind::kBarrier, 4);
-  o.measure_best = 12;
-  std::string spared;
-  const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int) -> Result<double> {
-    const std::string name = std::string(header(program).algorithm) + header(program).layout;
-    if (spared.empty()) spared = name;
-    if (name == spared) return 500.0;
-    return Error{Status::kTimeout, "never came back"};
-  };
-  const auto plan = make_plan(t, estimate_profile(t), o, measure);
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->schedule.algorithm + to_string(plan->layout), spared);
-  const Measure never = [](const std::vector<std::byte>&, const PlanKey&, int) -> Result<double> {
-    return Error{Status::kSystem, "no threads"};
-  };
-  EXPECT_FALSE(make_plan(t, estimate_profile(t), o, never).ok());
-}
-
 // ---- Oversubscription
 
 TEST(Search, CrowdedTeamsPreferFewWaits) {
@@ -408,8 +274,6 @@ TEST(Search, CrowdedTeamsPreferFewWaits) {
   // A member that waits gives up its CPU, so a plan has one or two waits, not one per stage of a log2 scheme.
   EXPECT_LE(plan->schedule.stages.size(), 4u) << plan->schedule.algorithm;
 }
-
-// ---- A thousand ranks; `fermata bench planning` reports how long that takes.
 
 // A member gets as far as there are slots before it must switch, so more slots share the cost of one switch.
 TEST(Search, CrowdedStreamsHaveMoreSlots) {
@@ -425,6 +289,7 @@ TEST(Search, CrowdedStreamsHaveMoreSlots) {
   }
 }
 
+// `fermata bench planning` reports how long this takes.
 TEST(Search, AThousandRanks) {
   constexpr std::int32_t kRanks = FERMATA_TEST_SCALE > 1 ? 256 : 1024;
   const Topology t = machine({.hosts = 8, .packages = 2, .l3 = 4, .cores = kRanks / 64});

@@ -200,7 +200,8 @@ TEST(ProfileLevels, ExpandByLevelNodeGroupAndHop) {
   EXPECT_EQ(p->o.at(0, 8), 1000);
   const auto mesh = profile_from_json(std::string(kHead) +
                                       R"("topology": {"regular": {"hosts": 4, "cores": 1}},
-      "levels": {"self": {"o": 1, "l": 0}, "network": {"o": 1000, "l": 100, "mesh": {"width": 2, "o_per_hop": 7}}}})");
+      "levels": {"self": {"o": 1, "l": 0},
+                 "network": {"o": 1000, "l": 100, "mesh": {"width": 2, "o_per_hop": 7}}}})");
   ASSERT_TRUE(mesh.ok()) << mesh.error().message;
   EXPECT_EQ(mesh->o.at(0, 1), 1000);
   EXPECT_EQ(mesh->o.at(0, 3), 1007);

@@ -1,4 +1,4 @@
-// Statistics and verdicts on made-up data. The probes run, but no test depends on a time.
+// The probes run, but no test depends on a time.
 #include "profile/measure.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 #include <set>
 
 #include "profile/pairs.hpp"
@@ -14,98 +13,6 @@
 
 namespace fermata {
 namespace {
-
-const std::vector<double> kSignals = {1, 2, 4, 8, 16, 32};
-
-TEST(Statistics, MedianOfOddEvenAndNone) {
-  EXPECT_EQ(median({3, 1, 2}), 2);
-  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
-  EXPECT_EQ(median({}), 0);
-}
-
-TEST(Statistics, RegressionRecoversOAndL) {
-  std::vector<double> y;
-  for (const double k : kSignals) y.push_back(90 + 12.5 * k);
-  const LineFit fit = fit_line(kSignals, y);
-  EXPECT_NEAR(fit.intercept, 90, 1e-9);
-  EXPECT_NEAR(fit.slope, 12.5, 1e-9);
-}
-
-TEST(Statistics, RegressionSurvivesNoise) {
-  std::mt19937 random(1);
-  std::uniform_real_distribution<double> noise(0.95, 1.05);
-  std::vector<double> y;
-  for (const double k : kSignals) {
-    std::vector<double> samples;
-    for (int r = 0; r < 101; ++r) samples.push_back((90 + 12.5 * k) * noise(random) + (r % 7 == 0 ? 1e5 : 0));
-    y.push_back(median(samples));
-  }
-  const LineFit fit = fit_line(kSignals, y);
-  EXPECT_NEAR(fit.intercept, 90, 9);
-  EXPECT_NEAR(fit.slope, 12.5, 1);
-}
-
-TEST(Statistics, NoPartIsNegative) {
-  const LineFit falling = fit_line({1, 2, 4}, {10, 8, 5});
-  EXPECT_EQ(falling.slope, 0);
-  EXPECT_GT(falling.intercept, 0);
-  const LineFit steep = fit_line({1, 2, 4}, {1, 4, 16});
-  EXPECT_EQ(steep.intercept, 0);
-  EXPECT_GT(steep.slope, 0);
-  EXPECT_EQ(fit_line({}, {}).slope, 0);
-  EXPECT_EQ(fit_line({3, 3}, {5, 5}).intercept, 5);
-}
-
-TEST(Statistics, WhatCostsSomethingIsNotFree) {
-  EXPECT_EQ(unit_cost(0.5, 1000, 800), 0.5);
-  EXPECT_EQ(unit_cost(0, 1000, 800), 0.8);
-  EXPECT_EQ(unit_cost(-0.5, 1000, 800), 0.8);
-}
-
-Profile with_costs(const std::string& spec, const std::function<double(const Cpu&, const Cpu&)>& cost) {
-  Profile p = estimate_profile(*topology_from_synthetic(spec));
-  for (std::int32_t i = 0; i < p.o.n; ++i)
-    for (std::int32_t j = 0; j < p.o.n; ++j)
-      p.o.at(i, j) =
-          cost(p.topology.cpus[static_cast<std::size_t>(i)], p.topology.cpus[static_cast<std::size_t>(j)]),
-                p.l.at(i, j) = 1;
-  return p;
-}
-
-TEST(Contradictions, NoneWhereCostsFollowTheTopology) {
-  const Profile p = with_costs("pack:2 l3:1 core:4 pu:1",
-                               [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
-  EXPECT_TRUE(contradictions(p).empty());
-}
-
-TEST(Contradictions, NearAndFarInOneDeclaredDomain) {
-  const Profile p = with_costs("pack:1 l3:1 core:4 pu:1", [](const Cpu& a, const Cpu& b) {
-    return a.core / 2 == b.core / 2 ? 58 : 220;
-  });
-  const auto remarks = contradictions(p);
-  ASSERT_EQ(remarks.size(), 1u);
-  EXPECT_NE(remarks[0].find("Fermata uses the measured costs"), std::string::npos);
-}
-
-TEST(Contradictions, AllAlikeAlthoughSeveralDomainsAreDeclared) {
-  const Profile p = with_costs("pack:2 l3:1 core:2 pu:1", [](const Cpu&, const Cpu&) { return 60; });
-  const auto remarks = contradictions(p);
-  ASSERT_EQ(remarks.size(), 1u);
-  EXPECT_NE(remarks[0].find("measure alike"), std::string::npos);
-}
-
-TEST(Contradictions, AFartherLevelThatIsNearer) {
-  const Profile p = with_costs("pack:2 l3:1 core:2 pu:1",
-                               [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 120 : 60; });
-  ASSERT_EQ(contradictions(p).size(), 1u);
-}
-
-TEST(Contradictions, AVirtualMachinesSharedCacheThatIsFar) {
-  Profile p = with_costs("pack:1 l3:1 core:2 pu:1", [](const Cpu&, const Cpu&) { return 220; });
-  EXPECT_TRUE(contradictions(p).empty());
-  p.topology.virtual_machine = true;
-  EXPECT_EQ(contradictions(p).size(), 1u);
-}
 
 TEST(Measure, OtherMachinesAreRefused) {
   const auto p = measure_profile(*topology_from_synthetic("pack:1 core:2 pu:1"), {});
@@ -343,66 +250,6 @@ TEST(Probe, ACpuThatCannotBePinnedFailsInsteadOfHanging) {
   EXPECT_FALSE(measure_pair(60000, 60001, true, 0.01).has_value());
   EXPECT_FALSE(measure_bytes(60000, 60001, true, 100, 0.01).has_value());
   EXPECT_EQ(measure_domain_bytes({60000, 60001}, false, 0.01), 0);
-}
-
-// Near within an L3, far between packages: the lightest and the darkest shade.
-TEST(HeatMap, ShadesLevelsOfL) {
-  Profile p = with_costs("pack:2 l3:1 core:2 pu:1", [](const Cpu&, const Cpu&) { return 50; });
-  for (std::int32_t i = 0; i < 4; ++i)
-    for (std::int32_t j = 0; j < 4; ++j) p.l.at(i, j) = i / 2 == j / 2 ? 5 : 20;
-  EXPECT_EQ(heat_map(p),
-            "L in ns, row: sender, column: receiver\n"
-            "    0 \\ ░░████\n"
-            "    1 ░░\\ ████\n"
-            "    2 ████\\ ░░\n"
-            "    3 ████░░\\ \n"
-            "      ░ 5.0 ns  ...  █ 20.0 ns\n");
-  p.l.at(0, 1) = 10;  // a sender slower in one direction: rows are senders
-  EXPECT_NE(heat_map(p).find("    0 \\ ▒▒████\n    1 ░░\\ ████\n"), std::string::npos) << heat_map(p);
-}
-
-TEST(HeatMap, ShowsOAndLWhereOnlyODiffers) {
-  const Profile p = with_costs("pack:2 l3:1 core:1 pu:1", [](const Cpu&, const Cpu&) { return 50; });
-  EXPECT_NE(heat_map(p).find("    0 \\ ░░\n    1 ░░\\ \n      ░ 1.0 ns  ...  █ 1.0 ns\n"), std::string::npos)
-      << heat_map(p);
-  const Profile q = with_costs("pack:2 l3:1 core:2 pu:1",
-                               [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
-  EXPECT_EQ(heat_map(q).substr(0, 43), "L is the same for all pairs; O + L in ns, r");
-  EXPECT_NE(heat_map(q).find("    0 \\ ░░████\n"), std::string::npos) << heat_map(q);
-}
-
-TEST(HeatMap, IsThinnedOutOnLargeMachines) {
-  const std::string map = heat_map(estimate_profile(*topology_from_synthetic("pack:2 core:48 pu:1")));
-  EXPECT_NE(map.find("one in 3 CPUs\n    0 "), std::string::npos) << map;
-  EXPECT_NE(map.find("\n    3 "), std::string::npos) << map;
-  EXPECT_EQ(map.find("\n    1 "), std::string::npos) << map;
-  EXPECT_EQ(std::count(map.begin(), map.end(), '\n'), 1 + 32 + 1);
-}
-
-TEST(Table, ShowsALineForEachLevelAndTheScalars) {
-  Profile p = with_costs("pack:2 l3:1 core:2 pu:1",
-                         [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
-  p.machine = "made up", p.one_way_ns = 25.5, p.remarks = {"a remark"};
-  const std::string table = to_table(p);
-  for (const char* line :
-       {"made up\n", "  self            4     50.0      1.0        51.0    51.0        -        -\n",
-        "  l3              4     50.0      1.0        51.0    51.0        -        -\n",
-        "  machine         8    150.0      1.0       151.0   151.0        -        -\n",
-        "  one-way line latency, nearest pair                      25.5 ns\n", "  * a remark\n"})
-    EXPECT_NE(table.find(line), std::string::npos) << line << table;
-}
-
-TEST(Table, FitsAHundredColumns) {
-  Profile p = estimate_profile(*topology_from_synthetic("pack:4 core:6 pu:8"));
-  p.g = p.g_direct = p.l;
-  for (const std::string& text : {to_table(p), heat_map(p), byte_heat_map(p)}) {
-    std::size_t columns = 0;
-    for (const char c : text) {
-      if (c == '\n') columns = 0;
-      else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) ++columns;  // code points, not bytes
-      ASSERT_LE(columns, 100u);
-    }
-  }
 }
 
 }  // namespace

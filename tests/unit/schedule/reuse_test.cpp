@@ -98,7 +98,7 @@ Schedule built(const char* name, Kind kind, int members, Half half = Half::kWhol
   return find_algorithm(name)->build({.kind = kind, .half = half, .members = members});
 }
 
-// Of two exchanges only the one with a single slot overwrites itself.
+// The exchange with a single slot overwrites itself, the one with a slot for each stage does not.
 TEST(Reuse, EachStageHasItsOwnSlots) {
   const Schedule s = built("butterfly", Kind::kAllreduce, 4);
   ASSERT_EQ(s.stages.size(), 2u);

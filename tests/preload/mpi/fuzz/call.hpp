@@ -35,7 +35,7 @@ enum Kind {
   kExscan,
   kKinds
 };
-enum Form { kBlocking, kBegun, kPersistent };
+enum Form { kBlocking, kBegun, kPersistent, kForms };
 // What is wrong with a call, at all ranks alike unless the line says otherwise.
 enum Wrong {
   kNothing,

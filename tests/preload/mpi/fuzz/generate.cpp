@@ -1,23 +1,10 @@
 // How a call is drawn: kind, form, sizes, types, operators, and what is wrong with it.
 #include <algorithm>
 
-#include "call.hpp"
+#include "words.hpp"
 
 namespace fuzz {
 namespace {
-
-constexpr const char* kKindNames[] = {
-    "barrier",  "bcast",     "reduce",    "allreduce",      "gather",
-    "gatherv",  "scatter",   "scatterv",  "allgather",      "allgatherv",
-    "alltoall", "alltoallv", "alltoallw", "reduce_scatter", "reduce_scatter_block",
-    "scan",     "exscan"};
-constexpr const char* kWrongNames[] = {
-    "nothing",      "negative-count", "bad-root",    "null-type",          "null-operator",
-    "bad-operator", "null-comm",      "uncommitted", "misplaced-in-place", "same-buffer",
-    "shorter",      "longer",         "overlap"};
-constexpr const char* kFormNames[] = {"blocking", "begun", "persistent"};
-static_assert(sizeof kKindNames / sizeof *kKindNames == kKinds &&
-              sizeof kWrongNames / sizeof *kWrongNames == kWrongs);
 
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 constexpr bool kHasPersistent = true;
@@ -254,27 +241,6 @@ void widen(Call& c) {
 #endif
 }
 
-void say(Call& c, const Plan& plan) {
-  c.words = std::string(kKindNames[c.kind]) + ", " + kFormNames[c.form] + (c.wide ? " with MPI_Count" : "") +
-            (c.in.in_place || c.out.in_place ? ", in place" : "") + ", on " + c.room->words + " (rank " +
-            std::to_string(c.rank) + " of " + std::to_string(c.size) + ")";
-  if (c.rooted()) c.words += ", root " + std::to_string(c.root);
-  if (c.reduces()) c.words += ", " + c.op.words;
-  const auto add = [&c](const char* name, const Side& side) {
-    if (side.blocks.empty()) return;
-    c.words += std::string("; ") + name + ":";
-    for (const Block& b : side.blocks)
-      c.words += " " + std::to_string(b.count) + " at " + std::to_string(b.displacement) + ",";
-    c.words += " of " + side.blocks[0].type->words + (side.absolute.empty() ? "" : " at absolute addresses");
-  };
-  add("sends", c.in);
-  add("receives", c.out);
-  if (c.kind != kBarrier) c.words += std::string("; base ") + plan.base->name;
-  if (c.frees_types) c.words += "; frees its types early";
-  if (c.frees_operator) c.words += "; frees its operator early";
-  if (c.wrong != kNothing) c.words += std::string("; WRONG: ") + kWrongNames[c.wrong];
-}
-
 void draw_form(Call& c, const Off& off, const Focus& focus, Random& shared) {
   c.kind = static_cast<Kind>(shared.below(kKinds));
   if (focus.kind >= 0) c.kind = static_cast<Kind>(focus.kind);
@@ -302,23 +268,6 @@ void lay_out_sides(Call& c, const Plan& plan, const Parts& parts, const Off& off
 }
 
 }  // namespace
-
-bool Focus::set(const std::string& names) {
-  std::vector<std::string> parts{""};
-  for (const char letter : names)
-    if (letter == ',') parts.emplace_back();
-    else parts.back() += letter;
-  parts.resize(3);
-  const auto look_up = [](const std::string& name, const char* const* all, int count) {
-    for (int i = 0; i < count; ++i)
-      if (name == all[i]) return i;
-    return name.empty() ? -1 : -2;
-  };
-  kind = look_up(parts[0], kKindNames, kKinds);
-  form = look_up(parts[1], kFormNames, 3);
-  wrong = look_up(parts[2], kWrongNames, kWrongs);
-  return kind > -2 && form > -2 && wrong > -2;
-}
 
 void generate(Call& c, const Off& off, const Focus& focus, Random& shared, Random& own) {
   c.comm = c.room->comm;
@@ -374,7 +323,7 @@ void generate(Call& c, const Off& off, const Focus& focus, Random& shared, Rando
                   !(c.reduces() && off("early-type-of-reduction"));
   spoil(c);
   widen(c);
-  say(c, plan);
+  describe(c, plan.base->name);
   if (c.in.given) c.sent_before = digest_of(c.in, true, true);
 }
 

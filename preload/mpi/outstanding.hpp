@@ -1,0 +1,22 @@
+// The lists of this process's non-blocking collectives: the outstanding ones, and those that are over and not
+// yet freed. begun.hpp declares the functions that other calls use.
+#ifndef FERMATA_PRELOAD_MPI_OUTSTANDING_HPP
+#define FERMATA_PRELOAD_MPI_OUTSTANDING_HPP
+
+#include "begun.hpp"
+
+namespace fermata::preload {
+
+// From now on this one is outstanding. It has its handle and its state.
+void enlist(Begun* begun);
+// It is over. A persistent one is in no list after that, unless MPI has released it.
+void move_to_ended(Begun* begun);
+// For one that was never outstanding.
+void add_to_ended(Begun* begun);
+
+// How many communicators have outstanding ones. visit_next() returns them in turn; null: there is none.
+int active_states();
+State* visit_next();
+
+}  // namespace fermata::preload
+#endif

@@ -1,0 +1,103 @@
+#include "world.hpp"
+
+#include <fermata/hosts.h>
+#include <stdlib.h>
+
+#include "begun.hpp"
+#include "pool.hpp"
+#include "real.hpp"
+
+namespace fermata::preload {
+namespace {
+
+struct Place {
+  std::uint64_t host;
+  std::int16_t multiple;  // its process has MPI_THREAD_MULTIPLE
+  std::int16_t helper;    // its process has its helper thread
+  std::int32_t cpu;       // the CPU that it is bound to, or -1
+};
+Place* places = nullptr;
+int world_size = 0;
+MPI_Group world_group = MPI_GROUP_NULL;
+
+}  // namespace
+
+bool all_have_memory(bool mine) {
+  int have = mine ? 1 : 0, all = 0;
+  return real.Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all != 0;
+}
+
+bool find_world() {
+  PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
+  PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  places = static_cast<Place*>(malloc(static_cast<std::size_t>(world_size) * sizeof(Place)));
+  int* const cpus = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
+  if (!all_have_memory(places != nullptr && cpus != nullptr)) {
+    free(cpus);
+    return false;
+  }
+  const bool has_helper = world_size == 1 || settings.kinds == 0 || make_helper();
+  if (!has_helper)
+    say("no helper thread can be made: non-blocking and persistent collectives stay the library's");
+  Place mine{fermata_host_id(), static_cast<std::int16_t>(several_threads),
+             static_cast<std::int16_t>(has_helper), bound_cpu()};
+  if (settings.fake_hosts > 0) {
+    const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
+    mine.host += static_cast<std::uint64_t>(rank / each);
+  }
+  int first = 0;
+  MPI_Comm host = MPI_COMM_NULL;
+  bool known = real.Allgather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) ==
+               MPI_SUCCESS;
+  while (known && places[first].host != mine.host) ++first;
+  known = known && real.Comm_split(MPI_COMM_WORLD, first, 0, &host) == MPI_SUCCESS;
+  if (!known) {
+    free(cpus);
+    return false;
+  }
+  for (int r = 0; r < world_size; ++r) cpus[r] = places[r].cpu;
+  const bool prepared = prepare_teams(host, cpus);
+  real.Comm_free(&host);
+  return prepared;
+}
+
+void drop_world() {
+  free(places);
+  places = nullptr;
+  if (world_group != MPI_GROUP_NULL) PMPI_Group_free(&world_group);
+}
+
+bool world_ranks(MPI_Comm comm, int size, int (&ranks)[kMostMembers]) {
+  int own[kMostMembers];
+  MPI_Group group = MPI_GROUP_NULL;
+  if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return false;
+  for (int r = 0; r < size; ++r) own[r] = r;
+  const int rc = PMPI_Group_translate_ranks(group, size, own, world_group, ranks);
+  PMPI_Group_free(&group);
+  for (int r = 0; rc == MPI_SUCCESS && r < size; ++r)
+    if (ranks[r] == MPI_UNDEFINED) return false;
+  return rc == MPI_SUCCESS;
+}
+
+bool are_on_several_hosts(const int* ranks, int size) {
+  for (int r = 1; r < size; ++r)
+    if (places[ranks[r]].host != places[ranks[0]].host) return true;
+  return false;
+}
+
+bool all_are_multiple(const int* ranks, int size) {
+  for (int r = 0; r < size; ++r)
+    if (places[ranks[r]].multiple == 0) return false;
+  return true;
+}
+
+const char* why_none_begins(const int* ranks, int size, bool over_hosts) {
+  for (int r = 0; r < size; ++r)
+    if (places[ranks[r]].helper == 0) return "a rank could not make its helper thread";
+  return over_hosts && !all_are_multiple(ranks, size) ? "over several hosts it needs MPI_THREAD_MULTIPLE"
+                                                      : nullptr;
+}
+
+}  // namespace fermata::preload

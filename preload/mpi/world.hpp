@@ -1,0 +1,29 @@
+// What each rank knows of all ranks of MPI_COMM_WORLD: their hosts, CPUs and helper threads.
+#ifndef FERMATA_PRELOAD_MPI_WORLD_HPP
+#define FERMATA_PRELOAD_MPI_WORLD_HPP
+
+#include "mpi.hpp"
+
+namespace fermata::preload {
+
+inline constexpr int kMostMembers = 1024;  // of a team (docs/collectives.md, limits)
+
+// Collective over MPI_COMM_WORLD, as all of find_world(). `mine`: this rank has what it needs.
+bool all_have_memory(bool mine);
+// Collective, in MPI_Init. Also makes the helper thread, and prepares the teams of this host (pool.hpp).
+// False: there can be no teams.
+bool find_world();
+void drop_world();
+
+// The communicator's ranks in MPI_COMM_WORLD; false: some are of another MPI_COMM_WORLD. The functions below
+// take such ranks, and give the same answer at all of them.
+bool world_ranks(MPI_Comm comm, int size, int (&ranks)[kMostMembers]);
+bool are_on_several_hosts(const int* ranks, int size);
+bool all_are_multiple(const int* ranks, int size);  // their processes have MPI_THREAD_MULTIPLE
+// Why their non-blocking collectives are MPI's; null: they are Fermata's. A call that waits in MPI needs the
+// helper beside it. MPI's functions pass on data from another host, and the helper may call them only with
+// MPI_THREAD_MULTIPLE.
+const char* why_none_begins(const int* ranks, int size, bool over_hosts);
+
+}  // namespace fermata::preload
+#endif

@@ -1,0 +1,131 @@
+"""Checks plan, explain and verify."""
+import json
+import pathlib
+import re
+
+from harness import SYNTHETIC, cache, check, has, home, read, run, synthetic, temporary, work, written
+
+
+def plans():
+    known = synthetic("machine.json", SYNTHETIC)
+    of = ("--topology", "machine.json", "--estimate")
+    keys = []
+    for place, expected in (("core", [0, 2, 4, 6]), ("cpu", [0, 1, 2, 3]), ("round-robin", [0, 4, 2, 6])):
+        r = run("plan", "-n", 4, "--place", place, "--json", "plan.json", *of)
+        key = read("plan.json")["key"]
+        check(f"--place {place} gives CPUs {expected}", key["cpus"] == expected, key)
+        check("of that machine", key["fingerprint"] == known and key["members"] == 4
+              and read("plan.json")["origin"] == "estimated", key)
+        has("without a profile it says default costs", r.stdout, "^note: no profile of this machine: using "
+            "default costs per level")
+        has("a summary", r.stdout, "^barrier of 4 threads: ", "^  predicted +", "^  bound +",
+            "^  saved +" + re.escape(str(cache)))
+        keys.append(re.search("saved +(.*)", r.stdout).group(1))
+    check("each is kept under its own name",
+          len(set(keys)) == 3 and all(pathlib.Path(k).is_file() for k in keys), keys)
+    check("with its compiled form, and nothing else", len(written(cache)) == 6, written(cache))
+    before = written(cache)
+    unkept = ("--json", "plan.json", "--no-save", *of)
+    run("plan", "--cpus", "7,0-1", "--collective", "allreduce", "--bytes", 56, "--engine", "processes",
+        *unkept)
+    key = read("plan.json")["key"]
+    check("--cpus in this order, for as many members", key["cpus"] == [7, 0, 1] and key["members"] == 3, key)
+    check("--collective, --bytes and --engine",
+          (key["collective"], key["payload"], key["engine"]) == ("allreduce", 56, "processes"), key)
+    check("--no-save keeps nothing", written(cache) == before, written(cache))
+    run("plan", "-n", 5, "--cpus", "6,2", "--algorithm", "kary(3)", "--layout", "private+2slots", *unkept)
+    plan = read("plan.json")
+    check("a short list is repeated", plan["key"]["cpus"] == [6, 2, 6, 2, 6], plan["key"])
+    check("--algorithm and --layout are kept",
+          "algorithm kary(3)" in plan["schedule"] and plan["layout"] == "private+2slots", plan)
+    has("a CPU that is not there is named", run("plan", "--cpus", "8", *of, rc=1).stderr, "CPU 8")
+    has("an unknown algorithm is named",
+        run("plan", "-n", 4, "--algorithm", "ring_of_fire", *of, rc=1).stderr, "ring_of_fire")
+    check("an unknown place is refused", run("plan", "-n", 4, "--place", "moon", *of, rc=105).stdout == "")
+    explained(known)
+    contradicted()
+    proofs()
+    check("nothing lies outside what was asked for",
+          written() == ["machine.json", "plan.json", "profile.json", "schedule"] and
+          not written(home) and not written(temporary), (written(), written(home), written(temporary)))
+
+
+def explained(known):
+    by_plan = run("explain", "--plan", "plan.json").stdout
+    has("explain --plan: key, layout, stages, matrices, bound, others", by_plan,
+        "^barrier of 5 threads, on CPUs 2,6",
+        "^algorithm  kary[(]3[)]$", "^layout     private[+]2slots ", "^bound      .*4 stages x",
+        "^   0  1 signal: 4->1$",
+        r"^S0\n   0 [|] [. ]+[|]$", r"^   4 [|] [.] 1 ", "^levels$", "^considered$", "chosen$")
+    kept = run("explain", "-n", 4, "--place", "core", "--topology", "machine.json")
+    has("explain finds what plan has kept", kept.stdout,
+        "^barrier of 4 threads, on CPUs 0,2,4,6, machine " + known)
+    check("and has nothing to add", kept.stderr == "", kept.stderr)
+    check("explain --json is the file",
+          json.loads(run("explain", "--plan", "plan.json", "--json").stdout) == read("plan.json"))
+    other = run("explain", "-n", 9, "--topology", "machine.json")
+    has("what is not kept is estimated, and it says so", other.stderr, "default costs per level",
+        "no such plan in the cache")
+    check("no matrices of 9 members unasked", "\nS0\n" not in other.stdout, other.stdout)
+
+
+def contradicted():
+    """Eight cores of one declared L3; the profile shows two domains, the even and the odd cores."""
+    fingerprint = synthetic("flat.json", "pack:1 l3:1 core:8 pu:1")
+    cost = lambda i, j: 0 if i == j else 40 if i % 2 == j % 2 else 3000
+    matrix = lambda share: [[cost(i, j) * share for j in range(8)] for i in range(8)]
+    profile = {"format": "fermata-profile", "version": 1, "machine": "made up", "fingerprint": fingerprint,
+               "origin": "measured",
+               "engine": "threads", "date": "2026-01-01T00:00:00Z", "topology": read("flat.json"),
+               "o": matrix(0.75), "l": matrix(0.25),
+               "one_way_ns": 40}
+    (work / "profile.json").write_text(json.dumps(profile))
+    wins = ("^note: the topology puts all pairs of level l3 at one distance, but CPUs 0,2 measure 40 ns and "
+            "0,1 3000 ns: Fermata uses the measured costs$")
+    check("topo is silent where no profile is kept", "note:" not in run("topo", "--file", "flat.json").stdout)
+    kept = cache / "fermata" / f"profile-{fingerprint}-threads.json"
+    kept.write_text(json.dumps(profile))
+    has("topo says where the kept profile contradicts it", run("topo", "--file", "flat.json").stdout, wins)
+    r = run("topo", "--file", "flat.json", "--json")
+    has("with --json on standard error", r.stderr, wins)
+    check("where it does not spoil the JSON", json.loads(r.stdout) == read("flat.json"), r.stdout)
+    check("other machines are not spoken of", "note:" not in run("topo", "--file", "machine.json").stdout)
+    kept.unlink()
+    team = ("-n", 8, "--topology", "flat.json", "--profile", "profile.json", "--collective", "reduce")
+    r = run("plan", *team, "--estimate", "--no-save", "--json", "plan.json")
+    has("plan says so, too, and plans by the profile", r.stdout, wins, "^  levels +2 x 4$")
+    levels = read("plan.json")["levels"]
+    check("whose levels are the two domains",
+          [c["ranks"] for c in levels.get("children", [])] == [[0, 2, 4, 6], [1, 3, 5, 7]], levels)
+    has("explain likewise", run("explain", *team).stderr, wins)
+    r = run("plan", *team, "--estimate", "--no-save", "--declared-levels", "--json", "plan.json")
+    levels = read("plan.json")["levels"]
+    check("--declared-levels keeps to the one domain declared",
+          "children" not in levels and "levels" not in r.stdout, (levels, r.stdout))
+    (work / "flat.json").unlink()
+
+
+def proofs():
+    r = run("verify", "--all", "--max", 4, "--json", "verify.json")
+    table = read("verify.json")
+    check("verify --all proves and refuses as it must",
+          table["wrong"] == 0 and table["sizes"] == [1, 2, 3, 4], table["wrong"])
+    check("every algorithm", len({a["algorithm"].split("(")[0] for a in table["algorithms"]}) >= 11,
+          table["algorithms"])
+    refused = sum(b["tried"] for b in table["broken"] if b["must_be"] == "refused")
+    check("and schedules that are broken on purpose", refused > 1000, table["broken"])
+    has("and says how many verdicts were wrong", r.stdout, "^0 wrong verdicts, ")
+    text = run("verify", "--programs").stdout
+    has("verify --programs: how long proofs take", text, "^algorithm .* n=1024$",
+        r"^dissemination +barrier( +[0-9.]+){5}$", r"^combining_tree +barrier( +[0-9.]+){5}$")
+    text = run("verify", "--algorithm", "kary(2)", "-n", 5).stdout
+    has("verify --algorithm: schedule, matrices, proof", text, "^stage 3$", r"^   4 [|] [.] 1 ",
+        "^barrier: proved$", r"^  stage 3 +25 [(]100 %[)]$")
+    schedule = text[:text.index("end\n") + 4]
+    (work / "schedule").write_text(schedule)
+    has("verify --file reads it again", run("verify", "--file", "schedule").stdout, "^barrier: proved$")
+    (work / "schedule").write_text(schedule.replace("  2 -> 0\n", ""))
+    r = run("verify", "--file", "schedule", rc=1)
+    has("without one of its signals it is refused, and why", r.stdout, "^barrier: refused: .*member 0 does "
+        "not know that member 2 ")
+    (work / "verify.json").unlink()

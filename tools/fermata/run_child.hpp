@@ -1,0 +1,38 @@
+// The program of `fermata run`: its environment and its CPUs, as a child of this process or instead of it.
+#ifndef FERMATA_TOOLS_RUN_CHILD_HPP
+#define FERMATA_TOOLS_RUN_CHILD_HPP
+
+#include <string>
+#include <vector>
+
+namespace fermata::tool {
+
+struct RunProgram {
+  std::vector<std::string> command;
+  std::string cpus;  // a list; empty: all
+  double stall = 0;  // seconds; 0: no reports of missing members
+  bool trace = false;
+};
+
+// Binds this process, and so the program, to program.cpus.
+void bind_to_cpus(const RunProgram& program);
+
+// Runs the program instead of this process, with these preload libraries.
+[[noreturn]] void become(const RunProgram& program, const std::vector<std::string>& libraries);
+
+struct Ended {
+  int status = 0;
+  double wall_s = 0, cpu_s = 0;
+};
+// Runs the program as a child and forwards signals to it. `silent` discards its standard output.
+// stats_directory: preloads write statistics there; empty: they write none.
+Ended run_child(const RunProgram& program, const std::vector<std::string>& libraries,
+                const std::string& stats_directory, bool silent);
+
+// Whether the program ended by a signal with which a user also means to end all further runs.
+bool is_interrupted(int status);
+// Ends with the program's exit status, or by the signal that ended the program.
+[[noreturn]] void end_like(int status);
+
+}  // namespace fermata::tool
+#endif

@@ -1,0 +1,19 @@
+// The preload libraries that `fermata run` loads into a program.
+#ifndef FERMATA_TOOLS_RUN_CHOICE_HPP
+#define FERMATA_TOOLS_RUN_CHOICE_HPP
+
+#include <string>
+#include <vector>
+
+namespace fermata::tool {
+
+struct Choice {
+  std::vector<std::string> libraries;
+  std::string why;  // one line for people
+};
+
+// preloads: auto, none, or a list of names with commas. Throws CommandError for an unknown name.
+Choice choose_preloads(const std::string& preloads, const std::vector<std::string>& command);
+
+}  // namespace fermata::tool
+#endif
