@@ -21,8 +21,21 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/fermata DESTINATION ${CMAKE_INST
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fermata)
 install(EXPORT fermata NAMESPACE fermata:: FILE fermata-targets.cmake DESTINATION ${package_dir})
+# The archives: cmake/fermata-config.cmake.in makes their targets.
+foreach(target fermata_rt_archive fermata_static)
+  if(TARGET ${target})
+    install(TARGETS ${target} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endforeach()
+set(fermata_requires hwloc)  # pkg-config's names of what libfermata.a needs
+if(FERMATA_HIGHWAY)
+  string(APPEND fermata_requires " libhwy")
+endif()
+set(fermata_cxx_library ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+list(FILTER fermata_cxx_library INCLUDE REGEX "^(stdc|c)\\+\\+$")
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/fermata-config.cmake.in
-  ${PROJECT_BINARY_DIR}/cmake/fermata-config.cmake INSTALL_DESTINATION ${package_dir})
+  ${PROJECT_BINARY_DIR}/cmake/fermata-config.cmake INSTALL_DESTINATION ${package_dir}
+  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 # Before 1.0 each minor release may change the ABI.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/fermata-config-version.cmake
   COMPATIBILITY SameMinorVersion)
