@@ -28,7 +28,7 @@ help:
 	@echo "make demo          build, then show topology, profile, plan, proof and a real program"
 	@echo "make check         build and run all tests"
 	@echo "make build         build into build/release"
-	@echo "make core          build the libraries with hwloc alone, and run two programs on them"
+	@echo "make core          build the libraries with hwloc alone, as a part of a project, and run its programs"
 	@echo "make sanitize      the tests under ASan+UBSan and under TSan"
 	@echo "make cross         build and test the run-time library for: $(CROSS) (under qemu-user)"
 	@echo "make includes      check the arrows between the parts and the rules for sources"
@@ -57,10 +57,13 @@ check: build
 demo: build
 	@scripts/demo
 
+# As a project that takes all of Fermata in.
 core: bootstrap
-	@$(call configure,core)
-	@$(call compile,core)
-	@for program in hello_c processes_c; do build/core/examples/$$program || exit 1; done
+	@cmake -S tests/install/parent -B build/parent -G Ninja -DFERMATA_SOURCE=$(CURDIR) -DFERMATA_FULL=ON \
+	  -DFERMATA_JSON=OFF -DFERMATA_HIGHWAY=OFF -DCMAKE_BUILD_TYPE=Release '-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG' \
+	  -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) --log-level=WARNING
+	@cmake --build build/parent --target all fermata --parallel $(JOBS)
+	@for program in program consumer hello processes; do build/parent/$$program || exit 1; done
 
 sanitize: asan-ubsan tsan
 

@@ -1,5 +1,5 @@
-# Installed package: libraries, headers, find_package(fermata) with fermata::fermata and fermata::rt, modules of
-# pkg-config, the tool and the manual pages. Paths are relative, so that the prefix can be moved.
+# Installed package: libraries, headers, find_package(fermata) with fermata::fermata and fermata::rt, modules
+# of pkg-config, the tool and the manual pages. Paths are relative, so that the prefix can be moved.
 # Components: runtime, dev, tools, and preload-NAME for each preload library (docs/packaging.md).
 include(CMakePackageConfigHelpers)
 
@@ -31,8 +31,6 @@ set(fermata_requires hwloc)  # pkg-config's names of what libfermata.a needs
 if(FERMATA_HIGHWAY)
   string(APPEND fermata_requires " libhwy")
 endif()
-set(fermata_cxx_library ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
-list(FILTER fermata_cxx_library INCLUDE REGEX "^(stdc|c)\\+\\+$")
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/fermata-config.cmake.in
   ${PROJECT_BINARY_DIR}/cmake/fermata-config.cmake INSTALL_DESTINATION ${package_dir}
   PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)

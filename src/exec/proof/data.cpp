@@ -17,10 +17,7 @@
 namespace fermata::exec::proof {
 namespace {
 
-constexpr const char* kMemory = "proving it takes more memory than there is";
-
 bool sends(Code code) { return code == Code::kSend || code == Code::kSendAway; }
-bool gives(Code code) { return code == Code::kCreditGive || code == Code::kCreditGiveAway; }
 
 class DataProof {
  public:
