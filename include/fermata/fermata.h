@@ -28,7 +28,7 @@
 #endif
 
 #define FERMATA_VERSION_MAJOR 0
-#define FERMATA_VERSION_MINOR 1
+#define FERMATA_VERSION_MINOR 2
 #define FERMATA_VERSION_PATCH 0
 
 #ifdef __cplusplus
@@ -65,7 +65,7 @@ FERMATA_API const char* fermata_status_string(int status);
 /* Returns a sentence about this thread's last error, or "" if there was none. The text is valid until the
  * thread's next call. */
 FERMATA_API const char* fermata_error_detail(void);
-FERMATA_API const char* fermata_version(void); /* Returns "0.1.0". */
+FERMATA_API const char* fermata_version(void); /* Returns "0.2.0". */
 
 /* ---- Topology, profile, plan ------------------------------------------------------------------------------
  * Teams find their topology, profile and plans by themselves. These functions are for programs that read,
