@@ -1,4 +1,4 @@
-# The way in: `make demo` shows what the library does here, `make check` tests it. docs/building.md has the rest.
+# The way in: `make demo` shows what the library does here, `make check` tests it. docs/building.md says more.
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
@@ -15,17 +15,17 @@ SOAK_SECONDS ?= 3600
 CROSS ?= aarch64 ppc64le
 
 # $(1): preset
-configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFERMATA_TEST_PCH=ON -DFERMATA_UNITY=ON --log-level=WARNING
+configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) \
+  -DFERMATA_TEST_PCH=ON -DFERMATA_UNITY=ON --log-level=WARNING
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 # One more than CPUs: many tests wait for what they have started.
 test = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
 
-.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check fuzz fuzz-mpi large-mpi \
-	random-plans soak \
-	install clean
+.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check \
+	fuzz fuzz-mpi large-mpi random-plans soak install clean
 
 help:
-	@echo "make demo          build, then show topology, profile, plan, proof and a real program"
+	@echo "make demo          build what it runs, then compare programs with and without Fermata"
 	@echo "make check         build and run all tests"
 	@echo "make build         build into build/release"
 	@echo "make core          build the libraries with hwloc alone, as a part of a project, and run its programs"
@@ -33,11 +33,14 @@ help:
 	@echo "make cross         build and test the run-time library for: $(CROSS) (under qemu-user)"
 	@echo "make includes      check the arrows between the parts and the rules for sources"
 	@echo "make format-check  report files that clang-format would change"
-	@echo "make random-plans  prove and execute random plans RANDOM_PLANS=$(RANDOM_PLANS), first:count (10^6 take about an hour)"
-	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of SOAK_SECONDS=$(SOAK_SECONDS) that go on where the last one ended"
+	@echo "make random-plans  prove and execute random plans RANDOM_PLANS=$(RANDOM_PLANS), first:count"
+	@echo "                   (10^6 take about an hour)"
+	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of"
+	@echo "                   SOAK_SECONDS=$(SOAK_SECONDS) that go on where the last one ended"
 	@echo "make fuzz          fuzz every file reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang-19)"
-	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED), plainly and preloaded; goes on where it stopped"
-	@echo "make large-mpi     elements and blocks beyond 2 GiB with MPI=$(MPI): a minute or two, and 9 GiB of memory"
+	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED), plainly and"
+	@echo "                   preloaded; goes on where it stopped"
+	@echo "make large-mpi     elements and blocks beyond 2 GiB with MPI=$(MPI): a minute or two, 9 GiB of memory"
 	@echo "make install       install build/release into PREFIX=$(PREFIX) (DESTDIR is honoured)"
 	@echo "make clean         remove build/"
 
@@ -54,14 +57,17 @@ build: bootstrap
 check: build
 	@$(call test,release)
 
-demo: build
+demo: bootstrap
+	@$(call configure,release)
+	@scripts/demo --announce $(JOBS)
+	@$(call compile,release) --target fermata_demo
 	@scripts/demo
 
 # As a project that takes all of Fermata in.
 core: bootstrap
 	@cmake -S tests/install/parent -B build/parent -G Ninja -DFERMATA_SOURCE=$(CURDIR) -DFERMATA_FULL=ON \
-	  -DFERMATA_JSON=OFF -DFERMATA_HIGHWAY=OFF -DCMAKE_BUILD_TYPE=Release '-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG' \
-	  -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) --log-level=WARNING
+	  -DFERMATA_JSON=OFF -DFERMATA_HIGHWAY=OFF -DCMAKE_BUILD_TYPE=Release \
+	  '-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG' -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) --log-level=WARNING
 	@cmake --build build/parent --target all fermata --parallel $(JOBS)
 	@for program in program consumer hello processes; do build/parent/$$program || exit 1; done
 
@@ -103,8 +109,8 @@ fuzz-mpi: build
 	  --state build/fuzz-$(MPI)-$(RANKS)-$(SEED).json
 
 large-mpi: build
-	@FERMATA_TEST_PRELOAD=build/release/preload/mpi/libfermata-mpi-$(MPI).so tests/preload/mpi/launch $(MPI) mpirun.$(MPI) 2 \
-	  build/release/tests/preload/mpi/large-$(MPI) bytes
+	@FERMATA_TEST_PRELOAD=build/release/preload/mpi/libfermata-mpi-$(MPI).so \
+	  tests/preload/mpi/launch $(MPI) mpirun.$(MPI) 2 build/release/tests/preload/mpi/large-$(MPI) bytes
 
 install: build
 	@cmake --install build/release --prefix $(PREFIX)
