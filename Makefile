@@ -21,8 +21,8 @@ compile = cmake --build --preset $(1) --parallel $(JOBS)
 # One more than CPUs: many tests wait for what they have started.
 test = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
 
-.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check \
-	fuzz fuzz-mpi large-mpi random-plans soak install clean
+.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes \
+	format-check fuzz fuzz-mpi large-mpi random-plans soak install clean
 
 help:
 	@echo "make demo          build what it runs, then compare programs with and without Fermata"
@@ -38,8 +38,8 @@ help:
 	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of"
 	@echo "                   SOAK_SECONDS=$(SOAK_SECONDS) that go on where the last one ended"
 	@echo "make fuzz          fuzz every file reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang-19)"
-	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED), plainly and"
-	@echo "                   preloaded; goes on where it stopped"
+	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED), plainly"
+	@echo "                   and preloaded; goes on where it stopped"
 	@echo "make large-mpi     elements and blocks beyond 2 GiB with MPI=$(MPI): a minute or two, 9 GiB of memory"
 	@echo "make install       install build/release into PREFIX=$(PREFIX) (DESTDIR is honoured)"
 	@echo "make clean         remove build/"

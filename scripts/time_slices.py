@@ -1,7 +1,7 @@
 """Times that are the scheduler's, not a program's.
 
-If the scheduler keeps one member from its CPU, another one that spins for it spins until its own time slice is
-over. Such a call takes some milliseconds on Linux. A ratio to it says nothing about the calls.
+If the scheduler keeps one member from its CPU, another one that spins for it spins until its own time slice
+is over. Such a call takes some milliseconds on Linux. A ratio to it says nothing about the calls.
 """
 
 SLICE_NS = 500_000  # a slice is 0.75 ms at least, and half of the calls may take none
