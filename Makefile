@@ -1,5 +1,4 @@
-# The entry point: `make demo` shows what Fermata does on this machine, `make check` tests it.
-# docs/building.md has the rest.
+# The way in: `make demo` shows what the library does here, `make check` tests it. docs/building.md says more.
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
@@ -16,8 +15,8 @@ SOAK_SECONDS ?= 3600
 CROSS ?= aarch64 ppc64le
 
 # $(1): preset
-configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFERMATA_TEST_PCH=ON \
-	-DFERMATA_UNITY=ON --log-level=WARNING
+configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) \
+  -DFERMATA_TEST_PCH=ON -DFERMATA_UNITY=ON --log-level=WARNING
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 # One more than CPUs, since many tests wait for the processes that they have started.
 test = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
@@ -26,21 +25,21 @@ test = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
 	format-check fuzz fuzz-mpi large-mpi random-plans soak install clean
 
 help:
-	@echo "make demo          build, then show topology, profile, plan, proof and a real program"
+	@echo "make demo          build what it runs, then compare programs with and without Fermata"
 	@echo "make check         build and run all tests"
 	@echo "make build         build into build/release"
-	@echo "make core          build the libraries with hwloc alone, and run two programs on them"
+	@echo "make core          build the libraries with hwloc alone, as a part of a project, and run its programs"
 	@echo "make sanitize      the tests under ASan+UBSan and under TSan"
 	@echo "make cross         build and test the run-time library for: $(CROSS) (under qemu-user)"
 	@echo "make includes      check the dependencies between the parts and the rules for sources"
 	@echo "make format-check  report files that clang-format would change"
-	@echo "make random-plans  prove and execute random plans RANDOM_PLANS=$(RANDOM_PLANS), first:count" \
-		"(10^6 take about an hour)"
-	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of" \
-		"SOAK_SECONDS=$(SOAK_SECONDS); each continues the last one"
+	@echo "make random-plans  prove and execute random plans RANDOM_PLANS=$(RANDOM_PLANS), first:count"
+	@echo "                   (10^6 take about an hour)"
+	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of"
+	@echo "                   SOAK_SECONDS=$(SOAK_SECONDS) that go on where the last one ended"
 	@echo "make fuzz          fuzz every file reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang-19)"
-	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED)," \
-		"natively and preloaded; continues where it stopped"
+	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED), plainly"
+	@echo "                   and preloaded; goes on where it stopped"
 	@echo "make large-mpi     elements and blocks beyond 2 GiB with MPI=$(MPI): a minute or two, 9 GiB of memory"
 	@echo "make install       install build/release into PREFIX=$(PREFIX) (DESTDIR is honoured)"
 	@echo "make clean         remove build/"
@@ -58,13 +57,19 @@ build: bootstrap
 check: build
 	@$(call test,release)
 
-demo: build
+demo: bootstrap
+	@$(call configure,release)
+	@scripts/demo --announce $(JOBS)
+	@$(call compile,release) --target fermata_demo
 	@scripts/demo
 
+# As a project that takes all of Fermata in.
 core: bootstrap
-	@$(call configure,core)
-	@$(call compile,core)
-	@for program in hello_c processes_c; do build/core/examples/$$program || exit 1; done
+	@cmake -S tests/install/parent -B build/parent -G Ninja -DFERMATA_SOURCE=$(CURDIR) -DFERMATA_FULL=ON \
+	  -DFERMATA_JSON=OFF -DFERMATA_HIGHWAY=OFF -DCMAKE_BUILD_TYPE=Release \
+	  '-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG' -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) --log-level=WARNING
+	@cmake --build build/parent --target all fermata --parallel $(JOBS)
+	@for program in program consumer hello processes; do build/parent/$$program || exit 1; done
 
 sanitize: asan-ubsan tsan
 

@@ -53,6 +53,30 @@ nlohmann::json row_json(const Row& row) {
   return json;
 }
 
+// Whether nothing in it is an object.
+bool is_flat(const nlohmann::json& json) {
+  return !json.is_structured() || std::all_of(json.begin(), json.end(), [](const nlohmann::json& element) {
+    return !element.is_object() && is_flat(element);
+  });
+}
+
+void append_text(const nlohmann::json& json, int depth, bool in_array, std::string* text) {
+  const bool one_line = is_flat(json) && (in_array || json.is_array());
+  if (json.empty() || !json.is_structured() || one_line) {
+    *text += json.dump();
+    return;
+  }
+  *text += json.is_object() ? "{" : "[";
+  const char* separator = "\n";
+  for (const auto& [key, value] : json.items()) {
+    *text += separator + std::string(depth + 1, ' ');
+    if (json.is_object()) *text += nlohmann::json(key).dump() + ": ";
+    append_text(value, depth + 1, json.is_array(), text);
+    separator = ",\n";
+  }
+  *text += "\n" + std::string(depth, ' ') + (json.is_object() ? "}" : "]");
+}
+
 std::string clipped(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
@@ -163,6 +187,12 @@ nlohmann::json to_json(const Options& options, const Outcome& outcome, const std
           {"machine", machine_json(options, outcome, command_line)},
           {"results", std::move(results)},
           {"left_out", std::move(left_out)}};
+}
+
+std::string file_text(const nlohmann::json& json) {
+  std::string text;
+  append_text(json, 0, false, &text);
+  return text + "\n";
 }
 
 std::string to_table(const Outcome& outcome) {

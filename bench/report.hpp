@@ -22,6 +22,10 @@ nlohmann::json samples_json(const std::vector<double>& samples, const char* unit
 // and `ratio_to_plan` can be null. `samples` has one entry per round, null if the subject did not run.
 nlohmann::json to_json(const Options& options, const Outcome& outcome, const std::string& command_line);
 
+// The text of a result file: a line for each row of a table, and else for each value of an object. An array
+// without objects, such as samples, takes one line. scripts/compact_json.py writes the same.
+std::string file_text(const nlohmann::json& json);
+
 // Lines of at most kTableWidth columns: one block per (n, bytes, quantity, engine).
 std::string to_table(const Outcome& outcome);
 std::string left_out_table(const Outcome& outcome);  // the last part of the table

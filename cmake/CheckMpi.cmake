@@ -30,12 +30,12 @@ function(check_mpi mpi)
     "no rival ${mpi}, and no preload for it" -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
 endfunction()
 
-# Sets `found` to the MPI libraries for which preloads and transports are built. For each there is a target
-# mpi_<mpi> with the include folders and the library of its wrapper, without its C++ interface. `found` is
-# empty for cross builds and sanitizers: the MPI libraries are this machine's and not instrumented.
+# Sets `found` to those for which libraries are made, each with a target fermata_mpi_<mpi> to link: what the wrapper would
+# compile and link with, folders and the library itself, without its interface for C++. None where the MPI libraries, which are this
+# machine's and not instrumented, are of no use.
 function(mpi_libraries found)
   set(list)
-  if(NOT TARGET fermata OR CMAKE_CROSSCOMPILING OR FERMATA_SANITIZE)
+  if(NOT TARGET fermata OR NOT FERMATA_MPI OR CMAKE_CROSSCOMPILING OR FERMATA_SANITIZE)
     set(${found} PARENT_SCOPE)
     return()
   endif()
@@ -46,7 +46,7 @@ function(mpi_libraries found)
       continue()
     endif()
     list(APPEND list ${mpi})
-    if(TARGET mpi_${mpi})
+    if(TARGET fermata_mpi_${mpi})
       continue()
     endif()
     execute_process(COMMAND ${FERMATA_MPICXX_${upper}} -show
@@ -61,9 +61,9 @@ function(mpi_libraries found)
     list(GET l 0 name)
     find_library(FERMATA_LIBRARY_${upper} ${name} HINTS ${L} NO_DEFAULT_PATH)
     find_library(FERMATA_LIBRARY_${upper} ${name})
-    add_library(mpi_${mpi} INTERFACE)
-    target_include_directories(mpi_${mpi} SYSTEM INTERFACE ${I})
-    target_link_libraries(mpi_${mpi} INTERFACE ${FERMATA_LIBRARY_${upper}})
+    add_library(fermata_mpi_${mpi} INTERFACE)
+    target_include_directories(fermata_mpi_${mpi} SYSTEM INTERFACE ${I})
+    target_link_libraries(fermata_mpi_${mpi} INTERFACE ${FERMATA_LIBRARY_${upper}})
   endforeach()
   set(${found} ${list} PARENT_SCOPE)
 endfunction()

@@ -9,13 +9,19 @@ target_compile_options(fermata_flags INTERFACE
 target_compile_options(fermata_flags INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>)
 target_include_directories(fermata_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-# g++ clears a hundred bytes, the size of a call's arguments, by "rep stos", which takes about 10 ns to begin.
+# g++ clears a hundred bytes, as many as a call's arguments have, by "rep stos", which takes some 10 ns to
+# begin.
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag("-mmemset-strategy=vector_loop:256:noalign,libcall:-1:noalign"
   FERMATA_HAS_MEMSET_STRATEGY)
 if(FERMATA_HAS_MEMSET_STRATEGY)
   add_compile_options(
     "$<$<COMPILE_LANGUAGE:CXX>:-mmemset-strategy=vector_loop:256:noalign,libcall:-1:noalign>")
+endif()
+# A project that takes Fermata in may have no build type, which is its own affair. Fermata is optimized even
+# so.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  add_compile_options($<$<CONFIG:>:-O2>)
 endif()
 
 if(FERMATA_SANITIZE STREQUAL "thread")

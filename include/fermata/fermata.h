@@ -28,7 +28,7 @@
 #endif
 
 #define FERMATA_VERSION_MAJOR 0
-#define FERMATA_VERSION_MINOR 1
+#define FERMATA_VERSION_MINOR 2
 #define FERMATA_VERSION_PATCH 0
 
 #ifdef __cplusplus
@@ -77,7 +77,7 @@ FERMATA_API const char* fermata_error_detail(void);
  * Tells which library the program runs with. FERMATA_VERSION_MAJOR, FERMATA_VERSION_MINOR and
  * FERMATA_VERSION_PATCH tell which header it was compiled with. */
 
-FERMATA_API const char* fermata_version(void); /* Returns "0.1.0". */
+FERMATA_API const char* fermata_version(void); /* Returns "0.2.0". */
 
 /* ---- Topology, profile, plan ------------------------------------------------------------------------------
  * Teams find their topology, profile and plans by themselves. These functions are for programs that read,

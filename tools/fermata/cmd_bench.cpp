@@ -112,7 +112,7 @@ void compare(bench::Options options, const BenchArguments& a) {
   const bench::Outcome outcome = bench::run(options);
   end_progress();
   fmt::print("{}", bench::to_table(outcome));
-  write_output(a.json, bench::to_json(options, outcome, command_line_of_this_process()).dump(1) + "\n");
+  write_output(a.json, bench::file_text(bench::to_json(options, outcome, command_line_of_this_process())));
   if (outcome.rows.empty()) throw CommandError("no subject could be measured");
 }
 
@@ -130,7 +130,7 @@ void check_guidelines(bench::Options options, const BenchArguments& a) {
   fmt::print("{}{}", bench::guidelines_table(guidelines), bench::left_out_table(outcome));
   nlohmann::json json = bench::to_json(options, outcome, command_line_of_this_process());
   json["guidelines"] = bench::guidelines_json(guidelines);
-  write_output(a.json, json.dump(1) + "\n");
+  write_output(a.json, bench::file_text(json));
   if (guidelines.empty()) throw CommandError("no guideline could be checked");
   const auto violated = std::count_if(guidelines.begin(), guidelines.end(), [](const bench::Guideline& g) {
     return g.finding == bench::Finding::kViolated;
@@ -147,7 +147,7 @@ void overlap(bench::Options options, const BenchArguments& a) {
   fmt::print("{}{}", bench::overlap_table(outcome), bench::left_out_table(outcome));
   nlohmann::json json = bench::to_json(options, outcome, command_line_of_this_process());
   json["overlap"] = bench::overlap_json(outcome);
-  write_output(a.json, json.dump(1) + "\n");
+  write_output(a.json, bench::file_text(json));
   if (bench::overlaps_of(outcome).empty()) throw CommandError("no subject could be measured");
 }
 
@@ -161,7 +161,7 @@ void rows_of(const bench::Options& options, const BenchArguments& a, Run run, Ta
   fmt::print("{}", table(*rows));
   nlohmann::json json = bench::to_json(options, {}, command_line_of_this_process());
   json[a.collective] = json_of(*rows);
-  write_output(a.json, json.dump(1) + "\n");
+  write_output(a.json, bench::file_text(json));
 }
 
 void planning(const bench::Options& options, const BenchArguments& a) {

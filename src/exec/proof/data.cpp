@@ -20,7 +20,6 @@ namespace {
 constexpr const char* kMemory = "the proof needs more memory than there is";
 
 bool sends(Code code) { return code == Code::kSend || code == Code::kSendAway; }
-bool gives(Code code) { return code == Code::kCreditGive || code == Code::kCreditGiveAway; }
 
 class DataProof {
  public:

@@ -8,7 +8,6 @@ std::uint32_t hash_of(std::uint32_t offset) {
 }
 
 bool adds(Code code) { return code == Code::kAdd || code == Code::kFlip; }
-bool gives(Code code) { return code == Code::kCreditGive || code == Code::kCreditGiveAway; }
 bool leaves(Code code) { return code == Code::kSendAway || code == Code::kCreditGiveAway; }
 
 Location::Use use_of(Code code) {

@@ -13,6 +13,8 @@ namespace fermata::exec::proof {
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
 
+constexpr bool gives(Code code) { return code == Code::kCreditGive || code == Code::kCreditGiveAway; }
+
 // One set of programs: a program for each member.
 struct ProgramSet {
   const ProgramHeader& header;

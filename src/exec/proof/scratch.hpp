@@ -14,6 +14,8 @@
 
 namespace fermata::exec::proof {
 
+inline constexpr const char* kMemory = "proving it takes more memory than there is";
+
 class Scratch {
  public:
   explicit Scratch(std::size_t most) : left_(most) {}

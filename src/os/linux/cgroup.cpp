@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLine = 512;  // longer lines are cut, since threads with small stacks run this
 constexpr int kDepth = 64;
-constexpr double kMostCpus = 1e6;
+constexpr double kMostQuota = 1e6;
 
 bool has_item(const char* list, const char* item) {
   const std::size_t n = strlen(item);
@@ -113,7 +113,7 @@ double quota_of_group(const char* directory, int version) {
                                     : number_in(directory, "cpu.cfs_quota_us", nullptr);
   if (version == 1) period = number_in(directory, "cpu.cfs_period_us", nullptr);
   if (version == 2 && period <= 0) period = 100'000;  // the kernel's default
-  return quota > 0 && period > 0 && quota / period < kMostCpus ? quota / period : 0;
+  return quota > 0 && period > 0 && quota / period < kMostQuota ? quota / period : 0;
 }
 
 // Returns the group's path below the mount. In a container whose mount shows only a part of the hierarchy,

@@ -9,6 +9,7 @@
 namespace fermata::os {
 
 inline constexpr long kMostListed = 1 << 16;
+inline constexpr int kMostCpus = 8192;  // of a kernel, which refuses sets that are smaller than its own
 
 // Calls use(cpu) for each CPU of the list, up to the first malformed entry.
 template <class Use>

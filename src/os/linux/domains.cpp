@@ -63,11 +63,11 @@ std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity, co
       told = false;
     }
   };
-  constexpr std::int32_t kMostCpus = 1024;
-  std::int32_t cpus[kMostCpus];
-  const std::int32_t found = affinity_list(cpus, kMostCpus);
+  constexpr std::int32_t kMost = 1024;
+  std::int32_t cpus[kMost];
+  const std::int32_t found = affinity_list(cpus, kMost);
   if (found > 1) {
-    for (std::int32_t i = 0; i < found && i < kMostCpus; ++i) note(cpus[i]);
+    for (std::int32_t i = 0; i < found && i < kMost; ++i) note(cpus[i]);
   } else {
     char path[kPath], text[2048];
     snprintf(path, sizeof path, "%s/sys/devices/system/cpu/online", root);

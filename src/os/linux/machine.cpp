@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "os/environment.hpp"
+#include "os/linux/cpu_list.hpp"
 #include "os/linux/raw_file.hpp"
 #include "os/linux/uncancellable.hpp"
 #include "os/os.hpp"
@@ -14,7 +15,6 @@
 namespace fermata::os {
 namespace {
 
-constexpr std::size_t kMostCpus = 8192;  // the kernel's own limit
 constexpr std::size_t kWord = 8 * sizeof(unsigned long);
 constexpr int kMostThreads = 4096;  // threads to look at; each costs a system call
 

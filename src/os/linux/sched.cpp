@@ -64,7 +64,7 @@ std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity) {
   CpuSet set;
   if (!read_affinity(&set)) return 0;
   std::int32_t n = 0;
-  for (std::size_t i = 0; i < kMostCpus; ++i) {
+  for (int i = 0; i < kMostCpus; ++i) {
     if (!CPU_ISSET_S(i, sizeof set.bits, set.set())) continue;
     if (n < capacity) cpus[n] = static_cast<std::int32_t>(i);
     ++n;
@@ -73,7 +73,7 @@ std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity) {
 }
 
 Status pin_thread(std::int32_t cpu) {
-  if (cpu < 0 || cpu >= static_cast<std::int32_t>(kMostCpus)) return Status::kArgument;
+  if (cpu < 0 || cpu >= kMostCpus) return Status::kArgument;
   CpuSet one;
   CPU_SET_S(static_cast<std::size_t>(cpu), sizeof one.bits, one.set());
   if (sched_setaffinity(0, sizeof one.bits, one.set()) == 0) return Status::kOk;

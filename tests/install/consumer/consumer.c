@@ -26,7 +26,7 @@ int main(void) {
   pthread_t threads[2];
   int failed = 0;
   config.members = 2;
-  if (strcmp(fermata_version(), "0.1.0") != 0) return 1;
+  if (strcmp(fermata_version(), "0.2.0") != 0) return 1;
   if (fermata_team_create(&config, &team)) {
     fprintf(stderr, "create: %s\n", fermata_error_detail());
     return 1;

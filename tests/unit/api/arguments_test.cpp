@@ -21,7 +21,7 @@ void texts(Checks& all) {
     EXPECT_STRNE(fermata_error_detail(), "");
   };
   all["fermata_host_id"] = [](World&) { EXPECT_EQ(fermata_host_id(), fermata_host_id()); };
-  all["fermata_version"] = [](World&) { EXPECT_STREQ(fermata_version(), "0.1.0"); };
+  all["fermata_version"] = [](World&) { EXPECT_STREQ(fermata_version(), "0.2.0"); };
 }
 
 TEST(Arguments, BadOnesAreRefusedByEveryFunctionAndChangeNothing) {

@@ -45,6 +45,34 @@ TEST(Report, NoLineOfTheTableIsWiderThanAHundredColumns) {
   EXPECT_GT(count, 20);
 }
 
+TEST(Report, AFileHasALineForEachRowAndItsSamples) {
+  const nlohmann::json json = {
+      {"none", nlohmann::json::array()},
+      {"pairs", {{1, 2}, {3, 4}}},
+      {"rows", {{{"a", "x\n"}, {"b", {0.5, nullptr}}}, {{"a", "y"}, {"of", {{"c", 1}}}}}},
+      {"version", 1},
+      {"with", {{"key", "value"}}}};
+  EXPECT_EQ(file_text(json),
+            "{\n"
+            " \"none\": [],\n"
+            " \"pairs\": [[1,2],[3,4]],\n"
+            " \"rows\": [\n"
+            "  {\"a\":\"x\\n\",\"b\":[0.5,null]},\n"
+            "  {\n"
+            "   \"a\": \"y\",\n"
+            "   \"of\": {\n"
+            "    \"c\": 1\n"
+            "   }\n"
+            "  }\n"
+            " ],\n"
+            " \"version\": 1,\n"
+            " \"with\": {\n"
+            "  \"key\": \"value\"\n"
+            " }\n"
+            "}\n");
+  EXPECT_EQ(nlohmann::json::parse(file_text(json)), json);
+}
+
 TEST(Report, NumbersAreShort) {
   for (double value = 0.01; value < 1e12; value *= 1.07) EXPECT_LE(short_number(value).size(), 6u) << value;
   EXPECT_EQ(short_number(31.24), "31.2");
