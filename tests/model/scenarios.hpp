@@ -201,7 +201,8 @@ inline std::vector<Scenario> protocols() {
       beside("single_copy", "single copy: the owner writes a block after its last reader", full(),
              run<SingleCopySuite>),
       beside("biased_lock", "two threads lock one object", bounded(4), run<BiasedLockSuite>),
-      beside("biased_lock_biased", "the owner needs no lock once the others are gone", full(), run<BiasedLockBiasedSuite>),
+      beside("biased_lock_biased", "the owner needs no lock once the others are gone", full(),
+             run<BiasedLockBiasedSuite>),
       beside("break_parked", "breaking a team wakes its parked member", full(), run<BreakParkedSuite>),
   };
 }

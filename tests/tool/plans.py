@@ -42,12 +42,41 @@ def plans():
     has("an unknown algorithm is named",
         run("plan", "-n", 4, "--algorithm", "ring_of_fire", *of, rc=1).stderr, "ring_of_fire")
     check("an unknown place is refused", run("plan", "-n", 4, "--place", "moon", *of, rc=105).stdout == "")
+    emitted(of)
     explained(known)
     contradicted()
     proofs()
     check("nothing lies outside what was asked for",
           written() == ["machine.json", "plan.json", "profile.json", "schedule"] and
           not written(home) and not written(temporary), (written(), written(home), written(temporary)))
+
+
+def emitted(of):
+    before = written(cache)
+    text = run("plan", "-n", 3, "--algorithm", "kary(2)", "--emit", "team.h", "--no-save", *of).stdout
+    has("plan --emit plans the barrier and the allreduce", text, r"^barrier of 3 threads: kary\(2\) in ",
+        "^allreduce of 3 threads: ")
+    header = (work / "team.h").read_text()
+    has("its header names both plans, and holds both", header, r"^//   barrier    kary\(2\) in ",
+        "^//   allreduce  ", r"^static inline void team3_barrier\(", r"^static inline int team3_allreduce\(",
+        "^#define TEAM3_BYTES 8$")
+    text = run("plan", "-n", 3, "--collective", "allreduce", "--bytes", 20, "--algorithm", "linear",
+               "--emit", "team.h", "--prefix", "my_team", *of).stdout
+    header = (work / "team.h").read_text()
+    has("or the allreduce first, by --bytes and --prefix", header, "^//   allreduce  linear in ",
+        r"^static inline void my_team_barrier\(", "^#define MY_TEAM_BYTES 56$")
+    check("both plans are kept", text.count("  saved ") == 2 and len(written(cache)) == len(before) + 4,
+          (text, written(cache)))
+    for name in set(written(cache)) - set(before):
+        (cache / name).unlink()
+    for words, why in ((("--collective", "broadcast"), "--collective is one of these"),
+                       (("--bytes", 57), "up to 56 bytes"),
+                       (("--prefix", "1x"), "names in C cannot begin with '1x'")):
+        has(f"plan --emit {' '.join(map(str, words))} is refused",
+            run("plan", "-n", 3, "--emit", "none.h", *words, *of, rc=1).stderr, why)
+    has("--prefix without --emit is refused", run("plan", "-n", 3, "--prefix", "x", *of, rc=1).stderr,
+        "--prefix is for the header")
+    (work / "team.h").unlink()
 
 
 def explained(known):

@@ -8,7 +8,7 @@
 #include "block_plans.hpp"
 #include "commands.hpp"
 #include "plan/cluster.hpp"
-#include "plan/codegen.hpp"
+#include "plan/emit/emit.hpp"
 #include "plan_request.hpp"
 #if __has_include("team/measure.hpp")
 #include "team/measure.hpp"
@@ -23,7 +23,7 @@ constexpr std::size_t kRunnersUp = 6;
 
 struct PlanningArguments {
   PlanArguments which;
-  std::string algorithm, layout, json, emit;
+  std::string algorithm, layout, json, emit, prefix;
   bool estimate = false, no_save = false, declared = false;
   double sparseness = 0;
   int best = kTimedByDefault;
@@ -70,11 +70,7 @@ void run_blocks(const PlanningArguments& a, const PlanRequest& request) {
   plan_blocks(request, how);
 }
 
-void run(const PlanningArguments& a) {
-  check_output(a.json);
-  check_output(a.emit);
-  const PlanRequest request = resolve(a.which);
-  if (request.blocks) return run_blocks(a, request);
+Plan choose(const PlanningArguments& a, const PlanRequest& request) {
   PlanOptions options;
   options.key = request.key;
   options.algorithm = a.algorithm;
@@ -84,30 +80,69 @@ void run(const PlanningArguments& a) {
   const Measure measure = a.estimate ? nullptr : measure_here(request);
   options.measure_best = measure ? a.best : 0;
   if (isatty(STDERR_FILENO) != 0) options.progress = show_progress;
-  print_notices(request, stdout);
   if (!measure && !a.estimate) fmt::print("note: this team can't run here: predictions only\n");
-  const auto plan = make_plan(request.topology, request.profile, options, measure);
+  auto plan = make_plan(request.topology, request.profile, options, measure);
   if (!plan) throw CommandError(plan.error().message);
   print_summary(*plan);
-  write_output(a.json, to_json(*plan));
-  if (!a.emit.empty()) {
-    const auto code =
-        emit_code(*plan, fmt::format("fermata_{}_{}", name_of(plan->key.kind), plan->key.members));
-    if (!code) throw CommandError(code.error().message);
-    write_output(a.emit, *code);
-  }
-  if (a.no_save) return;
-  const auto known = plan->measured_period_ns > 0 ? Result<Plan>(Error{}) : load_plan(plan->key);
+  return std::move(plan.value());
+}
+
+void keep(const Plan& plan) {
+  const auto known = plan.measured_period_ns > 0 ? Result<Plan>(Error{}) : load_plan(plan.key);
   if (known && known->measured_period_ns > 0) {
     fmt::print(
         "  not saved: the saved plan ({}) was measured, and this one is an estimate; to replace it, delete "
         "{}\n",
-        known->schedule.algorithm, plan_path(plan->key));
+        known->schedule.algorithm, plan_path(plan.key));
     return;
   }
-  const auto path = save_plan(*plan);
+  const auto path = save_plan(plan);
   if (!path) throw CommandError(path.error().message);
   fmt::print("  saved      {}\n", *path);
+}
+
+// A header holds the barrier and the allreduce. `plan` is one of them; the other one is searched for.
+void emit(const PlanningArguments& a, const Plan& plan) {
+  const bool is_barrier = plan.key.kind == Kind::kBarrier;
+  PlanningArguments other = a;
+  other.which.collective = name_of(is_barrier ? Kind::kAllreduce : Kind::kBarrier);
+  if (!is_barrier) other.which.bytes = 0;
+  other.algorithm.clear();
+  other.layout.clear();
+  const Plan second = choose(other, resolve(other.which));
+  if (!a.no_save) keep(second);
+  const std::string name = a.prefix.empty() ? fmt::format("team{}", plan.key.members) : a.prefix;
+  const auto code = is_barrier ? emit_code(plan, second, name) : emit_code(second, plan, name);
+  if (!code) throw CommandError(code.error().message);
+  write_output(a.emit, *code);
+}
+
+// The plan that a header's first collective has: its barrier carries no tags, so --bytes is the allreduce's.
+PlanArguments to_plan(const PlanningArguments& a) {
+  PlanArguments which = a.which;
+  if (a.emit.empty()) return which;
+  if (which.collective != "barrier" && which.collective != "allreduce")
+    throw CommandError("--emit writes a barrier and an allreduce: --collective is one of these");
+  if (which.bytes > static_cast<std::int64_t>(kLinePayload))
+    throw CommandError(fmt::format("--emit writes an allreduce of up to {} bytes", kLinePayload));
+  if (which.collective == "barrier") which.bytes = 0;
+  return which;
+}
+
+void run(const PlanningArguments& a) {
+  check_output(a.json);
+  check_output(a.emit);
+  if (a.emit.empty() && !a.prefix.empty())
+    throw CommandError("--prefix is for the header that --emit writes");
+  if (!a.prefix.empty() && !is_identifier(a.prefix))
+    throw CommandError("--prefix: names in C cannot begin with '" + a.prefix + "'");
+  const PlanRequest request = resolve(to_plan(a));
+  if (request.blocks) return run_blocks(a, request);
+  print_notices(request, stdout);
+  const Plan plan = choose(a, request);
+  write_output(a.json, to_json(plan));
+  if (!a.no_save) keep(plan);
+  if (!a.emit.empty()) emit(a, plan);
 }
 
 }  // namespace
@@ -129,8 +164,12 @@ void add_plan(CLI::App& app) {
                    "sparseness of the clusters, as a share of the diameter (default: from the distances)")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--json", a->json, "also write the plan to this file");
-  command->add_option("--emit", a->emit, "also write the plan as a C++20 header, hard-coded, to this file");
-  command->add_flag("--no-save", a->no_save, "don't save the plan in the cache");
+  command->add_option("--emit", a->emit,
+                      "also write this team's barrier and allreduce to this file, as a C99 header that needs "
+                      "no library");
+  command->add_option("--prefix", a->prefix,
+                      "with --emit: what all names in the header begin with (default: teamN)");
+  command->add_flag("--no-save", a->no_save, "don't keep the plan in the cache");
   command->callback([a] { run(*a); });
 }
 

@@ -17,8 +17,6 @@
 namespace fermata::exec::proof {
 namespace {
 
-constexpr const char* kMemory = "the proof needs more memory than there is";
-
 bool sends(Code code) { return code == Code::kSend || code == Code::kSendAway; }
 
 class DataProof {

@@ -14,7 +14,7 @@
 
 namespace fermata::exec::proof {
 
-inline constexpr const char* kMemory = "proving it takes more memory than there is";
+inline constexpr const char* kMemory = "the proof needs more memory than there is";
 
 class Scratch {
  public:

@@ -19,8 +19,6 @@
 namespace fermata::exec::proof {
 namespace {
 
-constexpr const char* kMemory = "the proof needs more memory than there is";
-
 class WordsProof {
  public:
   WordsProof(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch)

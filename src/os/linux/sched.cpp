@@ -32,9 +32,7 @@ std::uint32_t process_id() { return static_cast<std::uint32_t>(getpid()); }
 
 namespace {
 
-// The most CPUs that a kernel can have: the kernel refuses sets that are smaller than its own. A set takes
-// 1 KiB of stack.
-constexpr std::size_t kMostCpus = 8192;
+// Takes 1 KiB of stack.
 struct CpuSet {
   alignas(cpu_set_t) std::byte bits[kMostCpus / 8] = {};
   cpu_set_t* set() { return reinterpret_cast<cpu_set_t*>(bits); }

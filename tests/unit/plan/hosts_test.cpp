@@ -14,7 +14,7 @@
 #include "plan/block_plan.hpp"
 #include "plan/blocks.hpp"
 #include "plan/choices.hpp"
-#include "plan/codegen.hpp"
+#include "plan/emit/emit.hpp"
 #include "plan/plan.hpp"
 
 namespace fermata {
@@ -182,7 +182,9 @@ TEST(PlanOverHosts, AFileKeepsTheHosts) {
 TEST(PlanOverHosts, WhatCannotBeIsRefused) {
   auto plan = plan_for(Kind::kBarrier, 0, kBlocks);
   ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_EQ(emit_code(*plan, "name").error().status, Status::kUnsupported);
+  const auto allreduce = plan_for(Kind::kAllreduce, 8, kBlocks);
+  ASSERT_TRUE(allreduce) << allreduce.error().message;
+  EXPECT_EQ(emit_code(*plan, *allreduce, "name").error().status, Status::kUnsupported);
   Plan counter = *plan;
   counter.schedule = parse_algorithm("counter")->algorithm->build({.kind = Kind::kBarrier, .members = 8});
   EXPECT_EQ(compile(counter).error().status, Status::kUnsupported) << "a word joins no hosts";
