@@ -17,7 +17,7 @@ bool signals(Code code) {
 
 }  // namespace
 
-bool Ways::no_memory() { return fail("the proof needs more memory than there is", 0, 0); }
+bool Ways::no_memory() { return fail(kMemory, 0, 0); }
 
 Proof Ways::read() {
   if (!prepare() || !read_own_lines()) return proof_;
