@@ -11,6 +11,7 @@
   X(dissemination)            \
   X(n_way_dissemination)      \
   X(butterfly)                \
+  X(redundant_butterfly)      \
   X(extended_butterfly)       \
   X(tournament)               \
   X(binomial)                 \

@@ -1,6 +1,7 @@
 // Each algorithm's shape, against the figures and formulas of the papers.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <set>
 
 #include "algo/algorithm.hpp"
@@ -116,6 +117,27 @@ TEST(Shape, NWayDisseminationSignalsKMembersAStage) {
     }
     EXPECT_EQ(built("n_way_dissemination", p, Kind::kBarrier, p - 1).stages, built("complete", p).stages)
         << p;
+  }
+}
+
+// reduction-with-barrier, section II.D: T - P members stand in for the missing ones of the next power of two
+// T.
+TEST(Shape, RedundantButterflyHasStandIns) {
+  const Schedule s = built("redundant_butterfly", 6);  // 0 also stands at place 6, 1 at place 7
+  ASSERT_EQ(s.stages.size(), 3u);
+  EXPECT_EQ(edges(s, 0), (Edges{{0, 1}, {1, 0}, {2, 3}, {3, 2}, {4, 5}, {5, 4}}));
+  EXPECT_EQ(edges(s, 1), (Edges{{0, 2}, {2, 0}, {1, 3}, {3, 1}, {4, 0}, {0, 4}, {5, 1}, {1, 5}}));
+  EXPECT_EQ(edges(s, 2), (Edges{{0, 4}, {4, 0}, {1, 5}, {5, 1}, {2, 0}, {0, 2}, {3, 1}, {1, 3}}));
+  for (int p = 1; p <= 70; ++p) {
+    const Schedule barrier = built("redundant_butterfly", p),
+                   sum = built("redundant_butterfly", p, Kind::kAllreduce);
+    EXPECT_EQ(barrier.stages.size(), static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(p - 1))))
+        << p;
+    for (std::size_t a = 0; a < barrier.stages.size(); ++a)
+      EXPECT_EQ(edges(barrier, a).size(), barrier.stages[a].transfers.size()) << "a signal twice, P=" << p;
+    if (!std::has_single_bit(static_cast<unsigned>(p))) continue;
+    EXPECT_EQ(barrier.stages, built("butterfly", p).stages) << p;
+    EXPECT_EQ(sum.stages, built("butterfly", p, Kind::kAllreduce).stages) << p;
   }
 }
 

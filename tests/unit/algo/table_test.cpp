@@ -75,6 +75,8 @@ TEST(Table, ServesOperatorsAsItFolds) {
   EXPECT_EQ(served("dissemination", 9), "max");
   EXPECT_EQ(served("n_way_dissemination", 9), "sum max");
   EXPECT_EQ(served("n_way_dissemination", 8), "max");
+  EXPECT_EQ(served("redundant_butterfly", 8), "float sum sum max");
+  EXPECT_EQ(served("redundant_butterfly", 9), "max");
   EXPECT_TRUE(serves(*find_algorithm("dissemination"), {.members = 9}, kFloatSum))
       << "a barrier folds nothing";
 }
@@ -135,6 +137,8 @@ TEST(Table, WhatShouldNotBeBuiltIsStillPossible) {
   EXPECT_TRUE(skips("complete", {.members = 513}));
   EXPECT_FALSE(skips("complete", {.kind = Kind::kAllgather, .members = 513}))
       << "of blocks it is the direct way";
+  EXPECT_TRUE(skips("redundant_butterfly", {.members = 16}));
+  EXPECT_FALSE(skips("redundant_butterfly", {.members = 15}));
   // 16 members: 4 stages with one signal, 3 with two, 2 with three or more, 1 with fifteen.
   for (int degree = 1; degree <= 15; ++degree) {
     EXPECT_EQ(skips("n_way_dissemination", {.members = 16, .degree = degree}), degree != 2 && degree != 3)
