@@ -206,8 +206,7 @@ std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes,
     if (parsed) {
       const Request request{.kind = collective, .members = members, .degree = parsed->degree};
       if (!parsed->algorithm->applicable(request)) continue;
-      // Contributions are sums of doubles, which an algorithm that repeats contributions cannot compute.
-      if (parsed->algorithm->redundant && collective != Kind::kBarrier) continue;
+      if (!serves(*parsed->algorithm, request, traits_of(Op::kSum, Type::kDouble))) continue;
       stages = static_cast<int>(parsed->algorithm->build(request).stages.size());
     }  // else the plan request reports the bad name
     for (const std::string& layout : layouts.empty() ? std::vector<std::string>{""} : layouts) {

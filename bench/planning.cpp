@@ -16,6 +16,7 @@ namespace {
 constexpr int kLeastRepeats = 3;
 constexpr int kMostRepeats = 50;
 constexpr int kDomains = 32;  // 8 packages x 4 caches
+// by name: a table of planning times that is compared over releases needs the same rows.
 constexpr const char* kGiven[] = {"kary(4)", "extended_butterfly", "binomial"};
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }

@@ -22,9 +22,18 @@ struct Request {
   Half half = Half::kWhole;
   std::int32_t members = 1;
   std::int32_t root = 0;    // of broadcast, reduce, gather and scatter, for kWhole
-  std::int32_t degree = 2;  // k of kary(k), tournament(k), combining_tree(k); ignored by the others
+  std::int32_t degree = 2;  // k of kary(k) and the like; ignored by algorithms without a degree
 };
 
+// How often, and in which order, the members fold the contributions of a collective.
+enum class Folding : std::uint8_t {
+  kOneTree,   // each contribution once, the same tree at every member: right for every commutative operator
+  kOnce,      // each contribution once, members fold different trees: right if the operator is associative
+  kRepeated,  // some contributions more than once: right only if the operator is idempotent
+};
+
+// What an algorithm says of itself. The planner, the proofs and the tests ask these fields. None of them
+// knows an algorithm by its name.
 struct Algorithm {
   const char* name;    // "kary"
   bool has_degree;     // spelled kary(4)
@@ -33,12 +42,25 @@ struct Algorithm {
   // does barriers only, and algorithms without a root do wholes only.
   bool (*applicable)(const Request&);
   Schedule (*build)(const Request&);  // precondition: applicable; the schedule's name includes the degree
-  bool redundant;                     // may repeat contributions, so for idempotent operators only
-  bool cuts = false;                  // cuts the vector of a broadcast, reduce or allreduce into chunks
+  // Should the planner pass over it, though it can do this? Returns the reason, or null if it is worth
+  // building. A null function: it is always worth building.
+  const char* (*skip)(const Request&) = nullptr;
+  // For collectives that fold. A null function: kOneTree for every request.
+  Folding (*folding)(const Request&) = nullptr;
+  // Every signal of its barriers is needed, for every P: without any one of them the schedule is no barrier.
+  // False: at some P a signal can go.
+  bool minimal = true;
+  bool cuts = false;  // cuts the vector of a broadcast, reduce or allreduce into chunks
   // Only for operations that must fold left to right. It was not measured whether other operations would
   // gain.
   bool serial = false;
 };
+
+// Does every member get the right result, for a commutative operator with these traits? Rank order is not
+// part of the answer. Always true for collectives that fold nothing.
+bool serves(const Algorithm& algorithm, const Request& request, OpTraits op);
+// The algorithm's reason not to build this, or null.
+const char* skipped(const Algorithm& algorithm, const Request& request);
 
 std::span<const Algorithm> algorithms();
 const Algorithm* find_algorithm(std::string_view name);

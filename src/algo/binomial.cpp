@@ -40,8 +40,7 @@ Algorithm binomial() {
           .has_degree = false,
           .source = "heterogeneous-mpi-barriers V.B, Figure 4; hybrid-collectives-p7ih, Figure 4",
           .applicable = [](const Request& r) { return rooted_applicable(r); },
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace algo

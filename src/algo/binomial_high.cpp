@@ -34,8 +34,7 @@ Algorithm binomial_high() {
           .has_degree = false,
           .source = "power8-barriers V (binomial spanning tree)",
           .applicable = [](const Request& r) { return rooted_applicable(r); },
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

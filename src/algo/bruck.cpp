@@ -66,8 +66,7 @@ Algorithm bruck() {
           .has_degree = false,
           .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997",
           .applicable = applicable,
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

@@ -41,8 +41,7 @@ Algorithm butterfly() {
           .has_degree = false,
           .source = "reduction-with-barrier II.D, Figure 3",
           .applicable = applicable,
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

@@ -65,8 +65,7 @@ Algorithm chain() {
           .has_degree = false,
           .source = "hybrid-collectives-p7ih 4.2 (pipeline chaining)",
           .applicable = applicable,
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

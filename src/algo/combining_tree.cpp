@@ -88,8 +88,7 @@ Algorithm combining_tree() {
           .has_degree = true,
           .source = "reduction-with-barrier II.B, Figure 1",
           .applicable = applicable,
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

@@ -49,6 +49,11 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
+const char* skip(const Request& r) {
+  constexpr std::int32_t kMostMembers = 512;  // a quarter of a million signals
+  return exchange_applicable(r) && r.members > kMostMembers ? "a signal between every two members" : nullptr;
+}
+
 bool applicable(const Request& r) {
   if (exchange_applicable(r)) return true;
   return in_pieces_applicable(r) && !rides_on_a_line(r.kind) && !has_root(r.kind);
@@ -62,7 +67,7 @@ Algorithm complete() {
           .source = "heterogeneous-mpi-barriers, equation 3 with one stage",
           .applicable = applicable,
           .build = build,
-          .redundant = false};
+          .skip = skip};
 }
 
 }  // namespace fermata::algo

@@ -46,8 +46,7 @@ Algorithm counter() {
           .has_degree = false,
           .source = "reduction-with-barrier II.A (naive centralized), monotonic",
           .applicable = [](const Request& r) { return sane(r) && r.kind == Kind::kBarrier; },
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

@@ -12,6 +12,8 @@
 //   The members fold in cyclically shifted orders. So operators that do not associate (floating-point sums)
 //   are refused beyond two members, also at powers of two.
 // Tried: nothing rejected yet.
+#include <bit>
+
 #include "algo/build.hpp"
 
 namespace fermata::algo {
@@ -28,6 +30,15 @@ Schedule build(const Request& r) {
   return from_exchange(r, "dissemination", stages);
 }
 
+Folding folding(const Request& r) {
+  if (r.members <= 2) return Folding::kOneTree;
+  return std::has_single_bit(static_cast<std::uint32_t>(r.members)) ? Folding::kOnce : Folding::kRepeated;
+}
+
+const char* skip(const Request& r) {
+  return r.members <= 2 && folds(r.kind) ? "butterfly does the same, in rank order" : nullptr;
+}
+
 }  // namespace
 
 Algorithm dissemination() {
@@ -36,7 +47,8 @@ Algorithm dissemination() {
           .source = "heterogeneous-mpi-barriers V.B, Figure 3; power8-barriers V",
           .applicable = exchange_applicable,
           .build = build,
-          .redundant = true};
+          .skip = skip,
+          .folding = folding};
 }
 
 }  // namespace fermata::algo

@@ -52,8 +52,7 @@ Algorithm extended_butterfly() {
           .has_degree = false,
           .source = "reduction-with-barrier III, Figure 5",
           .applicable = exchange_applicable,
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

@@ -55,7 +55,6 @@ Algorithm in_order() {
           .source = "reduction-with-barrier, Algorithm 1",
           .applicable = applicable,
           .build = build,
-          .redundant = false,
           .cuts = true,
           .serial = true};
 }

@@ -45,8 +45,7 @@ Algorithm kary() {
           .has_degree = true,
           .source = "power8-barriers V",
           .applicable = [](const Request& r) { return rooted_applicable(r, 1); },
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace algo

@@ -41,8 +41,7 @@ Algorithm linear() {
           .has_degree = false,
           .source = "heterogeneous-mpi-barriers V.B, Figure 2; reduction-with-barrier II.C",
           .applicable = [](const Request& r) { return rooted_applicable(r); },
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

@@ -45,8 +45,7 @@ Algorithm pairwise() {
           .has_degree = false,
           .source = "Thakur, Rabenseifner and Gropp 2005, 3.3 and 4.3",
           .applicable = applicable,
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

@@ -85,8 +85,7 @@ Algorithm recursive_doubling() {
           .has_degree = false,
           .source = "Kogge and Stone 1973; Thakur, Rabenseifner and Gropp 2005, 3.1",
           .applicable = applicable,
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

@@ -119,7 +119,6 @@ Algorithm recursive_halving() {
           .source = "Rabenseifner 2004; Thakur, Rabenseifner and Gropp 2005, 4.3 and 4.5",
           .applicable = applicable,
           .build = build,
-          .redundant = false,
           .cuts = true};
 }
 

@@ -68,7 +68,6 @@ Algorithm ring() {
           .source = "Patarasu and Yuan 2009; hybrid-collectives-p7ih 4.2",
           .applicable = applicable,
           .build = build,
-          .redundant = false,
           .cuts = true};
 }
 

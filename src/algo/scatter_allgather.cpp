@@ -51,7 +51,6 @@ Algorithm scatter_allgather() {
           .source = "Thakur, Rabenseifner and Gropp 2005, 3.2 (van de Geijn)",
           .applicable = applicable,
           .build = build,
-          .redundant = false,
           .cuts = true};
 }
 

@@ -39,8 +39,7 @@ Algorithm sense_reversing() {
           .source = "reduction-with-barrier II.A",
           .applicable =
               [](const Request& r) { return sane(r) && r.kind == Kind::kBarrier && r.half == Half::kWhole; },
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

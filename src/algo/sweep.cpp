@@ -1,7 +1,6 @@
 #include "algo/sweep.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <functional>
 
@@ -37,7 +36,7 @@ void check_one(const Algorithm& algorithm, const Request& request, SweepRow& row
   const bool data = s.kind != Kind::kBarrier;
   for (const OpTraits op : {kIntegerSum, kFloatSum, kMax}) {
     const Result<Verified> verdict = verify(s, op);
-    const bool must = must_be_proved(algorithm, request, op);
+    const bool must = serves(algorithm, request, op);
     if (verdict.ok() != must) {
       note(row, describe(s) + ", " + describe(op) + ": " +
                     (verdict ? "proved, must be refused" : verdict.error().message));
@@ -66,47 +65,80 @@ void count(BreakRow& row, bool refused, const std::string& what) {
   if (row.wrong++ == 0) row.first_wrong = what;
 }
 
-using EachSchedule = std::function<void(const Algorithm&, const Schedule&)>;
-void each_schedule(Kind kind, std::int32_t from, std::int32_t to, const EachSchedule& visit) {
-  for (const Algorithm& algorithm : algorithms()) {
-    for (const std::int32_t degree : degrees_of(algorithm)) {
-      for (std::int32_t p = from; p <= to; ++p) {
-        const Request request{.kind = kind, .members = p, .degree = degree};
-        if (algorithm.applicable(request)) visit(algorithm, algorithm.build(request));
-      }
+using Table = std::span<const Algorithm>;
+
+// Visits each schedule of one algorithm with P = from ... to, for every degree.
+using EachSchedule = std::function<void(const Request&, const Schedule&)>;
+void each_schedule_of(const Algorithm& algorithm, Kind kind, std::int32_t from, std::int32_t to,
+                      const EachSchedule& visit) {
+  for (const std::int32_t degree : degrees_of(algorithm)) {
+    for (std::int32_t p = from; p <= to; ++p) {
+      const Request request{.kind = kind, .members = p, .degree = degree};
+      if (algorithm.applicable(request)) visit(request, algorithm.build(request));
     }
   }
 }
 
-BreakRow signals_removed() {
-  BreakRow row{.what = "a barrier without one of its signals, P = 2..12"};
-  each_schedule(Kind::kBarrier, 2, 12, [&row](const Algorithm&, const Schedule& s) {
-    for (std::size_t a = 0; a < s.stages.size(); ++a) {
-      for (std::size_t i = 0; i < s.stages[a].transfers.size(); ++i) {
-        count(row, !verify(without(s, a, i), kMax), describe(s) + ", stage " + std::to_string(a));
-      }
-    }
-  });
-  return row;
+void each_schedule(Table table, Kind kind, std::int32_t from, std::int32_t to, const EachSchedule& visit) {
+  for (const Algorithm& algorithm : table) each_schedule_of(algorithm, kind, from, to, visit);
 }
 
-BreakRow redundant_signals_removed() {
-  BreakRow row{.what = "dissemination with a stage more, without a signal, P = 5", .must_refuse = false};
-  Schedule s = find_algorithm("dissemination")->build({.members = 5});
-  Stage more;
-  for (std::int32_t i = 0; i < 5; ++i) more.transfers.push_back({.from = i, .to = (i + 3) % 5});
-  s.stages.push_back(more);
+// Visits each schedule of a list without one of its transfers.
+using EachBroken = std::function<void(const Schedule& broken, const std::string& where)>;
+void each_without_one(const Schedule& s, const EachBroken& visit) {
   for (std::size_t a = 0; a < s.stages.size(); ++a) {
-    for (std::size_t i = 0; i < s.stages[a].transfers.size(); ++i) {
-      count(row, !verify(without(s, a, i), kMax), "stage " + std::to_string(a));
-    }
+    for (std::size_t i = 0; i < s.stages[a].transfers.size(); ++i)
+      visit(without(s, a, i), describe(s) + ", stage " + std::to_string(a));
+  }
+}
+
+BreakRow signals_removed(Table table) {
+  BreakRow row{.what = "a minimal barrier without one of its signals, P = 2..12"};
+  for (const Algorithm& algorithm : table) {
+    if (!algorithm.minimal) continue;
+    each_schedule_of(algorithm, Kind::kBarrier, 2, 12, [&row](const Request&, const Schedule& s) {
+      each_without_one(s, [&row](const Schedule& broken, const std::string& where) {
+        count(row, !verify(broken, kMax), where);
+      });
+    });
   }
   return row;
 }
 
-BreakRow thresholds_off() {
+// An algorithm that is minimal, but does not say so, would be spared the row above.
+BreakRow unneeded_signals_removed(Table table) {
+  BreakRow row{.what = "any other barrier without some signal at some P = 2..12", .must_refuse = false};
+  for (const Algorithm& algorithm : table) {
+    if (algorithm.minimal) continue;
+    bool all_needed = true;
+    each_schedule_of(algorithm, Kind::kBarrier, 2, 12, [&](const Request&, const Schedule& s) {
+      each_without_one(s, [&](const Schedule& broken, const std::string&) {
+        all_needed = all_needed && !verify(broken, kMax);
+      });
+    });
+    count(row, all_needed, std::string(algorithm.name) + ": every signal is needed, so it is minimal");
+  }
+  return row;
+}
+
+// Every member hears from every other one twice, in stages of one signal over the distances 1, 2, 4 and 3.
+BreakRow repeated_signals_removed() {
+  BreakRow row{.what = "a barrier that says more than it must, without a signal, P = 5",
+               .must_refuse = false};
+  EdgeStages stages;
+  for (const std::int32_t distance : {1, 2, 4, 3}) {
+    std::vector<Edge>& stage = stages.emplace_back();
+    for (std::int32_t i = 0; i < 5; ++i) stage.push_back({i, (i + distance) % 5});
+  }
+  each_without_one(
+      from_exchange({.members = 5}, "with a stage more", stages),
+      [&row](const Schedule& broken, const std::string& where) { count(row, !verify(broken, kMax), where); });
+  return row;
+}
+
+BreakRow thresholds_off(Table table) {
   BreakRow row{.what = "a word's threshold one too high or too low, P = 2..33"};
-  each_schedule(Kind::kBarrier, 2, 33, [&row](const Algorithm&, const Schedule& s) {
+  each_schedule(table, Kind::kBarrier, 2, 33, [&row](const Request&, const Schedule& s) {
     for (std::size_t w = 0; w < s.words.size(); ++w) {
       for (const std::int32_t by : {-1, 1}) {
         Schedule broken = s;
@@ -118,22 +150,22 @@ BreakRow thresholds_off() {
   return row;
 }
 
-BreakRow contributions_lost() {
-  BreakRow row{.what = "an allreduce without one of its transfers, P = 2..12"};
-  each_schedule(Kind::kAllreduce, 2, 12, [&row](const Algorithm& algorithm, const Schedule& s) {
-    if (algorithm.redundant) return;
-    for (std::size_t a = 0; a < s.stages.size(); ++a) {
-      for (std::size_t i = 0; i < s.stages[a].transfers.size(); ++i) {
-        count(row, !verify(without(s, a, i), kIntegerSum), describe(s) + ", stage " + std::to_string(a));
-      }
-    }
-  });
+BreakRow contributions_lost(Table table) {
+  BreakRow row{.what = "an allreduce without one of its transfers, sum, P = 2..12"};
+  for (const Algorithm& algorithm : table) {
+    each_schedule_of(algorithm, Kind::kAllreduce, 2, 12, [&](const Request& request, const Schedule& s) {
+      if (!serves(algorithm, request, kIntegerSum)) return;
+      each_without_one(s, [&row](const Schedule& broken, const std::string& where) {
+        count(row, !verify(broken, kIntegerSum), where);
+      });
+    });
+  }
   return row;
 }
 
-BreakRow contributions_repeated() {
+BreakRow contributions_repeated(Table table) {
   BreakRow row{.what = "a reduce whose root folds one more contribution, sum, P = 2..33"};
-  each_schedule(Kind::kReduce, 2, 33, [&row](const Algorithm&, const Schedule& s) {
+  each_schedule(table, Kind::kReduce, 2, 33, [&row](const Request&, const Schedule& s) {
     Schedule broken = s;
     broken.stages.emplace_back().transfers.push_back(
         {.from = s.members - 1, .to = 0, .chunk = 0, .action = Action::kCombine});
@@ -144,11 +176,11 @@ BreakRow contributions_repeated() {
 
 // One transfer is wrong, in a collective other than barrier, reduce and allreduce, which have rows above.
 using Mutate = std::function<void(std::vector<Transfer>& transfers, std::size_t at)>;
-BreakRow transfers_wrong(const char* what, OpTraits op, const Mutate& mutate) {
+BreakRow transfers_wrong(Table table, const char* what, OpTraits op, const Mutate& mutate) {
   BreakRow row{.what = what};
   for (const Kind kind : {Kind::kBroadcast, Kind::kGather, Kind::kScatter, Kind::kAllgather,
                           Kind::kReduceScatter, Kind::kAlltoall, Kind::kScan, Kind::kExscan}) {
-    each_schedule(kind, 2, 9, [&](const Algorithm&, const Schedule& s) {
+    each_schedule(table, kind, 2, 9, [&](const Request&, const Schedule& s) {
       if (!verify(s, op)) return;  // the schedule does not keep rank order
       for (std::size_t a = 0; a < s.stages.size(); ++a) {
         for (std::size_t i = 0; i < s.stages[a].transfers.size(); ++i) {
@@ -163,15 +195,15 @@ BreakRow transfers_wrong(const char* what, OpTraits op, const Mutate& mutate) {
   return row;
 }
 
-BreakRow transfers_lost() {
-  return transfers_wrong("any other collective without one of its transfers, P = 2..9", kIntegerSum,
+BreakRow transfers_lost(Table table) {
+  return transfers_wrong(table, "any other collective without one of its transfers, P = 2..9", kIntegerSum,
                          [](std::vector<Transfer>& transfers, std::size_t at) {
                            transfers.erase(transfers.begin() + static_cast<std::ptrdiff_t>(at));
                          });
 }
 
-BreakRow transfers_twice() {
-  return transfers_wrong("the same, one transfer listed twice", kIntegerSum,
+BreakRow transfers_twice(Table table) {
+  return transfers_wrong(table, "the same, one transfer listed twice", kIntegerSum,
                          [](std::vector<Transfer>& transfers, std::size_t at) {
                            const Transfer again = transfers[at];
                            transfers.insert(transfers.begin() + static_cast<std::ptrdiff_t>(at), again);
@@ -180,8 +212,8 @@ BreakRow transfers_twice() {
 
 // One transfer goes to the next rank. A sum can stay right if another member passes on what it got. Rank
 // order cannot.
-BreakRow transfers_astray() {
-  return transfers_wrong("the same, one transfer to the next member, in rank order", kMatrixProduct,
+BreakRow transfers_astray(Table table) {
+  return transfers_wrong(table, "the same, one transfer to the next member, in rank order", kMatrixProduct,
                          [](std::vector<Transfer>& transfers, std::size_t at) {
                            std::int32_t most = 0;
                            for (const Transfer& t : transfers) most = std::max({most, t.from, t.to});
@@ -189,43 +221,44 @@ BreakRow transfers_astray() {
                          });
 }
 
-BreakRow dissemination_sums() {
-  BreakRow row{.what = "dissemination: float sum at P > 2, integer sum at no power of 2"};
-  const Algorithm& algorithm = *find_algorithm("dissemination");
-  for (std::int32_t p = 3; p <= 70; ++p) {
-    const Schedule s = algorithm.build({.kind = Kind::kAllreduce, .members = p});
-    count(row, !verify(s, kFloatSum), describe(s));
-    if (!std::has_single_bit(static_cast<std::uint32_t>(p))) count(row, !verify(s, kIntegerSum), describe(s));
+// The verdicts "refused" of sweep(). If no algorithm had any, this row would be empty, which the tests
+// refuse.
+BreakRow sums_of_repeated_contributions(Table table) {
+  BreakRow row{.what = "an allreduce that repeats contributions or folds many trees, sum, P = 3..70"};
+  for (const Algorithm& algorithm : table) {
+    each_schedule_of(algorithm, Kind::kAllreduce, 3, 70, [&](const Request& request, const Schedule& s) {
+      for (const OpTraits op : {kIntegerSum, kFloatSum}) {
+        if (!serves(algorithm, request, op)) count(row, !verify(s, op), describe(s) + ", " + describe(op));
+      }
+    });
   }
   return row;
 }
 
-BreakRow run_ahead() {
+BreakRow run_ahead(Table table) {
   BreakRow row{.what = "reduce, broadcast, gather, scatter back to back, no credits, 1, 2, 4 slots"};
   for (const Kind kind : {Kind::kReduce, Kind::kBroadcast, Kind::kGather, Kind::kScatter}) {
-    each_schedule(kind, 2, 17, [&row](const Algorithm&, const Schedule& s) {
+    each_schedule(table, kind, 2, 17, [&row](const Request&, const Schedule& s) {
       for (const int slots : {1, 2, 4}) count(row, !reuse_hazards(s, slots, true).empty(), describe(s));
     });
   }
   return row;
 }
 
-BreakRow words_run_ahead() {
+BreakRow words_run_ahead(Table table) {
   BreakRow row{.what = "adds of the next episode before this one is over (half a counter)"};
-  for (std::int32_t p = 3; p <= 17; ++p) {
-    const Schedule s = find_algorithm("counter")->build({.half = Half::kArrive, .members = p});
-    count(row, !reuse_hazards(s, 1, false).empty(), describe(s));
+  for (const Algorithm& algorithm : table) {
+    for (std::int32_t p = 3; p <= 17; ++p) {
+      const Request request{.half = Half::kArrive, .members = p};
+      if (!algorithm.applicable(request)) continue;
+      const Schedule s = algorithm.build(request);
+      if (!s.words.empty()) count(row, !reuse_hazards(s, 1, false).empty(), describe(s));
+    }
   }
   return row;
 }
 
 }  // namespace
-
-bool must_be_proved(const Algorithm& algorithm, const Request& request, OpTraits op) {
-  if (!algorithm.redundant || request.kind == Kind::kBarrier || request.members <= 2 || op.idempotent)
-    return true;
-  return op.associative && std::has_single_bit(static_cast<std::uint32_t>(request.members));
-}
 
 std::vector<std::int32_t> degrees_of(const Algorithm& algorithm) {
   std::vector<std::int32_t> degrees;
@@ -258,13 +291,13 @@ SweepRow sweep(const Algorithm& algorithm, std::int32_t degree, const std::vecto
   return row;
 }
 
-std::vector<BreakRow> broken_schedules() {
-  return {signals_removed(),        redundant_signals_removed(),
-          thresholds_off(),         contributions_lost(),
-          contributions_repeated(), transfers_lost(),
-          transfers_twice(),        transfers_astray(),
-          dissemination_sums(),     run_ahead(),
-          words_run_ahead()};
+std::vector<BreakRow> broken_schedules(std::span<const Algorithm> table) {
+  return {signals_removed(table),     unneeded_signals_removed(table),
+          repeated_signals_removed(), thresholds_off(table),
+          contributions_lost(table),  contributions_repeated(table),
+          transfers_lost(table),      transfers_twice(table),
+          transfers_astray(table),    sums_of_repeated_contributions(table),
+          run_ahead(table),           words_run_ahead(table)};
 }
 
 Schedule without(const Schedule& schedule, std::size_t stage, std::size_t transfer) {

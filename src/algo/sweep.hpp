@@ -4,19 +4,13 @@
 #define FERMATA_ALGO_SWEEP_HPP
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "algo/algorithm.hpp"
 
 namespace fermata {
-
-// Must verify accept the schedule? For commutative operators the answer is yes, unless the algorithm repeats
-// contributions and the collective is no barrier. Then verify must accept it only:
-// - if the operator is idempotent
-// - for a power of two, where nothing is repeated, if the operator is associative
-// - for up to two members
-bool must_be_proved(const Algorithm& algorithm, const Request& request, OpTraits op);
 
 // The degrees that sweeps use for an algorithm; {2} if it has no degree.
 std::vector<std::int32_t> degrees_of(const Algorithm& algorithm);
@@ -44,7 +38,8 @@ struct BreakRow {
   std::int64_t tried = 0, wrong = 0;
   std::string first_wrong = {};
 };
-std::vector<BreakRow> broken_schedules();
+// Of the table, or of other algorithms. The rows without a schedule to break have tried == 0.
+std::vector<BreakRow> broken_schedules(std::span<const Algorithm> table = algorithms());
 
 // `schedule` without one transfer. If the transfer signals a word, the word's threshold goes down by one.
 Schedule without(const Schedule& schedule, std::size_t stage, std::size_t transfer);

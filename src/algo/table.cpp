@@ -9,7 +9,9 @@
   X(linear)                   \
   X(kary)                     \
   X(dissemination)            \
+  X(n_way_dissemination)      \
   X(butterfly)                \
+  X(redundant_butterfly)      \
   X(extended_butterfly)       \
   X(tournament)               \
   X(binomial)                 \
@@ -53,6 +55,20 @@ const Algorithm* find_algorithm(std::string_view name) {
     if (name == a.name) return &a;
   }
   return nullptr;
+}
+
+bool serves(const Algorithm& algorithm, const Request& request, OpTraits op) {
+  if (algorithm.folding == nullptr || !folds(request.kind)) return true;
+  switch (algorithm.folding(request)) {
+    case Folding::kOneTree: return true;
+    case Folding::kOnce: return op.associative;
+    case Folding::kRepeated: return op.associative && op.idempotent;
+  }
+  return false;
+}
+
+const char* skipped(const Algorithm& algorithm, const Request& request) {
+  return algorithm.skip == nullptr ? nullptr : algorithm.skip(request);
 }
 
 Result<AlgorithmName> parse_algorithm(std::string_view text) {

@@ -125,13 +125,12 @@ void BlockChooser::predict(const Schedule& schedule, BlockCandidate& candidate) 
 }
 
 void BlockChooser::consider_table() {
-  const bool may_repeat = !folds(wanted_.kind) || wanted_.op.idempotent;
   for (const Algorithm& algorithm : algorithms()) {
-    if ((algorithm.redundant && !may_repeat) || (algorithm.serial && !wanted_.op.left_to_right)) continue;
+    if (algorithm.serial && !wanted_.op.left_to_right) continue;
     for (const std::int32_t degree : kDegrees) {
       const Request r = request(algorithm.has_degree ? degree : 2);
       if (algorithm.has_degree && degree > 1 && degree >= r.members) break;
-      if (algorithm.applicable(r))
+      if (algorithm.applicable(r) && serves(algorithm, r, wanted_.op) && !skipped(algorithm, r))
         consider(algorithm.build(r), {.name = {}, .algorithm = &algorithm, .degree = r.degree});
       if (!algorithm.has_degree) break;
     }
@@ -147,7 +146,7 @@ void BlockChooser::consider_compositions() {
     std::vector<std::string> families = {""};
     if (wanted_.members <= kMostByFamily)
       for (const Algorithm& algorithm : algorithms())
-        if (!algorithm.redundant && !algorithm.serial &&
+        if (algorithm.folding == nullptr && !algorithm.serial &&
             algorithm.applicable({.kind = wanted_.kind, .members = 2}))
           families.emplace_back(algorithm.name);
     for (const std::string& family : families) {

@@ -179,11 +179,11 @@ class BlockComposer {
     Schedule best, best_of_family;
     double least = std::numeric_limits<double>::infinity(), least_of_family = least;
     for (const Algorithm& algorithm : algorithms()) {
-      if (algorithm.redundant || algorithm.serial) continue;
+      if (algorithm.folding != nullptr || algorithm.serial) continue;
       for (const std::int32_t degree : kDegrees) {
         request.degree = degree;
         if (algorithm.has_degree && degree > 2 && degree >= request.members) break;
-        if (algorithm.applicable(request)) {
+        if (algorithm.applicable(request) && !skipped(algorithm, request)) {
           Schedule s = algorithm.build(request);
           const double ns = cost(s, model, {}, bytes_of(part, node) / std::max(1, s.chunks)).critical_path_ns;
           const bool of_family = family_ == algorithm.name && ns < least_of_family;

@@ -93,6 +93,10 @@ Result<Plan> make_plan(const Topology& topology, const Profile& profile, const P
 // Returns why this plan must not run, because of its schedule, slots or credits; empty: it is proved.
 std::string prove(const Plan& plan);
 
+// The operators that a plan of this kind must support. For collectives that fold: commutative, but neither
+// associative nor idempotent. One plan then serves floating-point sums and all easier operators.
+OpTraits algebra_of(Kind kind);
+
 // Returns the payload class for which plans are stored: 0, 8 or 56. Only a barrier without tags has class 0.
 std::int32_t payload_class(Kind kind, std::int32_t bytes);
 

@@ -32,12 +32,8 @@ struct Entry {
   std::string refusal;  // why it may not run; empty: it may run
 };
 
-// The operators that a plan of this kind must support. For collectives that fold: commutative, but neither
-// associative nor idempotent. One plan then serves floating-point sums and all easier operators.
-OpTraits algebra_of(Kind kind);
-
-// Builds every algorithm and degree of the table over all members at once. Adds the algorithms that do not
-// fit this kind to `refused`, with the reason.
+// Builds every algorithm and degree of the table over all members at once. Adds the algorithms that cannot
+// serve this kind to `refused`, with the reason.
 std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std::vector<Candidate>& refused);
 
 // Builds one algorithm, as spelled, over all members. Errors: those of parse_algorithm; kUnsupported if it

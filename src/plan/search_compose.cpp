@@ -106,7 +106,7 @@ class Composer {
   std::vector<Option> rank_options(const CostModel& part, bool one_memory, Half half) const {
     std::vector<Option> options;
     for (const Algorithm& algorithm : algorithms()) {
-      if (algorithm.cuts || (algorithm.redundant && key_.kind != Kind::kBarrier)) continue;
+      if (algorithm.cuts) continue;
       const std::vector<std::int32_t> degrees =
           algorithm.has_degree ? degrees_to_try(part.members) : std::vector<std::int32_t>{2};
       for (const std::int32_t degree : degrees) {
@@ -119,6 +119,8 @@ class Composer {
           if (!option.transposed) continue;
           if (!algorithm.build(request(part.members, Half::kArrive, degree)).words.empty()) continue;
         }
+        const Request whole = request(part.members, Half::kWhole, degree);
+        if (!serves(algorithm, whole, algebra_of(key_.kind)) || skipped(algorithm, whole)) continue;
         const Schedule s = build(option, part.members, half);
         // Words carry no data and never span hosts.
         if (!s.words.empty() && (key_.payload > 0 || !one_memory)) continue;
@@ -242,7 +244,7 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
     if (tree.children.empty()) continue;
     for (const Algorithm& algorithm : algorithms()) {
       const bool fits = !algorithm.cuts && algorithm.applicable({.kind = key.kind, .members = 2});
-      if (fits && (!algorithm.redundant || key.kind == Kind::kBarrier))
+      if (fits && (algorithm.folding == nullptr || key.kind == Kind::kBarrier))
         add(composer.compose(tree, algorithm.name));
     }
   }

@@ -9,10 +9,7 @@
 namespace fermata {
 namespace {
 
-// For more members, `complete` is not built: an episode has more than a quarter of a million signals.
-constexpr std::int32_t kMostForQuadratic = 512;
-
-constexpr const char* kInPieces = "refused: it cuts the vector into pieces, but a line carries it whole";
+constexpr const char* kInPieces = "refused: cuts the vector into pieces, and the line holds it whole";
 
 Cluster everyone(std::int32_t members) {
   Cluster leaf;
@@ -21,13 +18,13 @@ Cluster everyone(std::int32_t members) {
 }
 
 std::string why_not(const Algorithm& algorithm, const Request& request) {
-  if (algorithm.redundant && request.kind != Kind::kBarrier)
-    return "refused: contributions arrive more than once";
   if (!algorithm.applicable(request))
     return std::string("refused: it has no ") + name_of(request.kind) + " of this size";
   if (algorithm.cuts) return kInPieces;
-  if (std::string_view(algorithm.name) == "complete" && request.members > kMostForQuadratic)
-    return "skipped: it has a signal between every two members";
+  if (!serves(algorithm, request, algebra_of(request.kind)))
+    return algorithm.folding(request) == Folding::kRepeated ? "refused: contributions arrive more than once"
+                                                            : "refused: members fold in different orders";
+  if (const char* reason = skipped(algorithm, request)) return std::string("skipped: ") + reason;
   return {};
 }
 
@@ -47,16 +44,16 @@ std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key,
   std::vector<Draft> drafts;
   for (const Algorithm& algorithm : algorithms()) {
     Request request{.kind = key.kind, .half = Half::kWhole, .members = key.members, .root = 0, .degree = 2};
-    const std::string reason = why_not(algorithm, request);
-    if (!reason.empty()) {
-      refused.push_back({.algorithm = algorithm.name, .layout = {}, .verdict = reason});
-      continue;
-    }
     const std::vector<std::int32_t> degrees =
         algorithm.has_degree ? degrees_to_try(key.members) : std::vector<std::int32_t>{2};
+    std::string reason;  // of the first degree that is passed over
+    bool built = false;
     for (const std::int32_t degree : degrees) {
       request.degree = degree;
-      if (!algorithm.applicable(request)) continue;
+      const std::string why = why_not(algorithm, request);
+      if (reason.empty()) reason = why;
+      if (!why.empty()) continue;
+      built = true;
       Schedule schedule = algorithm.build(request);
       const bool known = std::any_of(drafts.begin(), drafts.end(), [&](const Draft& d) {
         return d.schedule.stages == schedule.stages && d.schedule.words == schedule.words;
@@ -67,6 +64,7 @@ std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key,
       }
       if (!known) drafts.push_back({std::move(schedule), everyone(key.members), algorithm.name});
     }
+    if (!built) refused.push_back({.algorithm = algorithm.name, .layout = {}, .verdict = reason});
   }
   return drafts;
 }

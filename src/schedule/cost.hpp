@@ -122,8 +122,8 @@ struct Cost {
 // - A member that has to wait gets its CPU back after the other members have run. This takes
 //   members_per_cpu x switch_ns.
 // - Members that poll a word read it from another CPU before every second add to it. So an add takes half a
-//   word_read more. Measured with 16 members on 2 CPUs: counter 13.4 us; sense_reversing, which polls another
-//   word, 11.8 us.
+//   word_read more. This fits counter beside sense_reversing, which polls another word, with 16 members on 2
+//   CPUs (bench/results/barrier-crowded.json).
 //
 // Returns the latency of one episode in which all members arrive at time 0.
 Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes = 0);

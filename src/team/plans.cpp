@@ -69,6 +69,7 @@ PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request) {
 
 std::string fixed_algorithm(const PlanKey& key) {
   if (key.members == 1 || !folds(key.kind)) return "";
+  // by name: the same bits in every release, whatever the table gains.
   return key.kind == Kind::kReduce ? "binomial" : "extended_butterfly";
 }
 

@@ -63,14 +63,14 @@ std::int64_t print_table(const std::vector<std::int32_t>& sizes, Json& rows) {
   constexpr const char* kColumns[kKindCount] = {"barrier",  "bcast",   "reduce",  "allred",
                                                 "gather",   "scatter", "allgath", "redscat",
                                                 "alltoall", "scan",    "exscan"};
-  fmt::print("{:<20}", "algorithm");
+  fmt::print("{:<24}", "algorithm");
   for (const char* column : kColumns) fmt::print("{:>9}", column);
   fmt::print("{:>8}{:>12}{:>7}{:>7}{:>9}\n", "refused", "rank order", "reuse", "wrong", "ms");
   std::int64_t wrong = 0;
   for (const Algorithm& algorithm : algorithms()) {
     for (const std::int32_t degree : degrees_of(algorithm)) {
       const SweepRow row = sweep(algorithm, degree, sizes);
-      fmt::print("{:<20}", row.algorithm);
+      fmt::print("{:<24}", row.algorithm);
       for (const std::int64_t proved : row.proved) fmt::print("{:>9}", proved);
       fmt::print("{:>8}{:>12}{:>7}{:>7}{:>9.1f}\n", row.refused,
                  fmt::format("{}/{}", row.rank_order, row.rank_order_of), row.reuse, row.wrong, row.ms);

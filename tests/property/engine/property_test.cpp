@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algo/algorithm.hpp"
+#include "plan/plan.hpp"
 #include "worker.hpp"
 
 namespace fermata::test {
@@ -21,8 +22,7 @@ std::vector<std::string> spellings(int kind, int members) {
     const std::vector<int> degrees = a.has_degree ? std::vector<int>{2, 3, 5} : std::vector<int>{2};
     for (const int degree : degrees) {
       request.degree = degree;
-      if (a.redundant && kind != FERMATA_BARRIER) continue;
-      if (a.applicable(request))
+      if (a.applicable(request) && serves(a, request, algebra_of(request.kind)))
         all.push_back(a.has_degree ? std::string(a.name) + "(" + std::to_string(degree) + ")" : a.name);
     }
   }

@@ -5,11 +5,11 @@
 // Steps:
 //   1. Each odd rank signals the even rank below it.
 //   2. Each even rank but 0 signals member 0.
-//   3. The same edges backwards.
+//   3. The same edges in reverse.
 // Cost: 2 (P - 1) signals in 4 stages; member 0 awaits about P / 2 slots.
-// Why right: after 1 an even rank speaks for its pair, after 2 member 0 for all; the release is the
-//   transposed arrival.
-// Limits: none; pairs are neighbours, so rank order holds for root 0.
+// Why right: after step 1 an even rank knows of its pair, after step 2 member 0 of all members. The release
+//   is the transposed arrival.
+// Limits: none. Pairs are neighbours, so rank order holds for root 0.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 
@@ -31,8 +31,7 @@ Algorithm pairs() {
           .has_degree = false,
           .source = "remote-store-barriers, groups of two",
           .applicable = [](const Request& r) { return rooted_applicable(r); },
-          .build = build,
-          .redundant = false};
+          .build = build};
 }
 
 }  // namespace fermata::algo

@@ -35,7 +35,7 @@ inline Schedule of_the_table(Random& random, Kind kind, int members) {
     const Algorithm& algorithm =
         table[static_cast<std::size_t>(random.below(static_cast<int>(table.size())))];
     const Request request{.kind = kind, .members = members, .degree = 2 + random.below(4)};
-    if (algorithm.cuts || !algorithm.applicable(request) || (algorithm.redundant && kind != Kind::kBarrier))
+    if (algorithm.cuts || !algorithm.applicable(request) || !serves(algorithm, request, algebra_of(kind)))
       continue;
     std::vector<std::int32_t> places(static_cast<std::size_t>(members));
     std::iota(places.begin(), places.end(), 0);

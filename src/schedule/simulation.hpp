@@ -1,0 +1,112 @@
+// Runs episodes of a schedule on the cost model, stage by stage. For cost.cpp only.
+#ifndef FERMATA_SCHEDULE_SIMULATION_HPP
+#define FERMATA_SCHEDULE_SIMULATION_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "schedule/cost.hpp"
+
+namespace fermata {
+
+// One awaited slot of a stage.
+struct Incoming {
+  double at = 0;  // when its sender begins to send it
+  double o = 0, l = 0;
+  std::int32_t step = -1;
+  double bulk = 0;         // the receiver's time for its bytes
+  double first = 0;        // time to copy in its first slotful; only then can the receiver copy out
+  std::int32_t held = -1;  // the sender, if it must wait until its data was read; else -1
+  double further = 1;      // cost after another awaited slot, as a share of its L
+  bool message = false;
+};
+
+// The cost of a message's bytes.
+struct Bulk {
+  double in = 0, out = 0;  // the sender's and the receiver's time
+  double first = 0;
+  bool held = false;
+};
+
+// Simulates episodes on the model. Each vertex has a time: for a member, when it continues; for a word, when
+// it was completed. Deterministic: list order breaks ties.
+class Simulation {
+ public:
+  Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes,
+             bool keep_path);
+  void run_episode(std::vector<double>* stage_ns);
+  double latest() const { return *std::max_element(time_.begin(), time_.begin() + s_.members); }
+  const std::vector<double>& times() const { return time_; }
+  std::vector<CostStep> critical_path() const;
+
+ private:
+  struct Adding {  // an add waiting for the word's line
+    double at = 0;
+    std::int32_t member = 0;  // the member that executes it
+    std::int32_t word = 0;
+    std::int32_t step = -1;
+    std::size_t order = 0;  // in the list of the stage
+  };
+  struct PathStep {
+    CostStep step;
+    std::int32_t before = -1;
+  };
+
+  void run_stage(const Stage& stage, std::int32_t index);
+  void send(const Transfer& t, std::int64_t chunks);
+  Bulk bulk_of(const Transfer& t, std::int64_t chunks) const;
+  void find_exchanges(const Stage& stage);
+  void count_moves(const Stage& stage);
+  void lay_out(std::size_t stage);
+  void collect(const Stage& stage);
+  void add_all(std::int32_t stage);
+  void poll(const Transfer& t, std::int32_t stage);
+  void await(std::int32_t member, std::int32_t stage);
+  // A member that has to wait on a shared CPU gets the CPU back only after the other members have run.
+  double turn(double now, double until) const {
+    return until > now && model_.members_per_cpu > 1 ? model_.switch_ns * model_.members_per_cpu : 0;
+  }
+  std::int32_t push_step(std::int32_t stage, std::int32_t vertex, double at, std::int32_t before) {
+    if (!keep_path_) return -1;
+    path_.push_back({{stage, vertex, at}, before});
+    return static_cast<std::int32_t>(path_.size()) - 1;
+  }
+
+  const Schedule& s_;
+  const CostModel& model_;
+  const Layouts& layouts_;
+  const bool keep_path_;
+  const double chunk_bytes_;
+  // Is a chunk read directly? [1]: if its sender moves nothing else in the stage; [0]: otherwise.
+  bool direct_[2];
+  // Counted if these differ: how many messages each member sends and receives in the stage.
+  std::vector<std::int32_t> moving_;
+  bool published_ = false, packed_ = false;  // the stage's layout
+  double factor_ = 1;
+  // The factor on a packed signal whose receiver sends none back in the stage.
+  double one_way_factor_;
+  // For packed stages: sender and receiver of each signal between members, sorted.
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;
+  // Cost of a further awaited slot, as a share of its L.
+  double further_;
+  std::vector<double> time_, next_;
+  std::vector<std::int32_t> step_;       // per vertex: its last step
+  std::vector<std::int32_t> completer_;  // per word: the member that completed it
+  std::vector<std::int32_t> readers_;    // per word: polls since its last completion
+  std::vector<bool> polled_;             // per word: members poll it
+  std::vector<std::int32_t> next_step_;
+  // For the current stage, per vertex: the cost of what it has sent so far.
+  std::vector<double> sent_l_, sent_o_, sent_bulk_, held_until_;
+  std::vector<std::int32_t> sent_count_;
+  std::vector<double> link_;  // per host: when the last message so far has left it
+  std::vector<std::vector<Incoming>> incoming_;
+  std::vector<std::int32_t> senders_, receivers_;
+  std::vector<Adding> adds_;
+  std::vector<PathStep> path_;
+};
+
+}  // namespace fermata
+#endif
