@@ -22,9 +22,7 @@ constexpr OpTraits kLeftToRight{
     .associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
 constexpr OpTraits kFloatProduct{.associative = false, .commutative = false, .idempotent = false};
 
-bool irregular_kind(Kind k) {
-  return k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kAlltoall;
-}
+bool irregular_kind(Kind k) { return has_several_blocks(k) && !folds(k); }
 
 std::vector<std::int32_t> roots_of(Kind kind, std::int32_t members) {
   if (!has_root(kind)) return {0};
@@ -320,7 +318,7 @@ TEST(BlockChoice, ThereAlwaysIsOne) {
             EXPECT_EQ(s.members, members);
             EXPECT_EQ(s.root, has_root(kind) ? root : 0);
             EXPECT_TRUE(verify(s, op));
-            if (irregular && (kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall)) {
+            if (irregular && hides_lengths(kind)) {
               EXPECT_TRUE(goes_straight(s));
             }
             EXPECT_TRUE(compile_blocks(s, members - 1, Verified{}));
