@@ -45,12 +45,8 @@ inline constexpr int kMaxBytes = 8 << 20;
 
 // How many blocks of one payload a member contributes and receives, counted as in MPI: an alltoall of 8 bytes
 // moves 8 bytes between each two members.
-constexpr int blocks_in(Kind k, int members) {
-  return k == Kind::kScatter || k == Kind::kReduceScatter || k == Kind::kAlltoall ? members : 1;
-}
-constexpr int blocks_out(Kind k, int members) {
-  return k == Kind::kGather || k == Kind::kAllgather || k == Kind::kAlltoall ? members : 1;
-}
+constexpr int blocks_in(Kind k, int members) { return rules_of(k).differs_by_receiver() ? members : 1; }
+constexpr int blocks_out(Kind k, int members) { return rules_of(k).differs_by_giver() ? members : 1; }
 
 struct Case {
   Kind collective = Kind::kBarrier;

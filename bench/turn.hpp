@@ -193,17 +193,11 @@ class DataCheck {
     }
   }
   bool has_result() const {
-    switch (turn_.collective) {
-      case Kind::kReduce:
-      case Kind::kGather: return rank_ == root_;
-      case Kind::kBroadcast: return rank_ != root_;
-      case Kind::kExscan: return rank_ != 0;
-      default: return true;
-    }
+    const CollectiveRules& rules = rules_of(turn_.collective);
+    return rules.out.is_at(rank_ == root_) && (!rules.folds() || rules.folded(rank_, turn_.members) != 0);
   }
   double sum(int k, double tag) const {
-    const Kind kind = turn_.collective;
-    const int n = kind == Kind::kScan ? rank_ + 1 : kind == Kind::kExscan ? rank_ : turn_.members;
+    const int n = rules_of(turn_.collective).folded(rank_, turn_.members);
     return n * tag + (k + 1.0) * (0.5 * n * (n + 1.0));
   }
   Turn& turn_;
@@ -224,8 +218,7 @@ template <class Probe, class Check, class Episode>
 std::uint64_t Turn::loop(int rank, std::uint64_t count, Probe& probe, Check& check, Episode& episode) {
   // Contributors to a reduce or a gather wait for no other member, and rotating roots neither, so no member
   // could tell all of them when to stop.
-  const bool may_stop =
-      order.limit_ns != 0 && collective != Kind::kReduce && collective != Kind::kGather && !rotating;
+  const bool may_stop = order.limit_ns != 0 && !root_gets(collective) && !rotating;
   const std::uint64_t deadline = now_ns() + order.limit_ns;
   const std::uint64_t every = order.check_every;
   std::uint64_t left = count;

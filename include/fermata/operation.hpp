@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "fermata/collectives.hpp"
 #include "fermata/error.hpp"
 
 namespace fermata::inline v0 {
@@ -228,50 +229,58 @@ inline void check_blocks(const std::size_t* counts, const std::size_t* displacem
   }
 }
 
-// Completes the operation for member `rank` of `members`, and checks its sizes.
-inline fermata_operation finish(const Operation& o, int members, int rank) {
-  fermata_operation f = o.raw;
-  const auto p = static_cast<std::size_t>(members);
+// For blocks of different sizes: checks the counts, and sets f.count to the elements of member `rank`'s own
+// block.
+inline void set_own_count(const Operation& o, fermata_operation& f, std::size_t members, int rank) {
+  const CollectiveRules& rules = rules_of(f.collective);
+  const bool in_here = f.in == FERMATA_IN_PLACE;
+  const bool out_here = f.out == FERMATA_IN_PLACE;
+  const bool several_in = rules.reads_several(f.root == rank);
+  const bool several_out = rules.writes_several(f.root == rank);
+  require(!(several_in || several_out) ||
+              (o.counts == members && (o.displacements == 0 || o.displacements == members)),
+          "counts and displacements need an entry per member");
+  // In place, a reduce_scatter's output holds all blocks.
+  if (f.in_counts != nullptr && several_in && (!in_here || rules.folds()))
+    check_blocks(f.in_counts, f.in_displacements, members, in_here ? o.out : o.in);
+  if (f.out_counts != nullptr && several_out) check_blocks(f.out_counts, f.out_displacements, members, o.out);
+  f.count = rules.divides() ? o.out : o.in;
+  if (!several_in) f.in_counts = f.in_displacements = nullptr;
+  if (!several_out) f.out_counts = f.out_displacements = nullptr;
+  const std::size_t* const counts = several_in ? f.in_counts : f.out_counts;
+  if (counts == nullptr) return;
+  if (in_here || out_here) f.count = counts[rank];
+  require(rules.is_square() || f.count == counts[rank], "this member's block differs from its count");
+}
+
+// For blocks of one size: sets f.count to it, and checks that both ranges have that size.
+inline void set_count(const Operation& o, fermata_operation& f, std::size_t members, int rank) {
+  const CollectiveRules& rules = rules_of(f.collective);
   const bool in_here = f.in == FERMATA_IN_PLACE;
   const bool out_here = f.out == FERMATA_IN_PLACE;
   const bool root = f.root == rank;
-  const bool several_in = f.collective == FERMATA_DO_REDUCE_SCATTER || f.collective == FERMATA_DO_ALLTOALL ||
-                          (f.collective == FERMATA_DO_SCATTER && root);
-  const bool several_out = f.collective == FERMATA_DO_ALLGATHER || f.collective == FERMATA_DO_ALLTOALL ||
-                           (f.collective == FERMATA_DO_GATHER && root);
-  require(!out_here || (f.collective == FERMATA_DO_SCATTER && root),
-          "only scatter's root may pass in_place for the output");
-  require(!in_here || f.collective != FERMATA_DO_GATHER || root,
-          "only gather's root may pass in_place for the input");
-  if (f.irregular != 0) {
-    const bool uses = f.collective == FERMATA_DO_ALLTOALL || several_in || several_out;
-    require(!uses || (o.counts == p && (o.displacements == 0 || o.displacements == p)),
-            "counts and displacements need an entry per member");
-    const bool reduces = f.collective == FERMATA_DO_REDUCE_SCATTER;  // in place, out holds all blocks
-    if (f.in_counts != nullptr && several_in && (!in_here || reduces))
-      check_blocks(f.in_counts, f.in_displacements, p, in_here ? o.out : o.in);
-    if (f.out_counts != nullptr && several_out) check_blocks(f.out_counts, f.out_displacements, p, o.out);
-    f.count = f.collective == FERMATA_DO_SCATTER || reduces ? o.out : o.in;
-    if (!several_in) f.in_counts = f.in_displacements = nullptr;
-    if (!several_out) f.out_counts = f.out_displacements = nullptr;
-    const std::size_t* const counts = several_in ? f.in_counts : f.out_counts;
-    const bool own = counts != nullptr && f.collective != FERMATA_DO_ALLTOALL && !in_here && !out_here;
-    require(!own || f.count == counts[rank], "this member's block differs from its count");
-    if (counts != nullptr && (in_here || out_here)) f.count = counts[rank];
-    return f;
-  }
-  const std::size_t in_blocks = several_in ? p : 1;
-  const std::size_t out_blocks = several_out || (several_in && in_here) ? p : 1;
-  const bool by_in =
-      !in_here && (out_here || f.collective == FERMATA_DO_REDUCE || f.collective == FERMATA_DO_GATHER);
+  const bool several_in = rules.reads_several(root);
+  const std::size_t in_blocks = several_in ? members : 1;
+  const std::size_t out_blocks = rules.writes_several(root) || (several_in && in_here) ? members : 1;
+  const bool by_in = !in_here && (out_here || rules.root_gets());
   f.count = by_in ? o.in / in_blocks : o.out / out_blocks;
-  const bool reads =
-      !in_here && f.collective != FERMATA_DO_BROADCAST && (f.collective != FERMATA_DO_SCATTER || root);
-  const bool writes =
-      !out_here &&
-      ((f.collective != FERMATA_DO_REDUCE && f.collective != FERMATA_DO_GATHER) || root || in_here);
-  require(!reads || o.in == f.count * in_blocks, "the size of the input does not fit the operation");
-  require(!writes || o.out == f.count * out_blocks, "the size of the output does not fit the operation");
+  require(in_here || !rules.reads(root) || o.in == f.count * in_blocks,
+          "the size of the input does not fit the operation");
+  require(out_here || !(rules.writes(root) || in_here) || o.out == f.count * out_blocks,
+          "the size of the output does not fit the operation");
+}
+
+// Completes the operation for member `rank` of `members`, and checks its sizes.
+inline fermata_operation finish(const Operation& o, int members, int rank) {
+  fermata_operation f = o.raw;
+  const CollectiveRules& rules = rules_of(f.collective);
+  const bool root = f.root == rank;
+  require(f.out != FERMATA_IN_PLACE || (rules.in_place_is_output() && root),
+          "only scatter's root may pass in_place for the output");
+  require(f.in != FERMATA_IN_PLACE || !rules.collects() || rules.writes(root),
+          "only gather's root may pass in_place for the input");
+  if (f.irregular != 0) set_own_count(o, f, static_cast<std::size_t>(members), rank);
+  else set_count(o, f, static_cast<std::size_t>(members), rank);
   return f;
 }
 

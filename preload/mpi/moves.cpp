@@ -153,11 +153,11 @@ namespace {
 // what gathers, all-to-alls and broadcasts send, and what all-to-alls receive. It carries out calls with
 // others.
 bool finds_uncommitted(const Arguments& a, bool root) {
-  const bool scatters = a.collective == FERMATA_DO_SCATTER, gathers = a.collective == FERMATA_DO_GATHER;
-  bool in = a.collective != FERMATA_DO_BROADCAST && !is_in_place(a.in) && (!scatters || root);
-  bool out = !is_in_place(a.out) && (!gathers || root);
+  const CollectiveRules& rules = rules_of(a.collective);
+  bool in = !is_in_place(a.in) && rules.reads(root);
+  bool out = !is_in_place(a.out) && rules.writes(root);
 #ifndef MPICH
-  in = in && !scatters;
+  in = in && a.collective != FERMATA_DO_SCATTER;
   out = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_ALLTOALL;
 #endif
   return (in && !is_committed(a.in.type)) || (out && !is_committed(a.out.type));
@@ -169,11 +169,10 @@ bool Operation::prepare_data(const State& s, const Arguments& a) {
   const bool root = s.rank == a.root;
   op_.type = FERMATA_UINT8;
   op_.irregular = a.irregular;
-  const bool counts_in = a.collective == FERMATA_DO_ALLTOALL || (a.collective == FERMATA_DO_SCATTER && root);
-  const bool counts_out = a.collective == FERMATA_DO_ALLTOALL || a.collective == FERMATA_DO_ALLGATHER ||
-                          (a.collective == FERMATA_DO_GATHER && root);
+  const CollectiveRules& rules = rules_of(a.collective);
   const auto lacks = [](const Side& side) { return !side.counts.given() || !side.displacements.given(); };
-  if (a.irregular && ((counts_in && !is_in_place(a.in) && lacks(a.in)) || (counts_out && lacks(a.out))))
+  if (a.irregular && ((rules.reads_several(root) && !is_in_place(a.in) && lacks(a.in)) ||
+                      (rules.writes_several(root) && lacks(a.out))))
     return false;
   if (finds_uncommitted(a, root)) return false;
   switch (a.collective) {

@@ -1,6 +1,9 @@
 #include "notice.hpp"
 
+#include <fermata/fermata.h>
 #include <stdarg.h>
+
+#include <fermata/collectives.hpp>
 
 #include "os/environment.hpp"
 #include "preload/common/line.hpp"
@@ -11,9 +14,8 @@ Settings settings;
 
 namespace {
 
-constexpr const char* kNames[kKinds] = {"barrier",        "bcast",   "reduce",    "allreduce",
-                                        "gather",         "scatter", "allgather", "alltoall",
-                                        "reduce_scatter", "scan",    "exscan"};
+static_assert(static_cast<int>(kBcast) == FERMATA_DO_BROADCAST && kKinds == kCollectiveCount);
+static_assert(static_cast<int>(kExscan) == FERMATA_DO_EXSCAN);
 
 constexpr const char* kLibrary = "fermata-mpi";
 
@@ -33,7 +35,7 @@ __attribute__((constructor(102))) void read_environment() {
 
 }  // namespace
 
-const char* name_of(Kind kind) { return kNames[kind]; }
+const char* name_of(Kind kind) { return kind == kBcast ? "bcast" : rules_of(kind).name; }
 
 void say(const char* format, ...) {
   if (!settings.verbose) return;

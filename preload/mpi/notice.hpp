@@ -6,7 +6,8 @@
 
 namespace fermata::preload {
 
-// In the order of FERMATA_MPI_COLLECTIVES. A v function is of the same kind as its plain function.
+// The numbers are those of enum fermata_collective, in the order of FERMATA_MPI_COLLECTIVES. A v function is
+// of the same kind as its plain function.
 enum Kind : std::uint32_t {
   kBarrier,
   kBcast,
@@ -15,8 +16,8 @@ enum Kind : std::uint32_t {
   kGather,
   kScatter,
   kAllgather,
-  kAlltoall,
   kReduceScatter,
+  kAlltoall,
   kScan,
   kExscan,
   kKinds

@@ -212,8 +212,8 @@ bool Operation::set_fold_space(std::size_t most) {
 
 bool Operation::prepare_reduction(const State& s, const Arguments& a) {
   if (!reduction_of(a.out.type, a.op, &reduction_) || a.out.count < 0) return false;
-  const bool at_root = a.collective == FERMATA_DO_REDUCE;
-  const bool gets = !at_root || s.rank == a.root;
+  const CollectiveRules& rules = rules_of(a.collective);
+  const bool gets = rules.writes(s.rank == a.root);
   op_.count = static_cast<std::size_t>(a.out.count) * reduction_.parts;
   if (reduction_.type >= 0) {
     op_.type = reduction_.type;
@@ -225,7 +225,7 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
     op_.ordered = reduction_.commutes ? FERMATA_ANY_ORDER : FERMATA_RANK_ORDER;
   }
   Side in{a.in.at, a.out.count, a.out.type};
-  if (a.collective == FERMATA_DO_REDUCE_SCATTER) in.count *= s.size;
+  if (rules.differs_by_receiver()) in.count *= s.size;
   if (a.irregular && !set_reduced_blocks(a.out, s.size, &in.count)) return false;
   const bool in_place = is_in_place(a.in) && gets;
   if (is_in_place(a.in) && !gets) return false;
@@ -242,7 +242,7 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
     op_.in = in_place ? FERMATA_IN_PLACE : a.in.at;
     op_.out = gets_nothing ? &nothing_ : gets ? const_cast<void*>(a.out.at) : nullptr;
     // The first rank of an exclusive scan gets no result, and may pass no memory for one.
-    const bool bare = a.collective == FERMATA_DO_EXSCAN && s.rank == 0 && a.out.at == nullptr && !in_place;
+    const bool bare = rules.folded(s.rank, s.size) == 0 && a.out.at == nullptr && !in_place;
     if (bare) op_.out = take(static_cast<std::size_t>(a.out.count) * reduction_.element);
     return !lacks_memory_ && op_.in != nullptr && (!gets || op_.out != nullptr);
   }
@@ -250,37 +250,27 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
   if (gets && !set_out({a.out.at, a.out.count, a.out.type}, 1, kNone)) return false;
   if (gets_nothing) op_.out = &nothing_;
   // An exclusive scan leaves the first rank's memory unchanged.
-  if (a.collective == FERMATA_DO_EXSCAN && s.rank == 0) blocks_ = 0;
+  if (rules.folded(s.rank, s.size) == 0) blocks_ = 0;
   if (in_place) in.at = a.out.at;
   return set_in(in, 1, false);
 }
 
 bool Operation::prepare(const State& s, const Arguments& a) {
-  const bool rooted = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_REDUCE ||
-                      a.collective == FERMATA_DO_GATHER || a.collective == FERMATA_DO_SCATTER;
-  if (rooted && (a.root < 0 || a.root >= s.size)) return false;
+  const CollectiveRules& rules = rules_of(a.collective);
+  if (rules.has_root() && (a.root < 0 || a.root >= s.size)) return false;
   // MPI_IN_PLACE as output is a mistake, except for the own block of a scatter's root.
-  const bool receives = a.collective == FERMATA_DO_BROADCAST || !rooted || s.rank == a.root;
-  if (is_in_place(a.out) && receives && a.collective != FERMATA_DO_SCATTER) return false;
+  if (is_in_place(a.out) && rules.writes(s.rank == a.root) && !rules.in_place_is_output()) return false;
   op_.collective = a.collective;
   op_.root = a.root;
   rank_ = s.rank;
-  switch (a.collective) {
-    case FERMATA_DO_REDUCE:
-    case FERMATA_DO_ALLREDUCE:
-    case FERMATA_DO_REDUCE_SCATTER:
-    case FERMATA_DO_SCAN:
-    case FERMATA_DO_EXSCAN: return prepare_reduction(s, a);
-    default: return prepare_data(s, a);
-  }
+  return rules.folds() ? prepare_reduction(s, a) : prepare_data(s, a);
 }
 
 std::uint64_t Operation::length(int ranks) const {
-  const bool hidden = op_.collective == FERMATA_DO_GATHER || op_.collective == FERMATA_DO_SCATTER ||
-                      op_.collective == FERMATA_DO_ALLTOALL;
+  const CollectiveRules& rules = rules_of(op_.collective);
   if (op_.irregular == 0) return op_.count;
-  if (hidden) return 0;
-  const std::size_t* const counts = op_.collective == FERMATA_DO_ALLGATHER ? op_.out_counts : op_.in_counts;
+  if (rules.hides_lengths()) return 0;
+  const std::size_t* const counts = rules.differs_by_giver() ? op_.out_counts : op_.in_counts;
   std::uint64_t hash = 0;
   for (int r = 0; r < ranks; ++r) hash = (hash ^ counts[r] ^ hash >> 32) * 0x9E37'79B9'7F4A'7C15u;
   return hash;

@@ -5,6 +5,7 @@
 
 #include <fermata/fermata.h>
 
+#include <fermata/collectives.hpp>
 #include <new>
 
 #include "communicator.hpp"

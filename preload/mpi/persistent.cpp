@@ -130,7 +130,8 @@ struct Told {
 // others send. MPI does all other calls whose lengths differ: FERMATA_ERR_UNSUPPORTED, at all ranks alike. b
 // null: this rank has no memory.
 int agree_on_length(Begun* b, State& s, const Arguments& a) {
-  const bool rooted = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_REDUCE;
+  const CollectiveRules& rules = rules_of(a.collective);
+  const bool rooted = rules.has_root() && !rules.has_several();
   const bool root = rooted && s.rank == a.root;
   Told told;
   told.lacks = b == nullptr ? 1 : 0;
@@ -145,8 +146,8 @@ int agree_on_length(Begun* b, State& s, const Arguments& a) {
   if (status != FERMATA_OK) return status;
   if (told.lacks != 0) return FERMATA_ERR_MEMORY;
   const std::uint64_t shortest = ~told.shortest_inverted;
-  if (a.collective != FERMATA_DO_BROADCAST && told.longest != shortest) return FERMATA_ERR_UNSUPPORTED;
-  const bool receives = rooted && root == (a.collective == FERMATA_DO_REDUCE);
+  if (!rules.root_gives() && told.longest != shortest) return FERMATA_ERR_UNSUPPORTED;
+  const bool receives = rooted && root == rules.root_gets();
   if (!rooted || (told.root == told.longest && told.root == shortest)) return FERMATA_OK;
   return agree(s, !receives || b->operation.take_length(a, root ? shortest : told.root));
 }

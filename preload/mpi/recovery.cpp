@@ -8,10 +8,7 @@ namespace fermata::preload {
 namespace {
 
 // No rank does its part of such a call before all have come to it.
-bool synchronizes(Kind kind) {
-  return kind == kBarrier || kind == kAllreduce || kind == kAllgather || kind == kAlltoall ||
-         kind == kReduceScatter;
-}
+bool synchronizes(Kind kind) { return rules_of(kind).synchronizes(); }
 
 // The number of the present call, which is not counted yet. All ranks make their calls in the same order,
 // except for starts of persistent requests.

@@ -29,7 +29,8 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
     exec::Member& m = *member->member;
     const std::size_t element = o.element != 0 ? o.element : size_of(static_cast<Type>(o.type));
     const std::size_t theirs = m.their_bytes(), own = o.count * element, both = std::min(theirs, own);
-    const bool gathers = o.collective == FERMATA_DO_GATHER;
+    const CollectiveRules& rules = rules_of(o.collective);
+    const bool gathers = rules.writes_several(true);
     const std::size_t blocks = gathers ? m.team().members() : 1;
     if (theirs % element != 0) {
       m.team().break_with(Status::kMismatch, m.rank());
@@ -43,7 +44,7 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
     fermata_operation other = o;
     other.count = theirs / element;
     other.out = out.get();
-    if (gathers || o.collective == FERMATA_DO_REDUCE) {
+    if (rules.root_gets()) {
       other.in = FERMATA_IN_PLACE;  // else all of the input would be copied
       const std::size_t block = gathers ? m.rank() : 0;
       if (both != 0) std::memcpy(out.get() + block * theirs, in_place ? to + block * own : o.in, both);

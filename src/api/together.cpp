@@ -97,8 +97,10 @@ bool call_together(fermata_member* member, const Plain& plain, int* status) {
   const auto type = static_cast<Type>(plain.type);
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(type));
   auto* const out = static_cast<std::byte*>(plain.out);
-  const std::uint32_t in_bytes = plain.collective == FERMATA_DO_ALLGATHER ? block : members * block;
-  const std::uint32_t out_bytes = plain.collective == FERMATA_DO_REDUCE_SCATTER ? block : members * block;
+  const bool several_in = holds<&CollectiveRules::differs_by_receiver>(plain.collective);
+  const bool several_out = holds<&CollectiveRules::differs_by_giver>(plain.collective);
+  const std::uint32_t in_bytes = (several_in ? members : 1) * block;
+  const std::uint32_t out_bytes = (several_out ? members : 1) * block;
   if ((*status = check_overlap(member, plain, in_bytes, out_bytes)) != FERMATA_OK) return true;
   Call call{.kind = static_cast<Kind>(plain.collective),
             .type = static_cast<std::uint8_t>(plain.type),

@@ -1,9 +1,12 @@
-// Types that all parts share: kinds of collectives, element types, operators and their algebra.
+// Types that all parts share: kinds of collectives, element types, operators and their algebra. The rules of
+// each collective are in fermata/collectives.hpp.
 #ifndef FERMATA_BASE_KIND_HPP
 #define FERMATA_BASE_KIND_HPP
 
 #include <cstddef>
 #include <cstdint>
+
+#include "fermata/collectives.hpp"
 
 namespace fermata {
 
@@ -20,25 +23,25 @@ enum class Kind : std::uint8_t {
   kScan = 9,
   kExscan = 10
 };
-inline constexpr int kKindCount = 11;
+inline constexpr int kKindCount = kCollectiveCount;
 // The first kLineKindCount kinds have plans: the signal's line carries their payload. The other kinds have
 // only schedules.
 inline constexpr int kLineKindCount = 4;
 
 constexpr bool rides_on_a_line(Kind k) { return static_cast<int>(k) < kLineKindCount; }
-constexpr bool has_root(Kind k) {
-  return k == Kind::kBroadcast || k == Kind::kReduce || k == Kind::kGather || k == Kind::kScatter;
+// A kind from another process may be any number. Then all of these are false.
+constexpr const CollectiveRules& rules_of(Kind k) { return rules_of(static_cast<int>(k)); }
+template <bool (CollectiveRules::*kRule)() const>
+constexpr bool holds(Kind k) {
+  return holds<kRule>(static_cast<int>(k));
 }
-// True: the collective folds contributions. False: it only moves them.
-constexpr bool folds(Kind k) {
-  return k == Kind::kReduce || k == Kind::kAllreduce || k == Kind::kReduceScatter || k == Kind::kScan ||
-         k == Kind::kExscan;
-}
-// True: a member finishes only after every member has begun.
-constexpr bool synchronizes(Kind k) {
-  return k == Kind::kBarrier || k == Kind::kAllreduce || k == Kind::kAllgather || k == Kind::kReduceScatter ||
-         k == Kind::kAlltoall;
-}
+constexpr bool has_root(Kind k) { return holds<&CollectiveRules::has_root>(k); }
+constexpr bool root_gives(Kind k) { return holds<&CollectiveRules::root_gives>(k); }
+constexpr bool root_gets(Kind k) { return holds<&CollectiveRules::root_gets>(k); }
+constexpr bool folds(Kind k) { return holds<&CollectiveRules::folds>(k); }
+constexpr bool synchronizes(Kind k) { return holds<&CollectiveRules::synchronizes>(k); }
+constexpr bool has_several_blocks(Kind k) { return holds<&CollectiveRules::has_several>(k); }
+constexpr bool hides_lengths(Kind k) { return holds<&CollectiveRules::hides_lengths>(k); }
 
 enum class Type : std::uint8_t {
   kInt32 = 0,
@@ -118,12 +121,7 @@ constexpr const char* name_of(Op op) {
   return kNames[static_cast<int>(op)];
 }
 
-constexpr const char* name_of(Kind k) {
-  constexpr const char* kNames[kKindCount] = {"barrier",  "broadcast", "reduce",    "allreduce",
-                                              "gather",   "scatter",   "allgather", "reduce_scatter",
-                                              "alltoall", "scan",      "exscan"};
-  return kNames[static_cast<int>(k)];
-}
+constexpr const char* name_of(Kind k) { return rules_of(k).name; }
 
 // Bytes of payload on one 64-byte line, after its 8-byte header.
 inline constexpr std::size_t kLinePayload = 56;
@@ -132,12 +130,9 @@ inline constexpr std::size_t kLinePayload = 56;
 // Returns the bytes of these blocks, or 0 if they do not fit. In a gather or scatter of two members only one
 // block travels, since the root's own stays.
 constexpr std::size_t bytes_together(Kind k, std::size_t members, std::size_t block) {
-  const bool rides = k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather ||
-                     k == Kind::kReduceScatter || k == Kind::kAlltoall;
-  if (!rides || block > kLinePayload) return 0;
-  const bool rooted = k == Kind::kGather || k == Kind::kScatter;
-  const std::size_t all =
-      block * (rooted && members == 2 ? 1 : members) * (k == Kind::kAlltoall ? members : 1);
+  if (!has_several_blocks(k) || block > kLinePayload) return 0;
+  const bool square = holds<&CollectiveRules::is_square>(k);
+  const std::size_t all = block * (has_root(k) && members == 2 ? 1 : members) * (square ? members : 1);
   return all <= kLinePayload ? all : 0;
 }
 

@@ -11,16 +11,8 @@
 //   kOutput  in the call's output
 //   kSpace   in the operation's own space: space_blocks blocks of the largest size; index counts from 0
 //
-// An input or output has one block, or P blocks by rank (P = `members`). By collective:
-//   collective               input     output
-//   broadcast                root 1    others 1 (the root: its input is its output)
-//   reduce                   1         root 1
-//   allreduce, scan, exscan  1         1
-//   gather                   1         root P
-//   scatter                  root P    1
-//   allgather                1         P
-//   reduce_scatter           P         1
-//   alltoall                 P         P
+// An input or output has one block, or one for each member by rank (fermata/collectives.hpp). The input of a
+// broadcast's root is its output.
 #ifndef FERMATA_EXEC_BLOCK_PROGRAM_HPP
 #define FERMATA_EXEC_BLOCK_PROGRAM_HPP
 

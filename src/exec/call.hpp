@@ -49,9 +49,7 @@ struct Call {
             (v >> 27 & 1) != 0,
             static_cast<Order>(v >> 28 & 3)};
   }
-  bool inward() const {
-    return kind == Kind::kGather || kind == Kind::kReduce;
-  }  // the root gets the data of all
+  bool inward() const { return root_gets(kind); }
   // false: no correct member publishes this
   bool fits() const { return order != kLineOrder || bytes <= kLinePayload; }
   // A hash of the sizes in bytes of `blocks` blocks, for `bytes`.

@@ -166,7 +166,7 @@ bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t 
   }
   if (!known || mine == theirs) return false;
   const Call call = Call::unpack(mine);
-  const bool outward = call.kind == Kind::kBroadcast || call.kind == Kind::kScatter;
+  const bool outward = root_gives(call.kind);
   // The member that gets the data settles the length (settle_length()). The others ignore a difference.
   const bool settles = number == differing_.adapted
                            ? outward && call.root != rank

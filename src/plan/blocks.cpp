@@ -16,30 +16,18 @@ using Stages = std::vector<std::vector<BlockTransfer>>;
 
 std::uint32_t unsigned_of(std::int64_t n) { return static_cast<std::uint32_t>(n); }
 
-// Returns the block's place in a member's input or output, if any (table in exec/block_program.hpp).
+// Returns the block's place in a member's input or output, if any (fermata/collectives.hpp).
 std::optional<BlockAt> in_input(const Schedule& s, std::int32_t chunk, std::int32_t member) {
   if (!rule_of(s, chunk).contributes(member)) return {};
-  const std::int32_t block = block_of(s, chunk);
-  switch (s.kind) {
-    case Kind::kScatter:
-    case Kind::kReduceScatter: return BlockAt{BlockPlace::kInput, unsigned_of(block)};
-    case Kind::kAlltoall: return BlockAt{BlockPlace::kInput, unsigned_of(block % s.members)};
-    default: return BlockAt{BlockPlace::kInput, 0};
-  }
+  return BlockAt{BlockPlace::kInput, unsigned_of(rules_of(s.kind).place_in(block_of(s, chunk), s.members))};
 }
 
 std::optional<BlockAt> in_output(const Schedule& s, std::int32_t chunk, std::int32_t member) {
-  if (!rule_of(s, chunk).wanted(member)) return {};
-  if (s.kind == Kind::kBroadcast && member == s.root) return {};
+  const CollectiveRules& rules = rules_of(s.kind);
+  if (!rule_of(s, chunk).wanted(member) || !rules.out.is_at(member == s.root)) return {};
   // exscan does not define rank 0's output, so it stays unchanged.
-  if (folds(s.kind) && folded_at(s.kind, s.members, member) == 0) return {};
-  const std::int32_t block = block_of(s, chunk);
-  switch (s.kind) {
-    case Kind::kGather:
-    case Kind::kAllgather: return BlockAt{BlockPlace::kOutput, unsigned_of(block)};
-    case Kind::kAlltoall: return BlockAt{BlockPlace::kOutput, unsigned_of(block / s.members)};
-    default: return BlockAt{BlockPlace::kOutput, 0};
-  }
+  if (rules.folds() && rules.folded(member, s.members) == 0) return {};
+  return BlockAt{BlockPlace::kOutput, unsigned_of(rules.place_out(block_of(s, chunk), s.members))};
 }
 
 // How a member does a transfer. It may fold its own value (from == to) right after a copy into the same

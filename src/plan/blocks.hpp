@@ -39,19 +39,13 @@ struct CompiledBlocks {
 Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member);
 Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member, Verified proof);
 
-// For blocks of different sizes: true if only the two ends of a block know its size. In other collectives all
-// members know all sizes.
-constexpr bool hidden_sizes(Kind kind) {
-  return kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall;
-}
-
 // A collective on blocks that needs a schedule.
 struct BlockCase {
   Kind kind = Kind::kBroadcast;
   std::int32_t members = 1;
   std::int32_t root = 0;
   std::size_t bytes = 1;  // of one block, which a member contributes or gets; irregular: the mean
-  // Blocks differ in size. If hidden_sizes(kind), each block then goes directly from the member that has it
+  // Blocks differ in size. If hides_lengths(kind), each block then goes directly from the member that has it
   // to the member that gets it.
   bool irregular = false;
   // Not associative: all members of an allreduce get the same bits. Not commutative: contributions fold in

@@ -89,7 +89,7 @@ CostModel flat_model(std::int32_t members) {
 BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
     : wanted_(wanted),
       model_(model == nullptr ? flat_model(wanted.members) : *model),
-      straight_(wanted.irregular && hidden_sizes(wanted.kind)) {
+      straight_(wanted.irregular && hides_lengths(wanted.kind)) {
   consider_table();
   if (!straight_) consider_compositions();
   std::stable_sort(ranked_.begin(), ranked_.end(), [](const BlockCandidate& a, const BlockCandidate& b) {

@@ -57,8 +57,8 @@ CostModel part_of(const CostModel& bare, const CostModel& model, const std::vect
   return part;
 }
 
-bool arrives(Kind kind) { return kind != Kind::kBroadcast; }
-bool releases(Kind kind) { return kind != Kind::kReduce; }
+bool arrives(Kind kind) { return !root_gives(kind); }
+bool releases(Kind kind) { return !root_gets(kind); }
 
 class Composer {
  public:

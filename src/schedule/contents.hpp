@@ -1,20 +1,8 @@
-// What each collective begins with and must end with, chunk by chunk. The rules that differ between
-// collectives stand here.
+// What each collective begins with and must end with, chunk by chunk, by the rules of
+// fermata/collectives.hpp.
 //
 // Register 0 of a chunk holds a member's contribution where the chunk starts, and the result where it ends.
 // At other members it is scratch space. The other registers are scratch space of the same size.
-//
-// P is the number of members, b the number of a block:
-//
-//   collective                    blocks  starts at   ends at     as
-//   broadcast                          1  the root    everybody   the root's value
-//   reduce, allreduce                  1  everybody   root, all   the fold of all
-//   gather                             P  member b    the root    member b's value
-//   scatter                            P  the root    member b    the root's value
-//   allgather                          P  member b    everybody   member b's value
-//   reduce_scatter                     P  everybody   member b    the fold of all
-//   alltoall (b = i P + j)           P P  member i    member j    member i's value
-//   scan, exscan                       1  everybody   everybody   at r the fold of 0 .. r (exscan: r - 1)
 //
 // All blocks are cut alike, each into chunks / blocks chunks: one chunk, or one per segment of a pipeline.
 // The chunks of block b begin at b x chunks / blocks.
@@ -28,7 +16,7 @@
 
 namespace fermata {
 
-inline constexpr std::int32_t kEverybody = -1;
+inline constexpr std::int32_t kEverybody = CollectiveRules::kEverybody;
 
 struct ChunkRule {
   std::int32_t starts_at = kEverybody;
@@ -38,14 +26,16 @@ struct ChunkRule {
 };
 
 // Number of blocks of a vector: 0 for a barrier, else 1, members, or members^2.
-std::int64_t blocks_of(Kind kind, std::int32_t members);
+constexpr std::int64_t blocks_of(Kind kind, std::int32_t members) { return rules_of(kind).blocks(members); }
 // Precondition: chunks is a multiple of blocks_of.
 std::int32_t block_of(const Schedule& schedule, std::int32_t chunk);
 ChunkRule rule_of(const Schedule& schedule, std::int32_t chunk);
 
 // For a collective that folds: how many of the lowest ranks contribute to the result of `member`. 0: its
 // result is undefined.
-std::int32_t folded_at(Kind kind, std::int32_t members, std::int32_t member);
+constexpr std::int32_t folded_at(Kind kind, std::int32_t members, std::int32_t member) {
+  return rules_of(kind).folded(member, members);
+}
 
 }  // namespace fermata
 #endif

@@ -82,18 +82,23 @@ void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
   const auto own = [&](const BlockBuffer& b) {
     return b.base + (b.displacements != nullptr ? b.displacements[rank] : rank * b.count) * c.element;
   };
-  if (c.kind == Kind::kBroadcast) call.input = call.output;
-  if (o.out == FERMATA_IN_PLACE && c.kind == Kind::kScatter) call.output.base = own(call.input);
+  const CollectiveRules& rules = rules_of(c.kind);
+  if (rules.has_one_buffer()) call.input = call.output;
+  if (o.out == FERMATA_IN_PLACE && rules.in_place_is_output()) call.output.base = own(call.input);
   if (o.in != FERMATA_IN_PLACE) return;
-  call.input.base = call.output.base;
-  if (c.kind == Kind::kGather || c.kind == Kind::kAllgather) call.input.base = own(call.output);
-  if (c.kind == Kind::kAlltoall) call.input = call.output;
+  call.input.base = rules.collects() ? own(call.output) : call.output.base;
+  if (rules.is_square()) call.input = call.output;
+}
+
+// In place, output blocks would be written before the input blocks at the same place are sent.
+bool overwrites_input(Kind kind) {
+  const CollectiveRules& rules = rules_of(kind);
+  return rules.differs_by_receiver() && !rules.in_place_is_output();
 }
 
 void copy_input(fermata_request& r, const Checked& c, BlockCall& call, bool copies) {
   const std::uint32_t members = r.member->member->team().members();
-  const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
-  std::size_t elements = (several ? members : 1) * call.input.count;
+  std::size_t elements = (rules_of(c.kind).differs_by_receiver() ? members : 1) * call.input.count;
   if (call.input.counts != nullptr) {
     elements = 0;
     for (std::uint32_t m = 0; m < members; ++m)  // an empty block's displacement has no meaning
@@ -219,13 +224,11 @@ void fill(fermata_request& r, bool copies) {
   }
   r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
   std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
-  // In place, output blocks would be written before the input blocks at the same place are sent.
   const bool in_place = r.given.in == FERMATA_IN_PLACE || r.given.in == r.given.out;
-  const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
-  r.filled = !(in_place && several);
+  r.filled = !(in_place && overwrites_input(c.kind));
   if (!r.filled) copy_input(r, c, call, copies);
   r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
-  if (in_place && !several && folds(c.kind) && r.core.operation.needs_copy()) {
+  if (in_place && r.filled && folds(c.kind) && r.core.operation.needs_copy()) {
     r.filled = false;
     copy_input(r, c, call, copies);
     r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);

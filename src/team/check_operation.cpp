@@ -1,7 +1,6 @@
 // Checks the arguments of a collective on blocks.
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 #include <vector>
 
 #include "team/blocks.hpp"
@@ -47,56 +46,204 @@ int check_apart(const size_t* counts, const size_t* displacements, std::uint32_t
   return FERMATA_OK;
 }
 
+// A member's input or output as the caller gives it.
+struct Given {
+  const void* at = nullptr;
+  const size_t* counts = nullptr;
+  const size_t* displacements = nullptr;
+  bool several = false;  // one block for each member, or from each member
+  bool counted = false;  // `counts` has their sizes
+};
+
 // One member's input or output, in bytes: from its first block that is not empty to the end of the last one.
-struct Side {
+struct Extent {
   std::uintptr_t at = 0;
   std::size_t bytes = 0;
   std::uintptr_t own = 0;  // the address of this member's own block
 };
 
-Side side_of(const fermata_member* member, const void* at, std::size_t element, bool several,
-             std::size_t count, const size_t* counts, const size_t* displacements) {
-  const std::uint32_t members = member->member->team().members();
-  const std::uint32_t rank = member->member->rank();
-  const auto base = reinterpret_cast<std::uintptr_t>(at);
-  Side side{base, count * element, base};
-  if (!several) return side;
-  side.own = base + rank * side.bytes;
-  side.bytes *= members;
-  if (counts == nullptr) return side;
-  std::size_t next = 0, begin = SIZE_MAX, end = 0;
-  for (std::uint32_t r = 0; r < members; ++r) {
-    const std::size_t first = displacements != nullptr ? displacements[r] : next;
-    if (r == rank) side.own = base + first * element;
-    if (counts[r] != 0) begin = std::min(begin, first), end = std::max(end, first + counts[r]);
-    next += counts[r];
-  }
-  if (end == 0) begin = 0;
-  side.at = base + begin * element;
-  side.bytes = (end - begin) * element;
-  return side;
-}
-
 bool are_all_empty(const size_t* counts, std::uint32_t members) {
   return std::all_of(counts, counts + members, [](std::size_t count) { return count == 0; });
 }
 
-// Do input and output overlap, other than in place? Precondition: all other checks have passed.
-bool overlaps(const fermata_member* member, const fermata_operation& o, const Checked& c, bool root) {
-  if (c.kind == Kind::kBroadcast || o.in == FERMATA_IN_PLACE || o.out == FERMATA_IN_PLACE) return false;
-  const bool several_in =
-      c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter || (c.kind == Kind::kScatter && root);
-  const bool several_out =
-      c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather || (c.kind == Kind::kGather && root);
-  const std::size_t mine = own_count(o, c, member->member->rank());
-  const Side in = side_of(member, o.in, c.element, several_in, mine, o.in_counts, o.in_displacements);
-  const Side out = side_of(member, o.out, c.element, several_out, mine, o.out_counts, o.out_displacements);
-  if (in.at >= out.at + out.bytes || out.at >= in.at + in.bytes || in.bytes == 0 || out.bytes == 0)
-    return false;
-  if (c.kind == Kind::kGather || c.kind == Kind::kAllgather) return in.at != out.own;
-  if (c.kind == Kind::kScatter) return out.at != in.own;
-  return o.in != o.out;
-}
+// The arguments of one call of one member.
+class Arguments {
+ public:
+  Arguments(const fermata_member* member, const fermata_operation& operation, Checked* out)
+      : o_(operation),
+        c_(*out),
+        rules_(rules_of(operation.collective)),
+        team_(member->member->team()),
+        members_(team_.members()),
+        rank_(member->member->rank()),
+        at_root_(!rules_.has_root() || static_cast<std::uint32_t>(operation.root) == rank_),
+        reads_(rules_.reads(at_root_)),
+        writes_(rules_.writes(at_root_)),
+        in_{o_.in, o_.in_counts, o_.in_displacements, rules_.reads_several(at_root_)},
+        out_{o_.out, o_.out_counts, o_.out_displacements, rules_.writes_several(at_root_)} {}
+
+  // Each step relies on the steps before it. The last one may run out of memory, so it comes after all
+  // others.
+  int check() {
+    for (const auto step : {&Arguments::check_element, &Arguments::check_root, &Arguments::check_operator,
+                            &Arguments::check_irregular, &Arguments::check_lengths, &Arguments::check_buffers,
+                            &Arguments::check_places, &Arguments::check_output})
+      if (const int bad = (this->*step)(); bad != FERMATA_OK) return bad;
+    return FERMATA_OK;
+  }
+
+ private:
+  int check_element() {
+    c_.kind = static_cast<Kind>(o_.collective);
+    if (o_.element > kMostElement)
+      return fail(Status::kUnsupported, "an element has at most %zu bytes", kMostElement);
+    if (o_.element == 0 && (o_.type < 0 || o_.type >= kTypeCount))
+      return fail(Status::kArgument, "type %d is none of fermata_type", o_.type);
+    c_.element = o_.element != 0 ? o_.element : size_of(static_cast<Type>(o_.type));
+    return FERMATA_OK;
+  }
+
+  int check_root() {
+    if (rules_.has_root() && (o_.root < 0 || static_cast<std::uint32_t>(o_.root) >= members_))
+      return fail(Status::kArgument, "root %d is not in 0..%u", o_.root, members_ - 1);
+    return FERMATA_OK;
+  }
+
+  int check_operator() {
+    if (!rules_.folds()) return FERMATA_OK;
+    if (o_.ordered < FERMATA_ANY_ORDER || o_.ordered > FERMATA_LEFT_TO_RIGHT)
+      return fail(Status::kArgument, "order %d is none of fermata_order", o_.ordered);
+    if (o_.fold != nullptr) {
+      c_.traits = {.associative = false, .commutative = o_.ordered == FERMATA_ANY_ORDER, .idempotent = false};
+    } else if (const int bad = check_builtin_operator(); bad != FERMATA_OK) {
+      return bad;
+    }
+    // An associative operator gives the same bits in every grouping that keeps the order of the ranks.
+    const bool in_one_order = o_.ordered == FERMATA_LEFT_TO_RIGHT || team_.layout().reproducible != 0;
+    if (in_one_order && !c_.traits.associative)
+      c_.traits = {.associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
+    return FERMATA_OK;
+  }
+
+  int check_builtin_operator() {
+    if (o_.element != 0)
+      return fail(Status::kArgument, "an opaque element needs an operator of its own: set fold");
+    if (o_.op < 0 || o_.op >= kOpCount) return fail(Status::kArgument, "op %d is none of fermata_op", o_.op);
+    const auto op = static_cast<Op>(o_.op);
+    const auto type = static_cast<Type>(o_.type);
+    if (!is_defined(op, type))
+      return fail(Status::kArgument, "%s is not defined for %s", name_of(op), name_of(type));
+    c_.traits = traits_of(op, type);
+    return FERMATA_OK;
+  }
+
+  int check_irregular() {
+    c_.irregular = o_.irregular != 0;
+    c_.hidden = c_.irregular && rules_.hides_lengths();
+    if (c_.irregular && !rules_.has_several())
+      return fail(Status::kUnsupported, "%s takes no counts", rules_.name);
+    const bool given = in_.counts != nullptr || out_.counts != nullptr || in_.displacements != nullptr ||
+                       out_.displacements != nullptr;
+    if (!c_.irregular && given) return fail(Status::kArgument, "counts and displacements need irregular set");
+    c_.counts_in = in_.counted = c_.irregular && in_.several;
+    c_.counts_out = out_.counted = c_.irregular && out_.several;
+    const auto lacks = [](const Given& side) { return side.counted && side.counts == nullptr; };
+    return lacks(in_) || lacks(out_) ? null_handle() : static_cast<int>(FERMATA_OK);
+  }
+
+  int check_lengths() {
+    c_.largest = c_.irregular && !rules_.has_root() ? 0 : o_.count;
+    for (const Given* side : {&in_, &out_}) {
+      if (!side->counted) continue;
+      const int bad = check_counts(side->counts, side->displacements, members_, c_.element, &c_.largest);
+      if (bad != FERMATA_OK) return bad;
+    }
+    if (!fits(c_.largest, members_, c_.element))
+      return fail(Status::kArgument, "%zu elements of %zu bytes are too many", c_.largest, c_.element);
+    c_.mean = c_.largest * c_.element;
+    if (c_.irregular && !c_.hidden) {
+      const size_t* const counts = (c_.counts_in ? in_ : out_).counts;
+      c_.mean = std::accumulate(counts, counts + members_, std::size_t{0}) * c_.element / members_;
+      c_.sizes = exec::Call::hash_of(counts, members_, c_.element);
+    }
+    return FERMATA_OK;
+  }
+
+  // The counts of either side, or `count`, may have the size of this member's own block.
+  bool is_empty(const Given& side, const Given& other) const {
+    const bool both = side.counted && other.counted;
+    return (both || own_count(o_, c_, rank_) == 0) &&
+           (!side.counted || are_all_empty(side.counts, members_)) &&
+           (!other.counted || other.counts[rank_] == 0);
+  }
+  bool input_is_empty() const { return !reads_ || is_empty(in_, out_); }
+
+  int check_buffers() {
+    if (in_.at == nullptr && !input_is_empty()) return null_handle();
+    if (!writes_ || out_.at != nullptr) return FERMATA_OK;
+    const bool holds_input = in_.at == FERMATA_IN_PLACE && !input_is_empty();
+    return holds_input || !is_empty(out_, in_) ? null_handle() : static_cast<int>(FERMATA_OK);
+  }
+
+  // FERMATA_IN_PLACE stands for a place in the other buffer. Some members have no other buffer, or need not
+  // pass it.
+  int check_places() {
+    const bool has_out = writes_ || (out_.at != nullptr && out_.at != FERMATA_IN_PLACE);
+    const bool may_read = has_out && rules_.may_read_in_place(at_root_);
+    const bool may_write = rules_.in_place_is_output() && reads_;
+    const bool nowhere = (reads_ && in_.at == FERMATA_IN_PLACE && !may_read) ||
+                         (writes_ && out_.at == FERMATA_IN_PLACE && !may_write);
+    if (c_.largest != 0 && nowhere) return fail(Status::kArgument, "%s", kNowhere);
+    if (reads_ && writes_ && overlaps())
+      return fail(Status::kArgument, "in and out overlap: they may be the same place, or FERMATA_IN_PLACE");
+    return FERMATA_OK;
+  }
+
+  Extent extent_of(const Given& side) const {
+    const auto base = reinterpret_cast<std::uintptr_t>(side.at);
+    Extent extent{base, own_count(o_, c_, rank_) * c_.element, base};
+    if (!side.several) return extent;
+    extent.own = base + rank_ * extent.bytes;
+    extent.bytes *= members_;
+    if (!side.counted) return extent;
+    std::size_t next = 0, begin = SIZE_MAX, end = 0;
+    for (std::uint32_t r = 0; r < members_; ++r) {
+      const std::size_t first = side.displacements != nullptr ? side.displacements[r] : next;
+      if (r == rank_) extent.own = base + first * c_.element;
+      if (side.counts[r] != 0) begin = std::min(begin, first), end = std::max(end, first + side.counts[r]);
+      next += side.counts[r];
+    }
+    if (end == 0) begin = 0;
+    extent.at = base + begin * c_.element;
+    extent.bytes = (end - begin) * c_.element;
+    return extent;
+  }
+
+  // Do input and output overlap, other than in place?
+  bool overlaps() const {
+    if (in_.at == FERMATA_IN_PLACE || out_.at == FERMATA_IN_PLACE) return false;
+    const Extent in = extent_of(in_), out = extent_of(out_);
+    if (in.at >= out.at + out.bytes || out.at >= in.at + in.bytes || in.bytes == 0 || out.bytes == 0)
+      return false;
+    if (rules_.collects()) return in.at != out.own;
+    if (rules_.in_place_is_output()) return out.at != in.own;
+    return in_.at != out_.at;
+  }
+
+  int check_output() {
+    return out_.counted && out_.displacements != nullptr
+               ? check_apart(out_.counts, out_.displacements, members_)
+               : FERMATA_OK;
+  }
+
+  const fermata_operation& o_;
+  Checked& c_;
+  const CollectiveRules& rules_;
+  const exec::Team& team_;
+  const std::uint32_t members_, rank_;
+  const bool at_root_, reads_, writes_;
+  Given in_, out_;
+};
 
 }  // namespace
 
@@ -109,98 +256,7 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   if (o.size != sizeof o) return fail(Status::kArgument, "operation.size: use FERMATA_OPERATION_INIT");
   if (o.collective < FERMATA_DO_BROADCAST || o.collective > FERMATA_DO_EXSCAN)
     return fail(Status::kArgument, "collective %d is none of fermata_collective", o.collective);
-  const std::uint32_t members = member->member->team().members();
-  const std::uint32_t rank = member->member->rank();
-  Checked& c = *out;
-  c.kind = static_cast<Kind>(o.collective);
-  if (o.element > kMostElement)
-    return fail(Status::kUnsupported, "an element has at most %zu bytes", kMostElement);
-  if (o.element == 0 && (o.type < 0 || o.type >= kTypeCount))
-    return fail(Status::kArgument, "type %d is none of fermata_type", o.type);
-  c.element = o.element != 0 ? o.element : size_of(static_cast<Type>(o.type));
-  if (has_root(c.kind) && (o.root < 0 || static_cast<std::uint32_t>(o.root) >= members))
-    return fail(Status::kArgument, "root %d is not in 0..%u", o.root, members - 1);
-  if (folds(c.kind)) {
-    if (o.ordered < FERMATA_ANY_ORDER || o.ordered > FERMATA_LEFT_TO_RIGHT)
-      return fail(Status::kArgument, "order %d is none of fermata_order", o.ordered);
-    if (o.fold != nullptr) {
-      c.traits = {.associative = false, .commutative = o.ordered == FERMATA_ANY_ORDER, .idempotent = false};
-    } else {
-      if (o.element != 0)
-        return fail(Status::kArgument, "an opaque element needs an operator of its own: set fold");
-      if (o.op < 0 || o.op >= kOpCount) return fail(Status::kArgument, "op %d is none of fermata_op", o.op);
-      if (!is_defined(static_cast<Op>(o.op), static_cast<Type>(o.type)))
-        return fail(Status::kArgument, "%s is not defined for %s", name_of(static_cast<Op>(o.op)),
-                    name_of(static_cast<Type>(o.type)));
-      c.traits = traits_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
-    }
-    // An associative operator gives the same bits in every grouping that keeps the order of the ranks.
-    const bool in_one_order =
-        o.ordered == FERMATA_LEFT_TO_RIGHT || member->member->team().layout().reproducible != 0;
-    if (in_one_order && !c.traits.associative)
-      c.traits = {.associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
-  }
-  const bool root = !has_root(c.kind) || static_cast<std::uint32_t>(o.root) == rank;
-  c.irregular = o.irregular != 0;
-  c.hidden = c.irregular && hidden_sizes(c.kind);
-  const bool may_differ =
-      hidden_sizes(c.kind) || c.kind == Kind::kAllgather || c.kind == Kind::kReduceScatter;
-  if (c.irregular && !may_differ) return fail(Status::kUnsupported, "%s takes no counts", name_of(c.kind));
-  const bool given = o.in_counts != nullptr || o.out_counts != nullptr || o.in_displacements != nullptr ||
-                     o.out_displacements != nullptr;
-  if (!c.irregular && given) return fail(Status::kArgument, "counts and displacements need irregular set");
-  c.counts_in = c.irregular && (c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter ||
-                                (c.kind == Kind::kScatter && root));
-  c.counts_out = c.irregular && (c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather ||
-                                 (c.kind == Kind::kGather && root));
-  if ((c.counts_in && o.in_counts == nullptr) || (c.counts_out && o.out_counts == nullptr))
-    return null_handle();
-  c.largest = c.irregular && !has_root(c.kind) ? 0 : o.count;
-  for (const auto& [used, counts, displacements] :
-       {std::tuple{c.counts_in, o.in_counts, o.in_displacements},
-        std::tuple{c.counts_out, o.out_counts, o.out_displacements}}) {
-    if (!used) continue;
-    const int bad = check_counts(counts, displacements, members, c.element, &c.largest);
-    if (bad != FERMATA_OK) return bad;
-  }
-  if (!fits(c.largest, members, c.element))
-    return fail(Status::kArgument, "%zu elements of %zu bytes are too many", c.largest, c.element);
-  c.mean = c.largest * c.element;
-  if (c.irregular && !c.hidden) {
-    const size_t* const counts = c.counts_in ? o.in_counts : o.out_counts;
-    c.mean = std::accumulate(counts, counts + members, std::size_t{0}) * c.element / members;
-    c.sizes = exec::Call::hash_of(counts, members, c.element);
-  }
-  const bool reads = c.kind != Kind::kBroadcast && (c.kind != Kind::kScatter || root);
-  const bool writes =
-      c.kind == Kind::kBroadcast || (c.kind != Kind::kReduce && c.kind != Kind::kGather) || root;
-  // A member's own block may be counted in in_counts, in out_counts or by `count`.
-  const std::size_t own = c.irregular && c.kind == Kind::kAlltoall ? 0 : own_count(o, c, rank);
-  const auto is_empty = [&](bool counted, const size_t* counts, bool others_counted, const size_t* others) {
-    return own == 0 && (!counted || are_all_empty(counts, members)) && (!others_counted || others[rank] == 0);
-  };
-  const auto in_is_empty = [&] {
-    return !reads || is_empty(c.counts_in, o.in_counts, c.counts_out, o.out_counts);
-  };
-  if (o.in == nullptr && !in_is_empty()) return null_handle();
-  if (writes && o.out == nullptr) {
-    const bool holds_in = o.in == FERMATA_IN_PLACE && !in_is_empty();
-    if (holds_in || !is_empty(c.counts_out, o.out_counts, c.counts_in, o.in_counts)) return null_handle();
-  }
-  // FERMATA_IN_PLACE stands for a place in the other buffer. Some members have no other buffer, or need not
-  // pass it.
-  const bool scatters = c.kind == Kind::kScatter;
-  const bool bare = scatters || (c.kind == Kind::kGather && !root) ||
-                    (!writes && (o.out == nullptr || o.out == FERMATA_IN_PLACE));
-  const bool nowhere = (reads && bare && o.in == FERMATA_IN_PLACE) ||
-                       (writes && !(scatters && root) && o.out == FERMATA_IN_PLACE);
-  if (c.largest != 0 && nowhere) return fail(Status::kArgument, "%s", kNowhere);
-  if (reads && writes && overlaps(member, o, c, root))
-    return fail(Status::kArgument, "in and out overlap: they may be the same place, or FERMATA_IN_PLACE");
-  // This check comes last, since it may run out of memory. All other errors are found before.
-  return c.counts_out && o.out_displacements != nullptr
-             ? check_apart(o.out_counts, o.out_displacements, members)
-             : FERMATA_OK;
+  return Arguments(member, o, out).check();
 }
 
 }  // namespace fermata::team

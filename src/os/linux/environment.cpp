@@ -20,7 +20,7 @@ constexpr const char* kTests = "FERMATA_TEST_";  // variables of the tests; prog
 constexpr std::size_t kMostName = 32;            // bound on the length of the table's names
 constexpr std::size_t kNear = 2;
 constexpr const char* kNamesOfCollectives =
-    "barrier,bcast,reduce,allreduce,gather,scatter,allgather,alltoall,reduce_scatter,scan,exscan,all,none";
+    "barrier,bcast,reduce,allreduce,gather,scatter,allgather,reduce_scatter,alltoall,scan,exscan,all,none";
 
 // The rows have the order of Variable. fermata(7) has an entry for each variable. Each library's man page has
 // an entry for each variable that the library reads (tests/man checks this).

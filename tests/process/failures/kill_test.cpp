@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../mixed/house.hpp"
+#include "fermata/collectives.hpp"
 #include "kill.hpp"
 
 namespace fermata::test {
@@ -64,7 +65,7 @@ struct Work {
   fermata_operation operation(const Trial& t, int rank, int root) {
     fermata_operation o = FERMATA_OPERATION_INIT;
     o.collective = t.collective;
-    o.in = t.collective == FERMATA_DO_BROADCAST ? nullptr : in.data();
+    o.in = rules_of(t.collective).has_one_buffer() ? nullptr : in.data();
     o.out = out.data();
     o.count = t.count;
     o.type = FERMATA_DOUBLE;
@@ -72,14 +73,11 @@ struct Work {
     o.root = root;
     if (!t.irregular) return o;
     o.irregular = 1;
-    const bool all = t.collective == FERMATA_DO_ALLTOALL;
-    const std::vector<std::size_t>& c = all ? counts : other_counts;
+    const CollectiveRules& rules = rules_of(t.collective);
+    const std::vector<std::size_t>& c = rules.is_square() ? counts : other_counts;
     o.count = c[static_cast<std::size_t>(rank)];
-    if (all || t.collective == FERMATA_DO_REDUCE_SCATTER ||
-        (t.collective == FERMATA_DO_SCATTER && rank == root))
-      o.in_counts = c.data();
-    if (all || t.collective == FERMATA_DO_ALLGATHER || (t.collective == FERMATA_DO_GATHER && rank == root))
-      o.out_counts = c.data();
+    if (rules.reads_several(rank == root)) o.in_counts = c.data();
+    if (rules.writes_several(rank == root)) o.out_counts = c.data();
     return o;
   }
 };
@@ -218,10 +216,7 @@ Trial trial_of(int number, std::mt19937& random) {
   t.victim = below(static_cast<unsigned>(processes));
   static constexpr std::size_t kCounts[] = {1, 7, 40, 1000, 8192, 131072};
   t.count = kCounts[below(6)];
-  const bool may_differ = t.collective == FERMATA_DO_GATHER || t.collective == FERMATA_DO_SCATTER ||
-                          t.collective == FERMATA_DO_ALLGATHER || t.collective == FERMATA_DO_REDUCE_SCATTER ||
-                          t.collective == FERMATA_DO_ALLTOALL;
-  t.irregular = may_differ && below(2) == 0;
+  t.irregular = rules_of(t.collective).has_several() && below(2) == 0;
   t.single_copy = below(2) == 0;
   t.polls = below(3) == 0;
   t.has_thread = t.mode != Mode::kCalls && below(4) == 0;

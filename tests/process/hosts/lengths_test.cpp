@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "fermata/collectives.hpp"
 #include "house.hpp"
 
 namespace fermata::test {
@@ -81,7 +82,7 @@ class LengthsOfARoot : public testing::TestWithParam<int> {};
 
 // The odd rank is the one that receives all, or one of those that receive a part.
 TEST_P(LengthsOfARoot, AreTheReceiversAlone) {
-  const bool inward = GetParam() == FERMATA_DO_REDUCE || GetParam() == FERMATA_DO_GATHER;
+  const bool inward = rules_of(GetParam()).root_gets();
   for (const auto& lengths : kLengths)
     for (const int root : {0, 3}) {
       const int odd = inward ? root : 5;
@@ -96,7 +97,7 @@ TEST_P(LengthsOfARoot, AreTheReceiversAlone) {
 // The receiver has begun with the others' length. It waits for the rest while more data of that length
 // arrives.
 TEST_P(LengthsOfARoot, AreTheReceiversAloneWhereOneIsLate) {
-  const bool inward = GetParam() == FERMATA_DO_REDUCE || GetParam() == FERMATA_DO_GATHER;
+  const bool inward = rules_of(GetParam()).root_gets();
   constexpr int kLong[] = {100'000, 100'001};
   for (const int root : {0, 3})
     for (int late = 0; late < kMembers; ++late) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <iterator>
 
+#include "fermata/collectives.hpp"
 #include "instance.hpp"
 #include "team.hpp"
 #include "typed.hpp"
@@ -244,10 +245,8 @@ std::vector<Shape> typed_shapes(int members) {
   for (int type = 0; type < kTypes; ++type)
     for (int op = 0; op < kOps; ++op)
       for (int collective = FERMATA_DO_BROADCAST; collective <= FERMATA_DO_EXSCAN; ++collective) {
-        const bool folds = collective == FERMATA_DO_REDUCE || collective == FERMATA_DO_ALLREDUCE ||
-                           collective >= FERMATA_DO_REDUCE_SCATTER;
-        if (collective != FERMATA_DO_ALLTOALL && folds ? !typed_fold_is_defined(type, op) : op != type % kOps)
-          continue;
+        const bool folds = rules_of(collective).folds();
+        if (folds ? !typed_fold_is_defined(type, op) : op != type % kOps) continue;
         Shape s;
         s.element = Element::kTyped;
         s.collective = collective;

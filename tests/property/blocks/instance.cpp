@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/kind.hpp"
+#include "fermata/collectives.hpp"
 #include "typed.hpp"
 
 namespace fermata::test {
@@ -125,12 +126,8 @@ int type_of(Element element) {
   }
 }
 
-bool several_in(int c) {
-  return c == FERMATA_DO_SCATTER || c == FERMATA_DO_REDUCE_SCATTER || c == FERMATA_DO_ALLTOALL;
-}
-bool several_out(int c) {
-  return c == FERMATA_DO_GATHER || c == FERMATA_DO_ALLGATHER || c == FERMATA_DO_ALLTOALL;
-}
+bool several_in(int c) { return rules_of(c).differs_by_receiver(); }
+bool several_out(int c) { return rules_of(c).differs_by_giver(); }
 
 }  // namespace
 
@@ -145,15 +142,12 @@ std::size_t size_of(const Shape& shape) {
 }
 
 std::string describe(const Shape& s) {
-  constexpr const char* kNames[] = {"",         "broadcast", "reduce",    "allreduce",
-                                    "gather",   "scatter",   "allgather", "reduce_scatter",
-                                    "alltoall", "scan",      "exscan"};
   constexpr const char* kTypes[] = {"double", "int32", "int8", "half", "float_int", "affine", "rounded", ""};
   std::string typed;
   if (s.element == Element::kTyped)
     typed = std::string(name_of(static_cast<Type>(s.type))) + " " + name_of(static_cast<Op>(s.op));
-  return std::string(kNames[s.collective]) + (s.irregular ? "v" : "") + "(" + std::to_string(s.count) + " " +
-         kTypes[static_cast<int>(s.element)] + typed + ", root " + std::to_string(s.root) +
+  return std::string(rules_of(s.collective).name) + (s.irregular ? "v" : "") + "(" + std::to_string(s.count) +
+         " " + kTypes[static_cast<int>(s.element)] + typed + ", root " + std::to_string(s.root) +
          (s.in_place ? ", in place" : "") + ", seed " + std::to_string(s.seed) + ")";
 }
 
@@ -187,17 +181,9 @@ Instance::Instance(const Shape& shape, int rank, int members)
 }
 
 // Does this member's input count? Other members pass NULL.
-bool Instance::has_input() const {
-  return shape_.collective != FERMATA_DO_BROADCAST && (shape_.collective != FERMATA_DO_SCATTER || is_root());
-}
-bool Instance::has_output() const {
-  return (shape_.collective != FERMATA_DO_REDUCE && shape_.collective != FERMATA_DO_GATHER) || is_root();
-}
-bool Instance::in_place_here() const {
-  const int c = shape_.collective;
-  const bool rooted = c == FERMATA_DO_REDUCE || c == FERMATA_DO_GATHER || c == FERMATA_DO_SCATTER;
-  return shape_.in_place && c != FERMATA_DO_BROADCAST && (!rooted || is_root());
-}
+bool Instance::has_input() const { return rules_of(shape_.collective).reads(is_root()); }
+bool Instance::has_output() const { return rules_of(shape_.collective).writes(is_root()); }
+bool Instance::in_place_here() const { return shape_.in_place && has_input() && has_output(); }
 
 std::size_t Instance::count_of(int from, int to) const {
   if (!shape_.irregular) return shape_.count;

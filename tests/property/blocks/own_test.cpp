@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "fermata/collectives.hpp"
 #include "team.hpp"
 
 namespace fermata::test {
@@ -42,7 +43,8 @@ unsigned char given(int rank, std::size_t i) {
 bool run_one(Seat& seat, int collective, const Operator& own, std::size_t count) {
   const auto members = static_cast<std::size_t>(seat.members);
   const std::size_t block = own.element * count;
-  const bool scatters = collective == FERMATA_DO_REDUCE_SCATTER;
+  const CollectiveRules& rules = rules_of(collective);
+  const bool scatters = rules.differs_by_receiver();
   Bytes in(scatters ? block * members : block), out(block);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = given(seat.rank, i);
   Operator mine = own;
@@ -61,15 +63,12 @@ bool run_one(Seat& seat, int collective, const Operator& own, std::size_t count)
                            std::to_string(own.order);
   if (!seat.holds(fermata_execute(seat.member, &o), what)) return false;
   seat.count_one();
-  const bool gets = collective == FERMATA_DO_REDUCE ? seat.rank == o.root
-                                                    : collective != FERMATA_DO_EXSCAN || seat.rank > 0;
-  const int last = collective == FERMATA_DO_SCAN     ? seat.rank
-                   : collective == FERMATA_DO_EXSCAN ? seat.rank - 1
-                                                     : seat.members - 1;
+  const int end = rules.folded(seat.rank, seat.members);
+  const bool gets = rules.writes(seat.rank == o.root) && end != 0;
   const std::size_t first = scatters ? block * static_cast<std::size_t>(seat.rank) : 0;
   for (std::size_t i = 0; gets && i < block; ++i) {
     unsigned char expected = given(0, first + i);
-    for (int r = 1; r <= last; ++r) expected = folded(own.order, expected, given(r, first + i));
+    for (int r = 1; r < end; ++r) expected = folded(own.order, expected, given(r, first + i));
     if (out[i] != expected) return seat.holds(what + ": wrong at byte " + std::to_string(i));
   }
   return seat.holds("");

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "../../operation.hpp"
+#include "fermata/collectives.hpp"
 
 namespace fermata::test {
 namespace {
@@ -27,10 +28,7 @@ Shape Sequence::random_shape() {
   s.count = kCounts[draw(common_, std::size(kCounts))];
   s.root = static_cast<int>(draw(common_, static_cast<std::uint64_t>(seat_.members)));
   s.in_place = draw(common_, 4) == 0;
-  const bool has_v = s.collective != FERMATA_DO_BROADCAST && s.collective != FERMATA_DO_REDUCE &&
-                     s.collective != FERMATA_DO_ALLREDUCE && s.collective != FERMATA_DO_SCAN &&
-                     s.collective != FERMATA_DO_EXSCAN;
-  s.irregular = draw(common_, 4) == 0 && has_v;
+  s.irregular = draw(common_, 4) == 0 && rules_of(s.collective).has_several();
   s.seed = seed_ * 1000 + ++shapes_;
   return s;
 }

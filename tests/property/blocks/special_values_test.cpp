@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/element.hpp"
+#include "fermata/collectives.hpp"
 #include "team.hpp"
 
 namespace fermata::test {
@@ -71,7 +72,8 @@ int carry_out(fermata_member* m, const fermata_operation& o, Way way) {
 template <Op O, class T>
 std::string check(Seat& seat, int collective, std::size_t count, Way way) {
   const int n = seat.members;
-  const std::size_t blocks = collective == FERMATA_DO_REDUCE_SCATTER ? static_cast<std::size_t>(n) : 1;
+  const CollectiveRules& rules = rules_of(collective);
+  const std::size_t blocks = rules.differs_by_receiver() ? static_cast<std::size_t>(n) : 1;
   std::vector<T> in(count * blocks), out(count);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = special<T>(seat.rank, n, i);
   fermata_operation o = FERMATA_OPERATION_INIT;
@@ -87,12 +89,8 @@ std::string check(Seat& seat, int collective, std::size_t count, Way way) {
                            std::to_string(way);
   if (const int status = carry_out(seat.member, o, way); status != FERMATA_OK)
     return what + ": " + fermata_status_string(status) + ": " + fermata_error_detail();
-  if ((collective == FERMATA_DO_REDUCE && seat.rank != n - 1) ||
-      (collective == FERMATA_DO_EXSCAN && seat.rank == 0))
-    return "";
-  const int end = collective == FERMATA_DO_SCAN     ? seat.rank + 1
-                  : collective == FERMATA_DO_EXSCAN ? seat.rank
-                                                    : n;
+  const int end = rules.folded(seat.rank, n);
+  if (!rules.writes(seat.rank == o.root) || end == 0) return "";
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = blocks > 1 ? static_cast<std::size_t>(seat.rank) * count + i : i;
     const T expected = folded<O, T>(0, end, n, at);

@@ -134,8 +134,7 @@ TEST(Environment, ABadValueIsNamedWithWhatIsAllowed) {
             "and keep after it, is allowed");
   EXPECT_EQ(said_of("FERMATA_MPI_COLLECTIVES=bcast,bcst,x"),
             "FERMATA_MPI_COLLECTIVES: 'bcst' is ignored; barrier, bcast, reduce, allreduce, gather, scatter, "
-            "allgather, alltoall, "
-            "reduce_scatter, scan, exscan, all and none are allowed");
+            "allgather, reduce_scatter, alltoall, scan, exscan, all and none are allowed");
   EXPECT_EQ(said_of("FERMATA_STATS=/none/here"),
             "FERMATA_STATS=/none/here is ignored; an existing folder with write permission is allowed");
   for (const char* good : {"FERMATA_WAIT=park", "FERMATA_CMA=0", "FERMATA_DISABLE=0", "FERMATA_VERBOSE=1",

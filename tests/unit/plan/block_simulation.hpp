@@ -97,17 +97,10 @@ class BlockSimulation {
   std::int32_t rank(const Member& m) const { return static_cast<std::int32_t>(m.program->rank); }
 
   std::size_t blocks(std::int32_t r, bool input) const {
-    const auto p = static_cast<std::size_t>(s_.members);
-    switch (s_.kind) {
-      case Kind::kBroadcast: return (r == s_.root) == input ? 1 : 0;
-      case Kind::kReduce: return input || r == s_.root ? 1 : 0;
-      case Kind::kGather: return input ? 1 : r == s_.root ? p : 0;
-      case Kind::kScatter: return !input ? 1 : r == s_.root ? p : 0;
-      case Kind::kAllgather: return input ? 1 : p;
-      case Kind::kReduceScatter: return input ? p : 1;
-      case Kind::kAlltoall: return p;
-      default: return 1;
-    }
+    const CollectiveRules& rules = rules_of(s_.kind);
+    const CollectiveRules::Side side = input ? rules.in : rules.out;
+    if (!side.is_at(r == s_.root)) return 0;
+    return side.blocks == CollectiveRules::Blocks::kOneEach ? static_cast<std::size_t>(s_.members) : 1;
   }
 
   // The size of block number i at r: what r contributes if `input`, else what it gets.
@@ -128,9 +121,7 @@ class BlockSimulation {
 
   // The first part of an element's place: the member that the block is for, if that distinguishes blocks.
   std::int32_t meant_for(std::int32_t r, std::int32_t i, bool input) const {
-    const bool personal =
-        s_.kind == Kind::kScatter || s_.kind == Kind::kReduceScatter || s_.kind == Kind::kAlltoall;
-    return !personal ? 0 : input ? i : r;
+    return !rules_of(s_.kind).differs_by_receiver() ? 0 : input ? i : r;
   }
 
   std::vector<Elements> filled(const Member& m, bool input) const {
@@ -164,9 +155,8 @@ class BlockSimulation {
       std::string who;
       const std::int32_t folded = folded_at(s_.kind, s_.members, r);
       for (std::int32_t m = 0; folds(s_.kind) && m < folded; ++m) who += name(m);
-      if (s_.kind == Kind::kBroadcast || s_.kind == Kind::kScatter) who = name(s_.root);
-      if (s_.kind == Kind::kGather || s_.kind == Kind::kAllgather || s_.kind == Kind::kAlltoall)
-        who = name(number);
+      if (root_gives(s_.kind)) who = name(s_.root);
+      if (rules_of(s_.kind).differs_by_giver()) who = name(number);
       for (std::size_t e = 0; e < size(r, number, false); ++e)
         out[i].push_back(who.empty() ? "untouched" : place(meant_for(r, number, false), e) + who);
     }

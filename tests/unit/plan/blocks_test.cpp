@@ -17,9 +17,7 @@ using test::kSum;
 using test::Random;
 using test::roots_of;
 
-bool irregular_kind(Kind k) {
-  return k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kAlltoall;
-}
+bool irregular_kind(Kind k) { return has_several_blocks(k) && !folds(k); }
 
 std::vector<CompiledBlocks> compile_all(const Schedule& s) {
   std::vector<CompiledBlocks> programs;
