@@ -30,8 +30,9 @@ function(check_mpi mpi)
     "no rival ${mpi}, and no preload for it" -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
 endfunction()
 
-# Sets `found` to those for which libraries are made, each with a target fermata_mpi_<mpi> to link: what the wrapper would
-# compile and link with, folders and the library itself, without its interface for C++. None where the MPI libraries, which are this
+# Sets `found` to those for which libraries are made, each with a target fermata_mpi_<mpi> to link: what
+# the wrapper would compile and link with, folders and the library itself, without its interface for C++.
+# None where the MPI libraries, which are this
 # machine's and not instrumented, are of no use.
 function(mpi_libraries found)
   set(list)

@@ -39,7 +39,8 @@ struct CollectiveRules {
     return in.at == At::kAll && out.at == At::kAll && (makes == Makes::kMoved || makes == Makes::kFoldOfAll);
   }
 
-  // ---- All blocks together: none, 1, P, or P x P. Of P x P, block b goes from member b / P to member b % P.
+  // ---- All blocks together: none, 1, P, or P x P. With P x P, block b goes from member b / P to member
+  // b % P.
   constexpr bool differs_by_giver() const { return out.blocks == Blocks::kOneEach; }
   constexpr bool differs_by_receiver() const { return in.blocks == Blocks::kOneEach; }
   constexpr bool has_several() const { return differs_by_giver() || differs_by_receiver(); }

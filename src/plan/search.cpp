@@ -18,7 +18,6 @@
 namespace fermata {
 namespace {
 
-constexpr std::int32_t kMostMembers = 4096;
 constexpr std::int32_t kPeriodForAll = 64;               // up to so many members, all periods are predicted
 constexpr std::size_t kPeriodsOtherwise = 12;            // periods that are predicted in larger teams
 constexpr int kEstimated = 12, kEstimatedOfMany = 4;     // finalists if nothing is timed
@@ -29,54 +28,6 @@ constexpr std::size_t kVariedBases = 3;                  // finalists also tried
 constexpr std::size_t kRuns = 8;                         // parts of a schedule with layouts by prediction
 constexpr std::size_t kTimedRuns = 4;                    // parts of a schedule with layouts by timing
 constexpr double kWorthMixing = 0.95;                    // a smaller predicted gain is noise of the model
-
-Error argument(const std::string& why) { return Error{Status::kArgument, why}; }
-
-Result<PlanKey> normalised(PlanKey key, const Topology& topology) {
-  if (key.members < 1 || key.members > kMostMembers)
-    return argument("members must be 1.." + std::to_string(kMostMembers) + ", not " +
-                    std::to_string(key.members));
-  if (!key.cpus.empty() && key.cpus.size() != static_cast<std::size_t>(key.members))
-    return argument(std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) +
-                    " members");
-  if (!key.hosts.empty() && key.hosts.size() != static_cast<std::size_t>(key.members))
-    return argument(std::to_string(key.hosts.size()) + " hosts for " + std::to_string(key.members) +
-                    " members");
-  if (!rides_on_a_line(key.kind))
-    return Error{Status::kUnsupported,
-                 std::string("there are schedules for ") + name_of(key.kind) + ", but no plans"};
-  if (key.payload < 0 || key.payload > static_cast<std::int32_t>(kLinePayload))
-    return argument("payload must be 0.." + std::to_string(kLinePayload) + " bytes");
-  const std::string own = fingerprint(topology);
-  if (key.fingerprint.empty()) key.fingerprint = own;
-  if (key.fingerprint != own) return argument("the key's fingerprint belongs to another machine");
-  key.payload = payload_class(key.kind, key.payload);
-  return key;
-}
-
-bool only_words(const Schedule& s) {
-  for (const Stage& stage : s.stages)
-    for (const Transfer& t : stage.transfers)
-      if (!s.is_word(t.from) && !s.is_word(t.to)) return false;
-  return true;
-}
-
-// Adds the cost of credits to a period. A credit returns over the same edge, so a slot is free again after a
-// signal and its credit. As many episodes overlap as there are slots. Each credit is one more signal every
-// credit_batch episodes.
-double with_credits(double period, const Schedule& schedule, const CostModel& model, const Entry& entry) {
-  if (entry.credit_batch == 0) return period;
-  double longest = 0, each = 0;
-  for (const Stage& stage : schedule.stages)
-    for (const Transfer& t : stage.transfers) {
-      if (schedule.is_word(t.from) || schedule.is_word(t.to)) continue;
-      longest = std::max(longest, distance(model, t.from, t.to));
-      each = std::max(each, model.l_at(t.to, t.from));
-    }
-  // A member that waits for a credit on a shared CPU yields the CPU.
-  const double turn = model.members_per_cpu > 1 ? model.switch_ns * model.members_per_cpu : 0;
-  return std::max(period, (2 * longest + turn) / entry.layout.least_slots()) + each / entry.credit_batch;
-}
 
 class Search {
  public:
@@ -432,19 +383,6 @@ std::vector<Candidate> Search::runners_up(std::size_t best) const {
 }
 
 }  // namespace
-
-std::int32_t payload_class(Kind kind, std::int32_t bytes) {
-  if (bytes <= 0 && kind == Kind::kBarrier) return 0;
-  return bytes <= 8 ? 8 : static_cast<std::int32_t>(kLinePayload);
-}
-
-std::string prove(const Plan& plan) {
-  const Schedule& s = plan.schedule;
-  if (const auto proof = verify(s, algebra_of(s.kind)); !proof) return proof.error().message;
-  if (plan.key.payload > 0 && !s.words.empty()) return "words carry no data";
-  return flaw_of_reuse(s, plan.layout, reuse_hazards(s, plan.layout, plan.key.payload > 0),
-                       plan.credit_batch);
-}
 
 Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
                        const Measure& measure) {

@@ -32,6 +32,15 @@ struct Entry {
   std::string refusal;  // why it may not run; empty: it may run
 };
 
+// The key with all of its fields, or what is wrong with it.
+Result<PlanKey> normalised(PlanKey key, const Topology& topology);
+
+bool only_words(const Schedule& schedule);  // all signals go to words or come from words
+// Adds the cost of credits to a period. A credit returns over the same edge, so a slot is free again after a
+// signal and its credit. As many episodes overlap as there are slots. Each credit is one more signal every
+// credit_batch episodes.
+double with_credits(double period, const Schedule& schedule, const CostModel& model, const Entry& entry);
+
 // Builds every algorithm and degree of the table over all members at once. Adds the algorithms that cannot
 // serve this kind to `refused`, with the reason.
 std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std::vector<Candidate>& refused);
