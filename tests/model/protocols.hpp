@@ -228,16 +228,16 @@ struct SingleCopySuite : Suite<2> {
 
 // Two threads lock an object twice each; a failed attempt to lock protects nothing.
 struct BiasedLockSuite : Suite<2> {
-  using ModelTurn = BiasedLock<ModelAtomics>;
-  ModelTurn turn;
+  using ModelLock = BiasedLock<ModelAtomics>;
+  ModelLock lock;
   rl::var<std::uint64_t> object{0};
 
-  void before() override { turn.set(ModelTurn::kFree); }
+  void before() override { lock.init(ModelLock::kFree); }
   void thread(unsigned) override {
     for (int n = 0; n < 2; ++n) {
       while (!lock.try_lock()) ModelAtomics::pause();
       object(RL_INFO) = object(RL_INFO) + 1;
-      lock.unlock(ModelTurn::kFree);
+      lock.unlock(ModelLock::kFree);
     }
   }
   void after() override { RL_ASSERT(object(RL_INFO) == 4); }
@@ -246,17 +246,17 @@ struct BiasedLockSuite : Suite<2> {
 // One thread takes the lock a last time and then leaves the object alone; the owner works on it without
 // locking.
 struct BiasedLockBiasedSuite : Suite<2> {
-  using ModelTurn = BiasedLock<ModelAtomics>;
-  ModelTurn turn;
+  using ModelLock = BiasedLock<ModelAtomics>;
+  ModelLock lock;
   rl::var<std::uint64_t> object{0};
 
-  void before() override { turn.set(ModelTurn::kFree); }
+  void before() override { lock.init(ModelLock::kFree); }
   void thread(unsigned member) override {
     if (member == 1) {
       if (!lock.try_lock()) return;
       object(RL_INFO) = 1;
-      lock.unlock(ModelTurn::kAlone);
-    } else if (turn.is_alone()) {
+      lock.unlock(ModelLock::kBiased);
+    } else if (lock.is_biased()) {
       object(RL_INFO) = 2;
       RL_ASSERT(!lock.try_lock());
     }

@@ -118,8 +118,8 @@ struct ProgramSuite : Suite<N> {
   // Returns false if the program has stopped at an await.
   template <Load L>
   bool go_in_rounds(TheCursor& cursor, const Step* steps, std::uint64_t episode, std::uint64_t& value) {
-    const auto signal = TheCursor::opening(memory, steps, episode, tag(episode));
-    TheCursor::template open<L>(signal, value);
+    const auto signal = TheCursor::prepare_signal(memory, steps, episode, tag(episode));
+    TheCursor::template send_prepared<L>(signal, value);
     cursor.follow(memory, steps, episode, signal.header);
     if (memory.must_wake(*steps)) memory.wake(cursor.sent());
     for (;;) {

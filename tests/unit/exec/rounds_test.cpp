@@ -47,8 +47,8 @@ TEST(Rounds, RingBehindEachSignal) {
   TestCursor cursor;
   const auto add = [](std::uint64_t a, std::uint64_t b) { return a + b; };
   std::uint64_t value = 5;
-  const TestCursor::Opening signal = TestCursor::opening(memory, program, kEpisode, kTag);
-  TestCursor::open<Load::kOneWord>(signal, value);
+  const TestCursor::PreparedSignal signal = TestCursor::prepare_signal(memory, program, kEpisode, kTag);
+  TestCursor::send_prepared<Load::kOneWord>(signal, value);
   cursor.follow(memory, program, kEpisode, signal.header);
   EXPECT_EQ(&cursor.sent(), &program[0]);  // the caller rings
   EXPECT_TRUE(memory.rung.empty());
