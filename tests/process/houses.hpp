@@ -41,9 +41,9 @@ class Houses {
   };
   std::vector<End> run(double seconds, const std::function<int(fermata_member*, int)>& member) {
     std::vector<End> ends(hosts.size());
-    std::vector<std::thread> members;
+    std::vector<std::thread> forked;
     for (int r = 0; r < static_cast<int>(hosts.size()); ++r)
-      members.emplace_back([&, r] {
+      forked.emplace_back([&, r] {
         fermata_member* m = nullptr;
         ASSERT_EQ(fermata_team_join(teams[hosts[r]], r, &m), FERMATA_OK) << fermata_error_detail();
         fermata_member_set_timeout(m, seconds);
@@ -51,7 +51,7 @@ class Houses {
         ends[r].detail = fermata_error_detail();
         fermata_member_leave(m);
       });
-    for (std::thread& t : members) t.join();
+    for (std::thread& t : forked) t.join();
     return ends;
   }
 

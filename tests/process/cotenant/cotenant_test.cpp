@@ -54,9 +54,9 @@ void wait_long(const Kind& kind, std::uint32_t members) {
   const std::unique_ptr<Place> place = kind.make(members);
   std::vector<double> used(members);
   std::atomic<int> failed{0};
-  std::vector<std::thread> members;
+  std::vector<std::thread> forked;
   for (std::uint32_t rank = 0; rank < members; ++rank) {
-    members.emplace_back([&, rank] {
+    forked.emplace_back([&, rank] {
       const double before = thread_cpu_seconds();
       for (int round = 0; round < 2; ++round) {
         if (rank + 1 == members) std::this_thread::sleep_for(std::chrono::duration<double>(kWait / 2));
@@ -66,7 +66,7 @@ void wait_long(const Kind& kind, std::uint32_t members) {
       place->leave(rank);
     });
   }
-  for (std::thread& thread : members) thread.join();
+  for (std::thread& thread : forked) thread.join();
   EXPECT_EQ(failed, 0);
   for (std::uint32_t rank = 0; rank < members; ++rank)
     EXPECT_LT(used[rank], kMostCpu) << "rank " << rank << " of " << members;

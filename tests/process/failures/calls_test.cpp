@@ -16,15 +16,15 @@ namespace {
 // Runs one thread per member, each with its own handle.
 template <class Body>
 void with_threads(fermata_team* team, int members, Body&& body) {
-  std::vector<std::thread> members;
+  std::vector<std::thread> forked;
   for (int r = 0; r < members; ++r)
-    members.emplace_back([&, r] {
+    forked.emplace_back([&, r] {
       fermata_member* m = nullptr;
       ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
       body(m, r);
       fermata_member_leave(m);
     });
-  for (std::thread& t : members) t.join();
+  for (std::thread& t : forked) t.join();
 }
 
 TEST(Mismatch, DifferentCallsAreNamed) {
@@ -79,7 +79,7 @@ TEST(Tags, OfProcesses) {
   for (const int members : {2, 3, 5}) {
     fermata_team* team = make_team(members, FERMATA_PROCESSES, FERMATA_WAIT_AUTO, true);
     ASSERT_NE(team, nullptr) << fermata_error_detail();
-    ForkedMembers members(members, [&](int r) {
+    ForkedMembers forked(members, [&](int r) {
       fermata_member* m = nullptr;
       if (fermata_team_join(team, r, &m) != FERMATA_OK) return 90;
       fermata_member_set_timeout(m, 20);
@@ -88,7 +88,7 @@ TEST(Tags, OfProcesses) {
       if (fermata_barrier_tagged(m, r == 1 ? 9 : 8) != FERMATA_ERR_MISMATCH) return 93;
       return fermata_barrier_tagged(m, 0xffffffffu) == FERMATA_OK ? 0 : 94;
     });
-    for (int r = 0; r < members; ++r) EXPECT_EQ(members.wait_for(r), 0) << "rank " << r << " of " << members;
+    for (int r = 0; r < members; ++r) EXPECT_EQ(forked.wait_for(r), 0) << "rank " << r << " of " << members;
     fermata_team_destroy(team);
   }
 }
@@ -274,7 +274,7 @@ TEST(Stall, TheReportSaysWhatEachIsIn) {
 
 TEST(Serve, UnrelatedProcessesAttach) {
   const std::string name = "test." + std::to_string(getpid());
-  ForkedMembers members(3, [&](int rank) {
+  ForkedMembers forked(3, [&](int rank) {
     fermata_team* team = nullptr;
     if (rank == 0) {
       team = make_team(3, FERMATA_PROCESSES);
@@ -291,7 +291,7 @@ TEST(Serve, UnrelatedProcessesAttach) {
     fermata_team_destroy(team);
     return x == 6.0 ? 0 : 94;
   });
-  for (int r = 0; r < 3; ++r) EXPECT_EQ(members.wait_for(r), 0);
+  for (int r = 0; r < 3; ++r) EXPECT_EQ(forked.wait_for(r), 0);
   fermata_team* none = nullptr;
   EXPECT_EQ(fermata_team_attach(name.c_str(), 0.05, &none), FERMATA_ERR_TIMEOUT);
 }
@@ -322,7 +322,7 @@ TEST(Split, ThreadsByColourAndKey) {
 
 TEST(Split, ProcessesByColourAndKey) {
   fermata_team* team = make_team(5, FERMATA_PROCESSES);
-  ForkedMembers members(5, [&](int rank) {
+  ForkedMembers forked(5, [&](int rank) {
     fermata_member* m = nullptr;
     if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 92;
     fermata_member_set_timeout(m, 60);
@@ -330,7 +330,7 @@ TEST(Split, ProcessesByColourAndKey) {
     fermata_member_leave(m);
     return code;
   });
-  for (int r = 0; r < 5; ++r) EXPECT_EQ(members.wait_for(r), 0) << r;
+  for (int r = 0; r < 5; ++r) EXPECT_EQ(forked.wait_for(r), 0) << r;
   fermata_team_destroy(team);
 }
 

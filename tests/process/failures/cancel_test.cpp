@@ -173,9 +173,9 @@ TEST(Cancel, ByAnotherProcess) {
       fermata_team* team = make_team(members, FERMATA_PROCESSES);
       ASSERT_NE(team, nullptr) << fermata_error_detail();
       const SharedCount started;
-      ForkedMembers members(members, [&](int rank) { return gives_up(team, members, *started, rank, how); });
+      ForkedMembers forked(members, [&](int rank) { return gives_up(team, members, *started, rank, how); });
       for (int r = 0; r < members; ++r)
-        EXPECT_EQ(members.wait_for(r), 0) << "rank " << r << " of " << members << ", how " << how;
+        EXPECT_EQ(forked.wait_for(r), 0) << "rank " << r << " of " << members << ", how " << how;
       fermata_team_destroy(team);
     }
 }

@@ -52,9 +52,9 @@ TEST(Death, AThreadThatLeavesIsNamed) {
   ASSERT_NE(team, nullptr);
   int status[3] = {};
   std::string detail[3];
-  std::thread members[3];
+  std::thread forked[3];
   for (int r = 0; r < 3; ++r)
-    members[r] = std::thread([&, r] {
+    forked[r] = std::thread([&, r] {
       fermata_member* m = nullptr;
       ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
       status[r] = fermata_barrier(m);
@@ -64,7 +64,7 @@ TEST(Death, AThreadThatLeavesIsNamed) {
       }
       fermata_member_leave(m);
     });
-  for (std::thread& t : members) t.join();
+  for (std::thread& t : forked) t.join();
   for (const int r : {0, 2}) {
     EXPECT_EQ(status[r], FERMATA_ERR_MEMBER_LOST);
     EXPECT_NE(detail[r].find("rank 1"), std::string::npos) << detail[r];
@@ -75,15 +75,15 @@ TEST(Death, AThreadThatLeavesIsNamed) {
 TEST(Death, LeavingAfterTheLastCallIsNoLoss) {
   for (int trial = 0; trial < 50; ++trial) {
     fermata_team* team = make_team(3, FERMATA_THREADS, FERMATA_WAIT_PARK);
-    std::thread members[3];
+    std::thread forked[3];
     for (int r = 0; r < 3; ++r)
-      members[r] = std::thread([&, r] {
+      forked[r] = std::thread([&, r] {
         fermata_member* m = nullptr;
         ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
         for (int e = 0; e < 5; ++e) EXPECT_EQ(fermata_barrier(m), FERMATA_OK) << fermata_error_detail();
         fermata_member_leave(m);
       });
-    for (std::thread& t : members) t.join();
+    for (std::thread& t : forked) t.join();
     fermata_team_destroy(team);
   }
 }
@@ -91,22 +91,22 @@ TEST(Death, LeavingAfterTheLastCallIsNoLoss) {
 TEST(Death, ExitWhileOthersWait) {
   fermata_team* team = make_team(2, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr);
-  ForkedMembers members(2, [&](int rank) {
+  ForkedMembers forked(2, [&](int rank) {
     fermata_member* m = nullptr;
     if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 98;
     if (fermata_barrier(m) != FERMATA_OK) return 97;
     if (rank == 0) return 0;  // _exit without leaving
     return code_of(fermata_barrier(m));
   });
-  EXPECT_EQ(members.wait_for(0), 0);
-  EXPECT_EQ(members.wait_for(1), code_of(FERMATA_ERR_MEMBER_LOST));
+  EXPECT_EQ(forked.wait_for(0), 0);
+  EXPECT_EQ(forked.wait_for(1), code_of(FERMATA_ERR_MEMBER_LOST));
   fermata_team_destroy(team);
 }
 
 // The process ends with the exit code it was given, in whatever call and by whatever policy its threads wait.
 TEST(Death, ExitWhileThreadsWait) {
   for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_PARK}) {
-    ForkedMembers members(1, [wait](int) -> int {
+    ForkedMembers forked(1, [wait](int) -> int {
       fermata_team* team = make_team(3, FERMATA_THREADS, wait);
       std::atomic<int> joined{0};
       for (int r = 0; r < 2; ++r)
@@ -121,7 +121,7 @@ TEST(Death, ExitWhileThreadsWait) {
       usleep(5000);
       std::exit(7);  // runs the exit handlers; ends the threads while they wait
     });
-    EXPECT_EQ(members.wait_for(0), 7);
+    EXPECT_EQ(forked.wait_for(0), 7);
   }
 }
 
@@ -130,7 +130,7 @@ TEST(Death, InterruptInABlockingCallKillsAndIsReported) {
   ASSERT_NE(team, nullptr);
   int over[2];
   ASSERT_EQ(pipe(over), 0);
-  ForkedMembers members(2, [&](int rank) {
+  ForkedMembers forked(2, [&](int rank) {
     fermata_member* m = nullptr;
     if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 98;
     if (fermata_barrier(m) != FERMATA_OK) return 97;
@@ -144,10 +144,10 @@ TEST(Death, InterruptInABlockingCallKillsAndIsReported) {
     return code_of(status != FERMATA_OK ? status : fermata_barrier(m));
   });
   EXPECT_TRUE(comes_to_say(team, 0, "is in call 2"));
-  kill(members.pid(0), SIGINT);
-  EXPECT_EQ(members.wait_for(0), 1000 + SIGINT);
+  kill(forked.pid(0), SIGINT);
+  EXPECT_EQ(forked.wait_for(0), 1000 + SIGINT);
   EXPECT_EQ(write(over[1], "o", 1), 1);
-  EXPECT_EQ(members.wait_for(1), code_of(FERMATA_ERR_MEMBER_LOST));
+  EXPECT_EQ(forked.wait_for(1), code_of(FERMATA_ERR_MEMBER_LOST));
   close(over[0]);
   close(over[1]);
   fermata_team_destroy(team);

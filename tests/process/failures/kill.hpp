@@ -43,15 +43,15 @@ inline void expect_survivors_exit(const Victim& victim, int code,
   fermata_team* team = make_team(members, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
   {
-    ForkedMembers members(victim.processes, [&](int process) { return body(team, process, joined); });
+    ForkedMembers forked(victim.processes, [&](int process) { return body(team, process, joined); });
     const auto begin = Clock::now();
     while (joined < members && Clock::now() - begin < std::chrono::seconds(30)) usleep(50);
     ASSERT_EQ(joined, members);
     usleep(static_cast<useconds_t>(victim.delay_us));
     const auto killed = Clock::now();
-    ASSERT_EQ(kill(members.pid(victim.rank), SIGKILL), 0);
+    ASSERT_EQ(kill(forked.pid(victim.rank), SIGKILL), 0);
     for (int p = 0; p < victim.processes; ++p)
-      EXPECT_EQ(members.wait_for(p), p == victim.rank ? 1000 + SIGKILL : code)
+      EXPECT_EQ(forked.wait_for(p), p == victim.rank ? 1000 + SIGKILL : code)
           << "process " << p << " of " << victim.processes;
     EXPECT_LT(Clock::now() - killed, kSoon);
   }

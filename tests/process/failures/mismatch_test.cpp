@@ -112,10 +112,10 @@ void run_rank(fermata_team* team, int rank, const Differing& d, Next next) {
 
 void expect_mismatch(fermata_team* team, const Differing& d, Next next) {
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  std::vector<std::thread> members;
+  std::vector<std::thread> forked;
   for (int r = 0; r < fermata_team_size(team); ++r)
-    members.emplace_back([&, r] { run_rank(team, r, d, next); });
-  for (std::thread& t : members) t.join();
+    forked.emplace_back([&, r] { run_rank(team, r, d, next); });
+  for (std::thread& t : forked) t.join();
   fermata_team_destroy(team);
 }
 
@@ -123,7 +123,7 @@ void expect_mismatch(fermata_team* team, const Differing& d, Next next) {
 void expect_mismatch_of_processes(int processes, int each, const Differing& d, Next next) {
   fermata_team* team = make_team(processes * each, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  ForkedMembers members(processes, [&](int process) {
+  ForkedMembers forked(processes, [&](int process) {
     std::vector<std::thread> house;
     for (int k = 0; k < each; ++k)
       house.emplace_back([&, k] { run_rank(team, process + k * processes, d, next); });
@@ -131,7 +131,7 @@ void expect_mismatch_of_processes(int processes, int each, const Differing& d, N
     return testing::Test::HasFailure() ? 1 : 0;
   });
   for (int p = 0; p < processes; ++p)
-    EXPECT_EQ(members.wait_for(p), 0) << d.what << ", process " << p << " of " << processes;
+    EXPECT_EQ(forked.wait_for(p), 0) << d.what << ", process " << p << " of " << processes;
   fermata_team_destroy(team);
 }
 
@@ -297,9 +297,9 @@ TEST(Mismatch, OfBegunRequests) {
 
 TEST(Mismatch, OfPreparedOperations) {
   fermata_team* team = make_team(2, FERMATA_THREADS);
-  std::vector<std::thread> members;
+  std::vector<std::thread> forked;
   for (int r = 0; r < 2; ++r)
-    members.emplace_back([&, r] {
+    forked.emplace_back([&, r] {
       fermata_member* m = nullptr;
       ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
       std::vector<double> x(100);
@@ -315,16 +315,16 @@ TEST(Mismatch, OfPreparedOperations) {
       fermata_request_free(request);
       fermata_member_leave(m);
     });
-  for (std::thread& t : members) t.join();
+  for (std::thread& t : forked) t.join();
   fermata_team_destroy(team);
 }
 
 TEST(Mismatch, OfABlockWhoseEndsDiffer) {
   for (const std::size_t sent : {std::size_t{1}, std::size_t{3}, std::size_t{600}}) {
     fermata_team* team = make_team(2, FERMATA_THREADS);
-    std::vector<std::thread> members;
+    std::vector<std::thread> forked;
     for (int r = 0; r < 2; ++r)
-      members.emplace_back([&, r] {
+      forked.emplace_back([&, r] {
         fermata_member* m = nullptr;
         ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
         fermata_member_set_timeout(m, 20);
@@ -339,7 +339,7 @@ TEST(Mismatch, OfABlockWhoseEndsDiffer) {
         EXPECT_TRUE(r == 1 || detail.find("ranks 0 and 1") != std::string::npos) << detail;
         fermata_member_leave(m);
       });
-    for (std::thread& t : members) t.join();
+    for (std::thread& t : forked) t.join();
     fermata_team_destroy(team);
   }
 }
@@ -347,9 +347,9 @@ TEST(Mismatch, OfABlockWhoseEndsDiffer) {
 TEST(Mismatch, ATimeoutBeforeDoesNotHideItsReason) {
   fermata_team* team = make_team(2, FERMATA_THREADS);
   std::atomic<bool> timed_out{false};
-  std::vector<std::thread> members;
+  std::vector<std::thread> forked;
   for (int r = 0; r < 2; ++r)
-    members.emplace_back([&, r] {
+    forked.emplace_back([&, r] {
       fermata_member* m = nullptr;
       ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
       double x = 0;
@@ -368,7 +368,7 @@ TEST(Mismatch, ATimeoutBeforeDoesNotHideItsReason) {
       EXPECT_NE(detail.find("allreduce"), std::string::npos) << detail;
       fermata_member_leave(m);
     });
-  for (std::thread& t : members) t.join();
+  for (std::thread& t : forked) t.join();
   fermata_team_destroy(team);
 }
 

@@ -91,7 +91,7 @@ class Within : public ::testing::Test {
 TEST_F(Within, ProcessesMeetByAPlaceAlone) {
   const int descriptors = open_descriptors();
   constexpr int kMembers = 3;
-  ForkedMembers members(kMembers, [&](int rank) {
+  ForkedMembers forked(kMembers, [&](int rank) {
     fermata_team* team = nullptr;
     fermata_member* member = nullptr;
     if (const int code = meet(rank, kMembers, &team, &member); code != 0) return code;
@@ -107,7 +107,7 @@ TEST_F(Within, ProcessesMeetByAPlaceAlone) {
     fermata_team_destroy(team);
     return 0;
   });
-  for (int r = 0; r < kMembers; ++r) EXPECT_EQ(members.wait_for(r), 0) << "rank " << r;
+  for (int r = 0; r < kMembers; ++r) EXPECT_EQ(forked.wait_for(r), 0) << "rank " << r;
 }
 
 // After a team is destroyed, the next team in its place sees nothing of it, and no team has its place number.
@@ -182,7 +182,7 @@ TEST_F(Within, AForkedChildCountsOnceItHasJoined) {
   std::uint64_t place = 0;
   fermata_team* team = create(2, &place);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  ForkedMembers members(2, [&](int rank) {
+  ForkedMembers forked(2, [&](int rank) {
     fermata_member* member = nullptr;
     if (fermata_team_join(team, rank, &member) != FERMATA_OK) return 90;
     ++board_->joined;
@@ -200,7 +200,7 @@ TEST_F(Within, AForkedChildCountsOnceItHasJoined) {
   fermata_team* other = create(2, &next);  // has another place
   ASSERT_NE(other, nullptr) << fermata_error_detail();
   board_->step = 1;
-  for (int r = 0; r < 2; ++r) EXPECT_EQ(members.wait_for(r), 0) << "rank " << r;
+  for (int r = 0; r < 2; ++r) EXPECT_EQ(forked.wait_for(r), 0) << "rank " << r;
   fermata_team* late = nullptr;
   EXPECT_EQ(fermata_team_attach_within(segment_owner_, place, &late), FERMATA_ERR_ARGUMENT);
   fermata_team_destroy(other);
@@ -214,7 +214,7 @@ TEST_F(Within, WhoWasKilledIsNamed) {
     std::uint64_t place = 0;
     fermata_team* other = create(3, &place);
     ASSERT_NE(other, nullptr) << fermata_error_detail();
-    ForkedMembers members(3, [&](int rank) {
+    ForkedMembers forked(3, [&](int rank) {
       fermata_team* team = nullptr;
       fermata_member* member = nullptr;
       fermata_member* of_other = nullptr;
@@ -229,10 +229,10 @@ TEST_F(Within, WhoWasKilledIsNamed) {
     });
     ASSERT_TRUE(comes(board_->joined, 3));
     usleep(static_cast<useconds_t>(trial * 37));
-    ASSERT_EQ(kill(members.pid(1), SIGKILL), 0);
-    EXPECT_EQ(members.wait_for(1), 1000 + SIGKILL);
-    EXPECT_EQ(members.wait_for(0), code_of(FERMATA_ERR_MEMBER_LOST));
-    EXPECT_EQ(members.wait_for(2), code_of(FERMATA_ERR_MEMBER_LOST));
+    ASSERT_EQ(kill(forked.pid(1), SIGKILL), 0);
+    EXPECT_EQ(forked.wait_for(1), 1000 + SIGKILL);
+    EXPECT_EQ(forked.wait_for(0), code_of(FERMATA_ERR_MEMBER_LOST));
+    EXPECT_EQ(forked.wait_for(2), code_of(FERMATA_ERR_MEMBER_LOST));
     fermata_team_destroy(other);
   }
 }
@@ -242,7 +242,7 @@ TEST_F(Within, LeavingOneTeamLeavesTheOthersAlone) {
   std::uint64_t place = 0;
   fermata_team* other = create(2, &place);
   ASSERT_NE(other, nullptr) << fermata_error_detail();
-  ForkedMembers members(2, [&](int rank) {
+  ForkedMembers forked(2, [&](int rank) {
     fermata_team* team = nullptr;
     fermata_member* member = nullptr;
     fermata_member* of_other = nullptr;
@@ -256,20 +256,20 @@ TEST_F(Within, LeavingOneTeamLeavesTheOthersAlone) {
     fermata_team_destroy(team);
     return code_of(status);
   });
-  for (int r = 0; r < 2; ++r) EXPECT_EQ(members.wait_for(r), 0) << "rank " << r;
+  for (int r = 0; r < 2; ++r) EXPECT_EQ(forked.wait_for(r), 0) << "rank " << r;
   fermata_team_destroy(other);
 }
 
 // The file may not grow. The caller gets an error, and not the signal that a write past the limit raises.
 TEST_F(Within, AFileThatMayNotGrowIsAnError) {
-  ForkedMembers members(1, [&](int) {
+  ForkedMembers forked(1, [&](int) {
     const rlimit short_files{1 << 20, 1 << 20};
     if (setrlimit(RLIMIT_FSIZE, &short_files) != 0) return 90;
     std::uint64_t place = 7;
     fermata_team* team = create(2, &place);
     return team == nullptr && status_ == FERMATA_ERR_MEMORY && place == 7 ? 0 : 91;
   });
-  EXPECT_EQ(members.wait_for(0), 0);
+  EXPECT_EQ(forked.wait_for(0), 0);
 }
 
 // This process has no address space for another team. Other processes may still use its place.
@@ -277,7 +277,7 @@ TEST_F(Within, WithoutAddressesItIsAnError) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "sanitizers need all addresses";
 #endif
-  ForkedMembers members(1, [&](int) {
+  ForkedMembers forked(1, [&](int) {
     std::uint64_t place = 0;
     fermata_team_destroy(create(2, &place));
     const blkcnt_t before = memory();
@@ -286,7 +286,7 @@ TEST_F(Within, WithoutAddressesItIsAnError) {
     if (create(2, &place) != nullptr || status_ != FERMATA_ERR_MEMORY) return 91;
     return memory() == before ? 0 : 92;
   });
-  EXPECT_EQ(members.wait_for(0), 0);
+  EXPECT_EQ(forked.wait_for(0), 0);
 }
 
 }  // namespace

@@ -50,14 +50,14 @@ int broadcast_by_changed_steps(void (*change)(Step&), std::uint32_t breach = 0) 
       reinterpret_cast<Step*>(const_cast<std::byte*>(team->team->blob(slot)) + program.steps_offset);
   for (std::uint32_t i = 0; i < program.steps; ++i) change(steps[i]);
   team->team->header().breach.store(breach, std::memory_order_relaxed);
-  std::vector<std::thread> members;
+  std::vector<std::thread> forked;
   for (fermata_member* member : members)
-    members.emplace_back([member] {
+    forked.emplace_back([member] {
       char data[40] = {};
       fermata_member_set_timeout(member, kPatience);
       for (int i = 0; i < 3; ++i) fermata_broadcast(member, data, sizeof data, 1);
     });
-  for (std::thread& t : members) t.join();
+  for (std::thread& t : forked) t.join();
   for (fermata_member* member : members) fermata_member_leave(member);
   fermata_team_destroy(team);
   return 0;

@@ -39,8 +39,8 @@ int split_often(fermata_team* team, int rank, int job) {
 int live(int job) {
   fermata_team* const team = getpid() == 1 ? test::make_team(2, FERMATA_PROCESSES) : nullptr;
   if (team == nullptr) return 1;
-  test::ForkedMembers members(2, [&](int rank) { return split_often(team, rank, job); });
-  const int first = members.wait_for(0), second = members.wait_for(1);
+  test::ForkedMembers forked(2, [&](int rank) { return split_often(team, rank, job); });
+  const int first = forked.wait_for(0), second = forked.wait_for(1);
   return first != 0 ? first : second;
 }
 

@@ -98,9 +98,9 @@ TEST_P(HostsLate, RankInTurnIsSeenByAll) {
     }
     fermata_member_leave(member);
   };
-  std::vector<std::thread> members;
-  for (int r = 0; r < kMembers; ++r) members.emplace_back(body, r);
-  for (std::thread& t : members) t.join();
+  std::vector<std::thread> forked;
+  for (int r = 0; r < kMembers; ++r) forked.emplace_back(body, r);
+  for (std::thread& t : forked) t.join();
   std::vector<std::thread> ends;
   for (fermata_team* team : teams) ends.emplace_back([team] { fermata_team_destroy(team); });
   for (std::thread& t : ends) t.join();

@@ -57,7 +57,7 @@ TEST(Death, EverySurvivorNamesAllRanksOfTheProcess) {
         make_team(5, FERMATA_PROCESSES, trial % 2 == 0 ? FERMATA_WAIT_AUTO : FERMATA_WAIT_PARK);
     ASSERT_NE(team, nullptr) << fermata_error_detail();
     {
-      ForkedMembers members(3, [&](int p) {
+      ForkedMembers forked(3, [&](int p) {
         return live_in_house(team, ranks[static_cast<std::size_t>(p)], [&](fermata_member* m, int rank) {
           ++board.joined;
           const int status = until_it_fails(m, rank, static_cast<unsigned>(trial));
@@ -71,8 +71,8 @@ TEST(Death, EverySurvivorNamesAllRanksOfTheProcess) {
       });
       while (board.joined < 5) usleep(50);
       usleep(static_cast<useconds_t>(trial * 137 % 5000));
-      ASSERT_EQ(kill(members.pid(0), SIGKILL), 0);
-      EXPECT_EQ(members.wait_for(0), 1000 + SIGKILL);
+      ASSERT_EQ(kill(forked.pid(0), SIGKILL), 0);
+      EXPECT_EQ(forked.wait_for(0), 1000 + SIGKILL);
       for (int p = 1; p < 3; ++p)
         EXPECT_EQ(members.wait_for(p), 0) << "trial " << trial << ": " << board.wrong;
     }
@@ -95,7 +95,7 @@ TEST(Death, WhoHadLeftBeforeIsNotNamed) {
   fermata_team* team = make_team(4, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
   const SharedCount dead;
-  ForkedMembers members(2, [&](int p) {
+  ForkedMembers forked(2, [&](int p) {
     if (p == 1)
       return live_in_house(team, {3}, [&](fermata_member* m, int) {
         if (fermata_barrier(m) != FERMATA_OK) return 90;
@@ -113,9 +113,9 @@ TEST(Death, WhoHadLeftBeforeIsNotNamed) {
       return 0;
     });
   });
-  EXPECT_EQ(members.wait_for(0), 1000 + SIGKILL);
+  EXPECT_EQ(forked.wait_for(0), 1000 + SIGKILL);
   ++*dead;
-  EXPECT_EQ(members.wait_for(1), 0);
+  EXPECT_EQ(forked.wait_for(1), 0);
   fermata_team_destroy(team);
 }
 
@@ -124,7 +124,7 @@ TEST(Fork, AChildOfAHouseJoinsWhatIsFree) {
   ASSERT_NE(team, nullptr) << fermata_error_detail();
   fermata_member* mine = nullptr;
   ASSERT_EQ(fermata_team_join(team, 0, &mine), FERMATA_OK);
-  ForkedMembers members(1, [&](int) {
+  ForkedMembers forked(1, [&](int) {
     if (fermata_barrier(mine) != FERMATA_ERR_FORKED) return 90;
     return live_in_house(team, {FERMATA_ANY_RANK, FERMATA_ANY_RANK}, [](fermata_member* m, int) {
       return fermata_barrier(m) == FERMATA_OK && fermata_barrier(m) == FERMATA_OK ? 0 : 91;
@@ -134,7 +134,7 @@ TEST(Fork, AChildOfAHouseJoinsWhatIsFree) {
   EXPECT_EQ(fermata_barrier(mine), FERMATA_OK) << fermata_error_detail();
   usleep(60'000);
   EXPECT_EQ(fermata_barrier(mine), FERMATA_OK) << fermata_error_detail();
-  EXPECT_EQ(members.wait_for(0), 0);
+  EXPECT_EQ(forked.wait_for(0), 0);
   fermata_member_leave(mine);
   fermata_team_destroy(team);
 }

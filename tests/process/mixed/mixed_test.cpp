@@ -19,7 +19,7 @@ namespace {
 // A process loses its record locks on a file when it closes any descriptor of that file.
 TEST(Attach, AgainIsTheSameTeamAndKeepsItsLocks) {
   const std::string name = "again." + std::to_string(getpid());
-  ForkedMembers members(2, [&](int rank) {
+  ForkedMembers forked(2, [&](int rank) {
     fermata_team* team = nullptr;
     fermata_team* again = nullptr;
     if (rank == 0) {
@@ -39,8 +39,8 @@ TEST(Attach, AgainIsTheSameTeamAndKeepsItsLocks) {
     if (rank == 1) return 0;  // without leaving
     return code_of(fermata_barrier(m));
   });
-  EXPECT_EQ(members.wait_for(1), 0);
-  EXPECT_EQ(members.wait_for(0), code_of(FERMATA_ERR_MEMBER_LOST));
+  EXPECT_EQ(forked.wait_for(1), 0);
+  EXPECT_EQ(forked.wait_for(0), code_of(FERMATA_ERR_MEMBER_LOST));
 }
 
 TEST(Attach, TheCreatorMayToo) {
@@ -66,7 +66,7 @@ TEST(Attach, TheCreatorMayToo) {
 // they run, or none does.
 TEST(Attach, WhoIsPinnedFromTheStartStays) {
   const std::string name = "pinned." + std::to_string(getpid());
-  ForkedMembers members(2, [&](int rank) {
+  ForkedMembers forked(2, [&](int rank) {
     std::int32_t cpus[1024];
     const std::int32_t n = os::affinity_list(cpus, 1024);
     const int of_ranks[2] = {cpus[0], cpus[1 % n]};
@@ -95,13 +95,13 @@ TEST(Attach, WhoIsPinnedFromTheStartStays) {
       return &m->member->team() == before ? 0 : 95;
     });
   });
-  for (int r = 0; r < 2; ++r) EXPECT_EQ(members.wait_for(r), 0) << "rank " << r;
+  for (int r = 0; r < 2; ++r) EXPECT_EQ(forked.wait_for(r), 0) << "rank " << r;
 }
 
 // Unrelated processes with 3, 2 and 1 members take the ranks that are free.
 TEST(Join, RanksAreAssigned) {
   const std::string name = "ranks." + std::to_string(getpid());
-  ForkedMembers members(3, [&](int process) {
+  ForkedMembers forked(3, [&](int process) {
     fermata_team* team = nullptr;
     if (process == 0) {
       team = make_team(6, FERMATA_PROCESSES);
@@ -124,7 +124,7 @@ TEST(Join, RanksAreAssigned) {
     fermata_team_destroy(team);
     return code != 0 ? code : late == FERMATA_ERR_BUSY ? 0 : 95;
   });
-  for (int p = 0; p < 3; ++p) EXPECT_EQ(members.wait_for(p), 0) << "process " << p;
+  for (int p = 0; p < 3; ++p) EXPECT_EQ(forked.wait_for(p), 0) << "process " << p;
 }
 
 int sum_of_ranks(fermata_member* m) {
@@ -159,7 +159,7 @@ TEST(Split, AcrossThreadsAndProcesses) {
   ASSERT_NE(team, nullptr) << fermata_error_detail();
   ForkedMembers members(
       3, [&](int p) { return live_in_house(team, ranks[static_cast<std::size_t>(p)], split_and_split); });
-  for (int p = 0; p < 3; ++p) EXPECT_EQ(members.wait_for(p), 0) << "process " << p;
+  for (int p = 0; p < 3; ++p) EXPECT_EQ(forked.wait_for(p), 0) << "process " << p;
   fermata_team_destroy(team);
 }
 
@@ -168,7 +168,7 @@ TEST(Split, WhoLeavesFirstTakesNobodyAlong) {
   const Ranks ranks = {{0, 1}, {2, 3}};
   fermata_team* team = make_team(4, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  ForkedMembers members(2, [&](int p) {
+  ForkedMembers forked(2, [&](int p) {
     return live_in_house(team, ranks[static_cast<std::size_t>(p)], [](fermata_member* world, int rank) {
       fermata_member* all = nullptr;
       fermata_member* some = nullptr;
@@ -187,7 +187,7 @@ TEST(Split, WhoLeavesFirstTakesNobodyAlong) {
       return fermata_barrier(world) == FERMATA_OK ? 0 : 75;
     });
   });
-  for (int p = 0; p < 2; ++p) EXPECT_EQ(members.wait_for(p), 0) << "process " << p;
+  for (int p = 0; p < 2; ++p) EXPECT_EQ(forked.wait_for(p), 0) << "process " << p;
   fermata_team_destroy(team);
 }
 
@@ -233,7 +233,7 @@ TEST(Blocks, DoNotGoByAddressWithinAProcess) {
   const Ranks ranks = {{0, 1}, {2}};
   fermata_team* team = make_team(3, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  ForkedMembers members(2, [&](int p) {
+  ForkedMembers forked(2, [&](int p) {
     return live_in_house(team, ranks[static_cast<std::size_t>(p)], [](fermata_member* world, int rank) {
       int code = reduce_pair(world, rank, 0, 1);
       if (code != 0 || fermata_barrier(world) != FERMATA_OK) return code != 0 ? code : 73;
@@ -245,7 +245,7 @@ TEST(Blocks, DoNotGoByAddressWithinAProcess) {
       return code != 0 ? code : fermata_barrier(world) == FERMATA_OK ? 0 : 77;
     });
   });
-  for (int p = 0; p < 2; ++p) EXPECT_EQ(members.wait_for(p), 0) << "process " << p;
+  for (int p = 0; p < 2; ++p) EXPECT_EQ(forked.wait_for(p), 0) << "process " << p;
   fermata_team_destroy(team);
 }
 
@@ -272,7 +272,7 @@ TEST(Review, MovesTheTeamOfAllProcesses) {
   const Ranks ranks = {{0, 2}, {1, 3}};
   fermata_team* team = make_team(4, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  ForkedMembers members(2, [&](int p) {
+  ForkedMembers forked(2, [&](int p) {
     return live_in_house(team, ranks[static_cast<std::size_t>(p)], [&](fermata_member* m, int rank) {
       if (fermata_pin(cpus[static_cast<std::size_t>(rank) % cpus.size()]) != FERMATA_OK) return 70;
       for (int call = 0; call < 4200; ++call)
@@ -280,7 +280,7 @@ TEST(Review, MovesTheTeamOfAllProcesses) {
       return segments() != 2 ? 72 : sum_of_ranks(m);
     });
   });
-  for (int p = 0; p < 2; ++p) EXPECT_EQ(members.wait_for(p), 0) << "process " << p;
+  for (int p = 0; p < 2; ++p) EXPECT_EQ(forked.wait_for(p), 0) << "process " << p;
   fermata_team_destroy(team);
 }
 

@@ -82,18 +82,18 @@ class Plan {
 
  private:
   static void by_threads(fermata_team* team, int number, double* all) {
-    std::vector<std::thread> members;
-    for (int r = 0; r < kMembers; ++r) members.emplace_back([=] { EXPECT_EQ(sum(team, r, number, all), 0); });
-    for (std::thread& t : members) t.join();
+    std::vector<std::thread> forked;
+    for (int r = 0; r < kMembers; ++r) forked.emplace_back([=] { EXPECT_EQ(sum(team, r, number, all), 0); });
+    for (std::thread& t : forked) t.join();
   }
   static void by_processes(fermata_team* team, int number, double* all) {
-    std::vector<pid_t> members;
+    std::vector<pid_t> forked;
     for (int r = 0; r < kMembers; ++r) {
       const pid_t pid = fork();
       if (pid == 0) _exit(sum(team, r, number, all));
-      members.push_back(pid);
+      forked.push_back(pid);
     }
-    for (const pid_t pid : members) {
+    for (const pid_t pid : forked) {
       int how = -1;
       waitpid(pid, &how, 0);
       EXPECT_EQ(how, 0);

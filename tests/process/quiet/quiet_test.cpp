@@ -198,9 +198,9 @@ int as_threads(int wait) {
   fermata_team* team = make_pinned(FERMATA_THREADS, wait);
   if (team == nullptr) return 20;
   int codes[2] = {-1, -1};
-  std::vector<std::thread> members;
-  for (int r = 0; r < 2; ++r) members.emplace_back([&, r] { codes[r] = live(team, r, wait); });
-  for (std::thread& t : members) t.join();
+  std::vector<std::thread> forked;
+  for (int r = 0; r < 2; ++r) forked.emplace_back([&, r] { codes[r] = live(team, r, wait); });
+  for (std::thread& t : forked) t.join();
   return codes[0] != 0 ? codes[0] : codes[1];
 }
 
@@ -211,15 +211,15 @@ class Quiet : public ::testing::TestWithParam<int> {
 };
 
 TEST_P(Quiet, ThreadsOnTime) {
-  ForkedMembers members(1, [](int) { return as_threads(GetParam()); });
-  EXPECT_EQ(members.wait_for(0), 0);
+  ForkedMembers forked(1, [](int) { return as_threads(GetParam()); });
+  EXPECT_EQ(forked.wait_for(0), 0);
 }
 
 TEST_P(Quiet, ProcessesOnTime) {
   fermata_team* team = make_pinned(FERMATA_PROCESSES, GetParam());
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  ForkedMembers members(2, [&](int rank) { return live(team, rank, GetParam()); });
-  for (int r = 0; r < 2; ++r) EXPECT_EQ(members.wait_for(r), 0) << "rank " << r;
+  ForkedMembers forked(2, [&](int rank) { return live(team, rank, GetParam()); });
+  for (int r = 0; r < 2; ++r) EXPECT_EQ(forked.wait_for(r), 0) << "rank " << r;
   fermata_team_destroy(team);
 }
 

@@ -80,7 +80,7 @@ TEST_P(SingleCopy, ResultsAreTheSame) {
   for (const int members : {2, 3, 4}) {
     fermata_team* team = make_team(members, FERMATA_PROCESSES);
     ASSERT_NE(team, nullptr) << fermata_error_detail();
-    ForkedMembers members(members, [&](int rank) {
+    ForkedMembers forked(members, [&](int rank) {
       const bool may = GetParam() == Who::kAll || (GetParam() == Who::kOdd && rank % 2 == 1);
       setenv("FERMATA_CMA", may ? "1" : "0", 1);
       fermata_member* m = nullptr;
@@ -90,7 +90,7 @@ TEST_P(SingleCopy, ResultsAreTheSame) {
       fermata_member_leave(m);
       return bad;
     });
-    for (int r = 0; r < members; ++r) EXPECT_EQ(members.wait_for(r), 0) << "rank " << r << " of " << members;
+    for (int r = 0; r < members; ++r) EXPECT_EQ(forked.wait_for(r), 0) << "rank " << r << " of " << members;
     fermata_team_destroy(team);
   }
 }
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Processes, SingleCopy, testing::Values(Who::kAll, Who::
 TEST(SingleCopy, ADeadLenderIsReported) {
   fermata_team* team = make_team(2, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  ForkedMembers members(2, [&](int rank) {
+  ForkedMembers forked(2, [&](int rank) {
     setenv("FERMATA_CMA", "1", 1);
     fermata_member* m = nullptr;
     if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 99;
@@ -114,9 +114,9 @@ TEST(SingleCopy, ADeadLenderIsReported) {
   // in its first call or later: before that, no member could know that it is lost
   EXPECT_TRUE(comes_to_say(team, 1, " call "));
   usleep(50'000);
-  kill(members.pid(1), SIGKILL);
-  EXPECT_EQ(members.wait_for(0), code_of(FERMATA_ERR_MEMBER_LOST));
-  EXPECT_EQ(members.wait_for(1), 1000 + SIGKILL);
+  kill(forked.pid(1), SIGKILL);
+  EXPECT_EQ(forked.wait_for(0), code_of(FERMATA_ERR_MEMBER_LOST));
+  EXPECT_EQ(forked.wait_for(1), 1000 + SIGKILL);
   fermata_team_destroy(team);
 }
 
