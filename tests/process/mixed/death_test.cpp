@@ -74,7 +74,7 @@ TEST(Death, EverySurvivorNamesAllRanksOfTheProcess) {
       ASSERT_EQ(kill(forked.pid(0), SIGKILL), 0);
       EXPECT_EQ(forked.wait_for(0), 1000 + SIGKILL);
       for (int p = 1; p < 3; ++p)
-        EXPECT_EQ(members.wait_for(p), 0) << "trial " << trial << ": " << board.wrong;
+        EXPECT_EQ(forked.wait_for(p), 0) << "trial " << trial << ": " << board.wrong;
     }
     std::string report(4096, '\0');
     std::size_t length = report.size();
