@@ -157,7 +157,7 @@ TEST(Split, AcrossThreadsAndProcesses) {
   const Ranks ranks = {{0, 3, 6}, {1, 4}, {2, 5}};
   fermata_team* team = make_team(7, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  ForkedMembers members(
+  ForkedMembers forked(
       3, [&](int p) { return live_in_house(team, ranks[static_cast<std::size_t>(p)], split_and_split); });
   for (int p = 0; p < 3; ++p) EXPECT_EQ(forked.wait_for(p), 0) << "process " << p;
   fermata_team_destroy(team);
