@@ -207,8 +207,8 @@ std::string to_table(const Outcome& outcome) {
   }
   if (previous != nullptr)
     text +=
-        "\n/planned: median of ratios within a round; 95 %: its confidence interval; < marks subjects that "
-        "were faster.\n";
+        "\n/planned: median of ratios within a round; 95 %: its confidence interval.\n"
+        "< marks subjects that were faster.\n";
   return text + left_out_table(outcome);
 }
 
