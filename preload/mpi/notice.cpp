@@ -28,8 +28,7 @@ std::uint32_t kinds_in(std::uint32_t words) {
 __attribute__((constructor(102))) void read_environment() {
   settings.disabled = os::is_on(os::Variable::kDisable);
   settings.verbose = os::is_on(os::Variable::kVerbose);
-  if (std::uint32_t words = 0; os::list_of(os::Variable::kMpiCollectives, &words))
-    settings.kinds = kinds_in(words);
+  settings.kinds = kinds_in(os::list_of(os::Variable::kMpiCollectives));
   settings.fake_hosts = static_cast<int>(os::number_of(os::Variable::kFakeHosts));
 }
 

@@ -28,7 +28,7 @@ const char* name_of(Kind kind);
 struct Settings {
   bool disabled = false;
   bool verbose = false;
-  std::uint32_t kinds = (1u << kKinds) - 1;  // a bit for each kind that may be Fermata's
+  std::uint32_t kinds = 0;  // a bit for each kind that may be Fermata's
   // > 0: treat the ranks as if they were on so many hosts, in blocks; for tests
   int fake_hosts = 0;
 };

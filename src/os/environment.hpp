@@ -2,8 +2,7 @@
 // of them, because its caller chose their values.
 //
 // Every shared library of Fermata has a copy of these functions. They keep no state, and use neither the C++
-// run-time library nor an allocator. If a variable is not set, is empty or has a bad value, its default
-// applies. check_environment() reports bad values.
+// run-time library nor an allocator. check_environment() names bad values and unknown names.
 #ifndef FERMATA_OS_ENVIRONMENT_HPP
 #define FERMATA_OS_ENVIRONMENT_HPP
 
@@ -54,6 +53,9 @@ struct VariableRow {
   ValueKind kind;
   const char* words;  // "spin,yield"; empty if the kind has none
   double least, most;
+  // The value that holds if the variable is not set, is empty or has a bad value. Empty: no value. Then the
+  // program or the machine's profile decides, or there is nothing to do.
+  const char* fallback;
   std::uint8_t readers;
   const char* meaning;  // in a few words
 };
@@ -61,14 +63,32 @@ struct VariableRow {
 const VariableRow& row_of(Variable variable);
 const char* text_of(Variable variable);  // the value's text; null if the variable is not set or empty
 
-// ---- Values: one call for each kind.
-bool is_on(Variable variable);              // kSwitch
-std::int64_t number_of(Variable variable);  // kNumber; 0 if there is no good value
-int choice_of(Variable variable);           // kChoice: the index of the word; -1 if there is no good value
-// kList: one bit for each word; false if the variable is not set.
-bool list_of(Variable variable, std::uint32_t* words);
-// kSeconds; 0 if there is no good value. *word: the index of the word that follows, or -1.
-double seconds_of(Variable variable, int* word = nullptr);
+// A value as the table's kind reads it. The other fields keep their initial values.
+struct Value {
+  bool on = false;          // kSwitch
+  double number = 0;        // kNumber, kSeconds
+  int word = -1;            // kChoice; kSeconds: the word that follows. The index of the word; -1: none.
+  std::uint32_t words = 0;  // kList: one bit for each word
+  // Where the text is wrong; null: it is right. A wrong switch is on, and a list has its other words.
+  const char* wrong = nullptr;
+};
+// The one parser: for values, defaults and complaints.
+Value parse(const VariableRow& row, const char* text);
+// Returns the variable's value, or its default. A list may be set to nothing.
+Value value_of(Variable variable);
+
+inline bool is_on(Variable variable) { return value_of(variable).on; }
+inline std::int64_t number_of(Variable variable) {
+  return static_cast<std::int64_t>(value_of(variable).number);
+}
+inline int choice_of(Variable variable) { return value_of(variable).word; }
+inline std::uint32_t list_of(Variable variable) { return value_of(variable).words; }
+// *word: the index of the word that follows, or -1.
+inline double seconds_of(Variable variable, int* word = nullptr) {
+  const Value value = value_of(variable);
+  if (word != nullptr) *word = value.word;
+  return value.number;
+}
 
 // ---- Complaints, each one line. Examples: "FERMATA_WIAT is not known; did you mean FERMATA_WAIT?" and
 // "FERMATA_WAIT=foo is ignored; auto, spin, yield and park are allowed".

@@ -22,29 +22,31 @@ constexpr std::size_t kNear = 2;
 constexpr const char* kNamesOfCollectives =
     "barrier,bcast,reduce,allreduce,gather,scatter,allgather,reduce_scatter,alltoall,scan,exscan,all,none";
 
-// The rows have the order of Variable. fermata(7) has an entry for each variable. Each library's man page has
-// an entry for each variable that the library reads (tests/man checks this).
+// The rows have the order of Variable. The columns are those of VariableRow: name, kind, words, least, most,
+// default, readers, meaning. fermata(7) has an entry for each variable, with its words and its default. Each
+// library's man page has an entry for each variable that the library reads (tests/man checks this).
 constexpr VariableRow kTable[] = {
-    {"FERMATA_REPRODUCIBLE", ValueKind::kSwitch, "", 0, 0, kByLibraries, "the same bits in every run"},
-    {"FERMATA_WAIT", ValueKind::kChoice, "auto,spin,yield,park", 0, 0, kByLibraries, "how members wait"},
-    {"FERMATA_STALL_SECONDS", ValueKind::kSeconds, "", 0, kMostSeconds, kByLibraries,
+    {"FERMATA_REPRODUCIBLE", ValueKind::kSwitch, "", 0, 0, "0", kByLibraries, "the same bits in every run"},
+    {"FERMATA_WAIT", ValueKind::kChoice, "auto,spin,yield,park", 0, 0, "", kByLibraries, "how members wait"},
+    {"FERMATA_STALL_SECONDS", ValueKind::kSeconds, "", 0, kMostSeconds, "0", kByLibraries,
      "report waits that last this long"},
-    {"FERMATA_REFRESH", ValueKind::kSeconds, "keep", 0, kMostSeconds, kByLibraries,
+    {"FERMATA_REFRESH", ValueKind::kSeconds, "keep", 0, kMostSeconds, "0", kByLibraries,
      "how often teams over hosts look for better plans"},
-    {"FERMATA_CMA", ValueKind::kChoice, "0,1", 0, 0, kByLibraries,
+    {"FERMATA_CMA", ValueKind::kChoice, "0,1", 0, 0, "", kByLibraries,
      "whether processes read each other's memory"},
-    {"FERMATA_PROGRESS_THREAD", ValueKind::kSwitch, "", 0, 0, kByLibraries,
+    {"FERMATA_PROGRESS_THREAD", ValueKind::kSwitch, "", 0, 0, "0", kByLibraries,
      "a thread moves data while the program computes"},
-    {"FERMATA_DISABLE", ValueKind::kSwitch, "", 0, 0, kByPreloads | kByRun, "preloads change nothing"},
-    {"FERMATA_VERBOSE", ValueKind::kSwitch, "", 0, 0, kByPreloads, "preloads say what they do"},
-    {"FERMATA_PSHARED", ValueKind::kSwitch, "", 0, 0, kByPthread,
+    {"FERMATA_DISABLE", ValueKind::kSwitch, "", 0, 0, "0", kByPreloads | kByRun, "preloads change nothing"},
+    {"FERMATA_VERBOSE", ValueKind::kSwitch, "", 0, 0, "0", kByPreloads, "preloads say what they do"},
+    {"FERMATA_PSHARED", ValueKind::kSwitch, "", 0, 0, "0", kByPthread,
      "all processes that share a barrier are preloaded"},
-    {"FERMATA_MPI_COLLECTIVES", ValueKind::kList, kNamesOfCollectives, 0, 0, kByMpi,
+    {"FERMATA_MPI_COLLECTIVES", ValueKind::kList, kNamesOfCollectives, 0, 0, "all", kByMpi,
      "the MPI collectives that Fermata replaces"},
-    {"FERMATA_FAKE_HOSTS", ValueKind::kNumber, "", 0, kMostHosts, kByMpi | kByNet,
+    {"FERMATA_FAKE_HOSTS", ValueKind::kNumber, "", 0, kMostHosts, "0", kByMpi | kByNet,
      "for tests: ranks pretend to be on this many hosts"},
-    {"FERMATA_STATS", ValueKind::kFolder, "", 0, 0, kByPreloads, "where preloads write statistics"},
-    {"FERMATA_TRACE", ValueKind::kSwitch, "", 0, 0, kByPreloads, "with FERMATA_STATS: record every wait"},
+    {"FERMATA_STATS", ValueKind::kFolder, "", 0, 0, "", kByPreloads, "where preloads write statistics"},
+    {"FERMATA_TRACE", ValueKind::kSwitch, "", 0, 0, "0", kByPreloads,
+     "with FERMATA_STATS: record every wait"},
 };
 static_assert(sizeof kTable / sizeof *kTable == static_cast<std::size_t>(Variable::kCount));
 static_assert([] {
@@ -91,34 +93,28 @@ int word_in(const char* words, const char* text, std::size_t length) {
   return -1;
 }
 
-bool read_seconds(const VariableRow& row, const char* text, double* seconds, int* word) {
-  const char* end = read_number(text, seconds);
-  *word = -1;
-  if (end == nullptr || !(*seconds >= row.least && *seconds <= row.most)) return false;
-  if (*end == ',') *word = word_in(row.words, end + 1, strlen(end + 1));
-  return *end == '\0' || *word >= 0;
+// A number from row.least to row.most; with words, a comma and one of them may follow it.
+void parse_number(const VariableRow& row, const char* text, bool whole, Value* out) {
+  Value found;
+  const char* const end = read_number(text, &found.number);
+  bool good = end != nullptr && found.number >= row.least && found.number <= row.most;
+  if (good && *end == ',') found.word = word_in(row.words, end + 1, strlen(end + 1));
+  good = good && (*end == '\0' || found.word >= 0);
+  // A double holds all whole numbers up to row.most exactly.
+  good = good && (!whole || static_cast<double>(static_cast<std::int64_t>(found.number)) == found.number);
+  if (good) *out = found;
+  else out->wrong = text;
 }
 
-bool read_whole(const VariableRow& row, const char* text, std::int64_t* number) {
-  double value = 0;
-  const char* const end = read_number(text, &value);
-  if (end == nullptr || *end != '\0' || !(value >= row.least && value <= row.most)) return false;
-  *number = static_cast<std::int64_t>(value);
-  return static_cast<double>(*number) == value;
-}
-
-// Returns the words of a list as bits. *bad: the first unknown word, or null.
-std::uint32_t read_list(const VariableRow& row, const char* text, const char** bad) {
-  std::uint32_t found = 0;
-  *bad = nullptr;
+// Wrong words are left out.
+void parse_list(const VariableRow& row, const char* text, Value* out) {
   while (*text != '\0') {
     const std::size_t length = strcspn(text, ",");
     const int word = word_in(row.words, text, length);
-    if (word >= 0) found |= 1u << word;
-    else if (length != 0 && *bad == nullptr) *bad = text;
+    if (word >= 0) out->words |= 1u << word;
+    else if (length != 0 && out->wrong == nullptr) out->wrong = text;
     text += length + (text[length] == ',' ? 1 : 0);
   }
-  return found;
 }
 
 bool is_usable_folder(const char* path) {
@@ -187,48 +183,48 @@ void write_words(const char* words, char* to, std::size_t capacity) {
   }
 }
 
-// Writes what is wrong with a variable's value. Returns false if the value is right.
-bool complain_of_value(const VariableRow& row, const char* value, char (&text)[kComplaint]) {
-  double seconds = 0;
-  std::int64_t number = 0;
-  int word = -1;
-  const char* bad = value;
+// Writes what is wrong with a variable's value, from `wrong` on.
+void complain_of_value(const VariableRow& row, const char* value, const char* wrong,
+                       char (&text)[kComplaint]) {
   char words[160] = "";
   write_words(row.words, words, sizeof words);
   switch (row.kind) {
     case ValueKind::kSwitch:
-      if (strcmp(value, "0") == 0 || strcmp(value, "1") == 0) return false;
       snprintf(text, sizeof text, "%s=%.60s counts as 1; 0 and 1 are allowed", row.name, value);
-      return true;
+      break;
     case ValueKind::kNumber:
-      if (read_whole(row, value, &number)) return false;
       snprintf(text, sizeof text, "%s=%.60s is ignored; a whole number from %.0f to %.0f is allowed",
                row.name, value, row.least, row.most);
-      return true;
+      break;
     case ValueKind::kSeconds:
-      if (read_seconds(row, value, &seconds, &word)) return false;
       snprintf(text, sizeof text,
                "%s=%.60s is ignored; a number of seconds from %.0f to %.0f%s%s%s is allowed", row.name, value,
                row.least, row.most, words[0] != '\0' ? ", also with a comma and " : "", words,
                words[0] != '\0' ? " after it," : "");
-      return true;
+      break;
     case ValueKind::kChoice:
-      if (word_in(row.words, value, strlen(value)) >= 0) return false;
       snprintf(text, sizeof text, "%s=%.60s is ignored; %s are allowed", row.name, value, words);
-      return true;
+      break;
     case ValueKind::kList:
-      read_list(row, value, &bad);
-      if (bad == nullptr) return false;
       snprintf(text, sizeof text, "%s: '%.*s' is ignored; %s are allowed", row.name,
-               static_cast<int>(strcspn(bad, ",") < 60 ? strcspn(bad, ",") : 60), bad, words);
-      return true;
+               static_cast<int>(strcspn(wrong, ",") < 60 ? strcspn(wrong, ",") : 60), wrong, words);
+      break;
     case ValueKind::kFolder:
-      if (is_usable_folder(value)) return false;
       snprintf(text, sizeof text, "%s=%.160s is ignored; an existing folder with write permission is allowed",
                row.name, value);
-      return true;
+      break;
   }
-  return false;
+}
+
+// Writes what is wrong with a name that is not in the table. Returns false if it is none of Fermata's.
+bool complain_of_name(const char* name, std::size_t length, char (&text)[kComplaint]) {
+  const VariableRow* const meant = meant_by(name, length);
+  const int shown = static_cast<int>(length < 60 ? length : 60);
+  if (meant == nullptr && strncmp(name, kOurs, strlen(kOurs)) != 0) return false;
+  if (meant != nullptr)
+    snprintf(text, sizeof text, "%.*s is not known; did you mean %s?", shown, name, meant->name);
+  else snprintf(text, sizeof text, "%.*s is not known; fermata(7) lists the known variables", shown, name);
+  return true;
 }
 
 }  // namespace
@@ -240,37 +236,35 @@ const char* text_of(Variable variable) {
   return text != nullptr && *text != '\0' ? text : nullptr;
 }
 
-bool is_on(Variable variable) {
-  const char* const text = text_of(variable);
-  return text != nullptr && strcmp(text, "0") != 0;
+Value parse(const VariableRow& row, const char* text) {
+  Value value;
+  switch (row.kind) {
+    case ValueKind::kSwitch:
+      value.on = *text != '\0' && strcmp(text, "0") != 0;
+      if (value.on && strcmp(text, "1") != 0) value.wrong = text;
+      break;
+    case ValueKind::kNumber: parse_number(row, text, true, &value); break;
+    case ValueKind::kSeconds: parse_number(row, text, false, &value); break;
+    case ValueKind::kChoice:
+      value.word = word_in(row.words, text, strlen(text));
+      if (value.word < 0) value.wrong = text;
+      break;
+    case ValueKind::kList: parse_list(row, text, &value); break;
+    case ValueKind::kFolder:
+      if (!is_usable_folder(text)) value.wrong = text;
+      break;
+  }
+  return value;
 }
 
-std::int64_t number_of(Variable variable) {
-  const char* const text = text_of(variable);
-  std::int64_t number = 0;
-  return text != nullptr && read_whole(row_of(variable), text, &number) ? number : 0;
-}
-
-int choice_of(Variable variable) {
-  const char* const text = text_of(variable);
-  return text != nullptr ? word_in(row_of(variable).words, text, strlen(text)) : -1;
-}
-
-bool list_of(Variable variable, std::uint32_t* words) {
-  const char* const text = secure_getenv(row_of(variable).name);
-  if (text == nullptr) return false;
-  const char* bad = nullptr;
-  *words = read_list(row_of(variable), text, &bad);
-  return true;
-}
-
-double seconds_of(Variable variable, int* word) {
-  const char* const text = text_of(variable);
-  double seconds = 0;
-  int follows = -1;
-  const bool good = text != nullptr && read_seconds(row_of(variable), text, &seconds, &follows);
-  if (word != nullptr) *word = good ? follows : -1;
-  return good ? seconds : 0;
+Value value_of(Variable variable) {
+  const VariableRow& row = row_of(variable);
+  const char* const text = secure_getenv(row.name);
+  const bool is_set = text != nullptr && (*text != '\0' || row.kind == ValueKind::kList);
+  const Value given = is_set ? parse(row, text) : Value{};
+  const bool keeps = row.kind == ValueKind::kSwitch || row.kind == ValueKind::kList;
+  if (is_set && (given.wrong == nullptr || keeps)) return given;
+  return row.fallback[0] != '\0' ? parse(row, row.fallback) : Value{};
 }
 
 bool complaint(const char* entry, char (&text)[kComplaint]) {
@@ -279,15 +273,11 @@ bool complaint(const char* entry, char (&text)[kComplaint]) {
   const char* const value = entry + length + 1;
   bool found = false;
   if (const VariableRow* const row = row_named(entry, length); row != nullptr) {
-    found = *value != '\0' && complain_of_value(*row, value, text);
+    const char* const wrong = *value != '\0' ? parse(*row, value).wrong : nullptr;
+    found = wrong != nullptr;
+    if (found) complain_of_value(*row, value, wrong, text);
   } else {
-    const VariableRow* const meant = meant_by(entry, length);
-    const int shown = static_cast<int>(length < 60 ? length : 60);
-    found = meant != nullptr || strncmp(entry, kOurs, strlen(kOurs)) == 0;
-    if (meant != nullptr)
-      snprintf(text, sizeof text, "%.*s is not known; did you mean %s?", shown, entry, meant->name);
-    else if (found)
-      snprintf(text, sizeof text, "%.*s is not known; fermata(7) lists the known variables", shown, entry);
+    found = complain_of_name(entry, length, text);
   }
   for (char* at = text; found && *at != '\0'; ++at)
     // One line, without control characters for the terminal.
