@@ -66,7 +66,7 @@ endif()
 install_pages(runtime 7 ${PROJECT_SOURCE_DIR}/docs/man/fermata.7)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.3)
 install_pages(dev 3 ${pages})
-# man fermata_allreduce: a line that leads to the page which names it.
+# For man fermata_allreduce: a one-line page that refers to the page which describes the function.
 foreach(page ${pages})
   get_filename_component(name ${page} NAME)
   file(STRINGS ${page} named REGEX "^fermata_.* \\\\- ")

@@ -11,8 +11,6 @@
 namespace fermata::exec {
 namespace {
 
-const ProgramHeader& header_of(const void* p) { return *static_cast<const ProgramHeader*>(p); }
-
 // Sets the offsets of each plan's blob and regions. Regions start on a page of their own, because members
 // write to them.
 std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
@@ -20,7 +18,7 @@ std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     if (options.programs[i] == nullptr) continue;
     header.plans[i].program = at;
-    at += round_up(header_of(options.programs[i]).bytes, kMaxLine);
+    at += round_up(program_header(options.programs[i]).bytes, kMaxLine);
   }
   header.model = options.model_bytes != 0 ? at : 0;
   at += round_up(options.model_bytes, 8);
@@ -38,7 +36,7 @@ std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     if (options.programs[i] == nullptr) continue;
     header.plans[i].regions = at;
-    const ProgramHeader& program = header_of(options.programs[i]);
+    const ProgramHeader& program = program_header(options.programs[i]);
     at += std::size_t{program.region_bytes} * program.regions;
   }
   return round_up(at, 4096);
@@ -74,7 +72,7 @@ std::uint64_t most_ring_lines(double per_cpu) {
   return lines;
 }
 
-Status check(const TeamOptions& options, const char** detail) {
+Status check_options(const TeamOptions& options, const char** detail) {
   if (options.members < 1 || options.members > kMaxMembers) {
     *detail = "members must be 1..4096";
     return Status::kArgument;
@@ -82,14 +80,14 @@ Status check(const TeamOptions& options, const char** detail) {
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const void* const program = options.programs[i];
     if (program == nullptr) continue;
-    if (!program_is_sound(program, header_of(program).bytes) ||
-        header_of(program).members != options.members ||
-        !is_for(static_cast<PlanSlot>(i), header_of(program), options.tagged) ||
-        (options.hosts == nullptr && leaves_host(program, header_of(program)))) {
+    if (!program_is_sound(program, program_header(program).bytes) ||
+        program_header(program).members != options.members ||
+        !is_for(static_cast<PlanSlot>(i), program_header(program), options.tagged) ||
+        (options.hosts == nullptr && leaves_host(program, program_header(program)))) {
       *detail = "a compiled plan is malformed, or for another number of members or of hosts";
       return Status::kArgument;
     }
-    if (const Status proved = prove(header_of(program), options.hosts, detail); proved != Status::kOk)
+    if (const Status proved = prove(program_header(program), options.hosts, detail); proved != Status::kOk)
       return proved;
   }
   return Status::kOk;
@@ -122,7 +120,7 @@ TeamLayout layout_for(const TeamOptions& options, double usable_cpus, std::size_
   laid.bytes = bytes;
   laid.hash = options.members;
   for (const void* const program : options.programs)
-    if (program != nullptr) laid.hash = with_plan(laid.hash, header_of(program).hash);
+    if (program != nullptr) laid.hash = with_plan(laid.hash, program_header(program).hash);
   return laid;
 }
 
@@ -140,7 +138,7 @@ void copy_hosts(const TeamOptions& options, std::uint32_t* hosts) {
   hosts[options.members] = options.host;
 }
 
-void fill(const TeamOptions& options, const TeamLayout& laid, std::byte* base) {
+void fill_segment(const TeamOptions& options, const TeamLayout& laid, std::byte* base) {
   if (options.hosts != nullptr) copy_hosts(options, reinterpret_cast<std::uint32_t*>(base + laid.hosts));
   if (options.cpus != nullptr) {
     auto* statuses = reinterpret_cast<StatusLine*>(base + statuses_offset());
@@ -151,7 +149,7 @@ void fill(const TeamOptions& options, const TeamLayout& laid, std::byte* base) {
   if (options.refresh_bytes != 0) memcpy(base + laid.refresh, options.refresh, options.refresh_bytes);
   for (std::uint32_t i = 0; i < kPlanSlots; ++i)
     if (options.programs[i] != nullptr)
-      memcpy(base + laid.plans[i].program, options.programs[i], header_of(options.programs[i]).bytes);
+      memcpy(base + laid.plans[i].program, options.programs[i], program_header(options.programs[i]).bytes);
   auto* header = reinterpret_cast<TeamHeader*>(base);
   const bool crowded = options.members / laid.usable_cpus > 1;
   // order: relaxed: no other thread has the segment yet
@@ -182,7 +180,7 @@ Status Team::get_segment(const TeamOptions& options, std::size_t bytes, std::siz
 }
 
 Status Team::create(const TeamOptions& options, Team** out, const char** detail) {
-  if (const Status good = check(options, detail); good != Status::kOk) return good;
+  if (const Status good = check_options(options, detail); good != Status::kOk) return good;
   std::size_t front = 0;
   const double cpus = options.within != nullptr ? options.within->layout_.usable_cpus : cpus_for_members();
   const TeamLayout laid = layout_for(options, cpus, &front);
@@ -191,7 +189,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
     *detail = why_no_segment(options, got);
     return got;
   }
-  fill(options, laid, part.segment.base);
+  fill_segment(options, laid, part.segment.base);
   Team* team = adopt(part.segment, options.wait, options.stall_ns);
   auto* hosts = options.hosts != nullptr
                     ? static_cast<std::uint32_t*>(malloc((options.members + 1) * sizeof(std::uint32_t)))
@@ -211,7 +209,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   team->hosts_ = hosts;
   if (hosts != nullptr) copy_hosts(options, hosts);
   for (std::uint32_t i = 0; i < kPlanSlots; ++i)
-    if (options.programs[i] != nullptr) team->programs_[i] = header_of(options.programs[i]);
+    if (options.programs[i] != nullptr) team->programs_[i] = program_header(options.programs[i]);
   if (options.within != nullptr) {
     team->settle_in(options.within->segment_owner(), part);
   } else if (options.shared) {

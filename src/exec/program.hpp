@@ -91,6 +91,11 @@ struct ProgramHeader {
 static_assert(std::is_trivially_copyable_v<ProgramHeader> &&
               std::has_unique_object_representations_v<ProgramHeader>);
 
+// The header of a blob that is aligned as the compiler aligns it.
+inline const ProgramHeader& program_header(const void* blob) {
+  return *static_cast<const ProgramHeader*>(blob);
+}
+
 inline constexpr std::uint32_t kMaxRegisters = 8;
 inline constexpr std::uint32_t kMaxMembers = 4096;
 

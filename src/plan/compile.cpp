@@ -61,7 +61,7 @@ Result<std::vector<std::byte>> blob(const Plan& plan, const std::vector<Program>
     first += entry.count;
   }
   std::memcpy(out.data(), &header, sizeof header);
-  header.hash = program_hash(*reinterpret_cast<const ProgramHeader*>(out.data()));
+  header.hash = program_hash(program_header(out.data()));
   std::memcpy(out.data(), &header, sizeof header);
   if (!program_is_sound(out.data(), out.size()))
     return refused(plan, Status::kVerify, "the compiler made an unsound program");
@@ -145,8 +145,7 @@ Result<std::vector<std::byte>> compile(const Plan& plan) {
   if (!program) return program;
   const std::vector<std::uint32_t> hosts(plan.key.hosts.begin(), plan.key.hosts.end());
   const exec::ProofTerms terms{.hosts = hosts.empty() ? nullptr : hosts.data(), .most_bytes = kMostProof};
-  const exec::Proof proof =
-      exec::prove_program(*reinterpret_cast<const ProgramHeader*>(program->data()), terms);
+  const exec::Proof proof = exec::prove_program(program_header(program->data()), terms);
   if (proof) return program;
   char why[exec::kProofText];
   exec::describe(proof, why);

@@ -1,6 +1,7 @@
 // What a plan is asked for, checked; and whether a plan may run at all.
 #include <string>
 
+#include "exec/program.hpp"
 #include "plan/reuse.hpp"
 #include "plan/search.hpp"
 #include "schedule/verify.hpp"
@@ -8,15 +9,13 @@
 namespace fermata {
 namespace {
 
-constexpr std::int32_t kMostMembers = 4096;
-
 Error argument(const std::string& why) { return Error{Status::kArgument, why}; }
 
 }  // namespace
 
 Result<PlanKey> normalised(PlanKey key, const Topology& topology) {
-  if (key.members < 1 || key.members > kMostMembers)
-    return argument("members must be 1.." + std::to_string(kMostMembers) + ", not " +
+  if (key.members < 1 || key.members > static_cast<std::int32_t>(kMaxMembers))
+    return argument("members must be 1.." + std::to_string(kMaxMembers) + ", not " +
                     std::to_string(key.members));
   if (!key.cpus.empty() && key.cpus.size() != static_cast<std::size_t>(key.members))
     return argument(std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) +

@@ -9,7 +9,7 @@
 namespace fermata {
 namespace {
 
-constexpr const char* kInPieces = "refused: cuts the vector into pieces, and the line holds it whole";
+constexpr const char* kInPieces = "refused: it cuts the vector into pieces, but a line carries it whole";
 
 Cluster everyone(std::int32_t members) {
   Cluster leaf;

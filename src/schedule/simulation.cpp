@@ -8,8 +8,8 @@
 namespace fermata {
 namespace {
 
-// Cost of a further awaited slot, as a share of its L. `awaited` was measured between nearest members, so it
-// is a share of the smallest L.
+// Returns the cost of a further awaited slot, as a share of its L. `awaited` was measured between nearest
+// members, so it is a share of the smallest L.
 double further_share(const CostModel& model) {
   if (model.awaited <= 0) return 1;
   double least = std::numeric_limits<double>::infinity();
@@ -72,9 +72,9 @@ Bulk Simulation::bulk_of(const Transfer& t, std::int64_t chunks) const {
           .first = std::min(chunk_bytes_, c.slot) * g};
 }
 
-// A member stores one signal after another: the k-th leaves when the k - 1 before it are paid for (equation
-// 1, read as a sequence). A published line takes one store; each further reader waits for its own copy of the
-// line.
+// A member stores one signal after another. The k-th leaves when the sender has paid for the k - 1 before it:
+// equation 1, read as a sequence. A published line takes one store; each further reader waits for its own
+// copy of the line.
 void Simulation::send(const Transfer& t, std::int64_t chunks) {
   const Bulk bulk = bulk_of(t, chunks);
   if (t.from == t.to) {  // the member's own line, in its own cache
@@ -89,7 +89,7 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
   if (sent_count_[t.from]++ == 0) senders_.push_back(t.from);
   const bool shared = published_ && !message;
   const double queue = shared ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
-  // A published payload, too, is written only once.
+  // The sender also writes a published payload only once.
   sent_l_[t.from] = shared ? std::max(sent_l_[t.from], l + bulk.in) : sent_l_[t.from] + l + bulk.in;
   if (!message)
     sent_bulk_[t.from] = shared ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
@@ -154,8 +154,8 @@ void Simulation::collect(const Stage& stage) {
     } else if (to_word && !from_word) {
       adds_.push_back({time_[t.from], t.from, s_.word_of(t.to), step_[t.from], adds_.size()});
     } else if (to_word) {
-      // The completer of the actor waits for the source, then adds. It reads the source's line unless it
-      // completed the source, too.
+      // The completer of the actor waits for the source, then adds. It reads the source's line, unless it is
+      // also the completer of the source.
       const std::int32_t member = completer_[actor_of(s_, t)], source = s_.word_of(t.from);
       if (member < 0) continue;  // only in a schedule that was not verified
       double at = std::max(time_[member], time_[t.from]);
@@ -201,8 +201,8 @@ void Simulation::poll(const Transfer& t, std::int32_t stage) {
   }
 }
 
-// Equation 1 over the awaited slots, applied to every suffix of arrivals. Slots that come at once cost
-// max(O) + sum(L); a late one costs only its own O + L. No slot is read before it was sent.
+// Applies equation 1 to the awaited slots, for every suffix of arrivals. Slots that come at once cost
+// max(O) + sum(L); a late one costs only its own O + L. A slot is read after it was sent.
 void Simulation::await(std::int32_t member, std::int32_t stage) {
   std::vector<Incoming>& in = incoming_[member];
   const auto earlier = [](const Incoming& a, const Incoming& b) { return a.at < b.at; };

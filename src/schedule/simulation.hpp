@@ -12,13 +12,13 @@
 
 namespace fermata {
 
-// One awaited slot of a stage.
+// A slot that a receiver awaits in a stage.
 struct Incoming {
   double at = 0;  // when its sender begins to send it
   double o = 0, l = 0;
   std::int32_t step = -1;
   double bulk = 0;         // the receiver's time for its bytes
-  double first = 0;        // time to copy in its first slotful; only then can the receiver copy out
+  double first = 0;        // time to copy its first slotful in; only then can the receiver copy it out
   std::int32_t held = -1;  // the sender, if it must wait until its data was read; else -1
   double further = 1;      // cost after another awaited slot, as a share of its L
   bool message = false;
@@ -32,7 +32,7 @@ struct Bulk {
 };
 
 // Simulates episodes on the model. Each vertex has a time: for a member, when it continues; for a word, when
-// it was completed. Deterministic: list order breaks ties.
+// it was completed. The result is deterministic: list order breaks ties.
 class Simulation {
  public:
   Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes,
@@ -48,7 +48,7 @@ class Simulation {
     std::int32_t member = 0;  // the member that executes it
     std::int32_t word = 0;
     std::int32_t step = -1;
-    std::size_t order = 0;  // in the list of the stage
+    std::size_t order = 0;  // index among the stage's adds
   };
   struct PathStep {
     CostStep step;
@@ -80,9 +80,9 @@ class Simulation {
   const Layouts& layouts_;
   const bool keep_path_;
   const double chunk_bytes_;
-  // Is a chunk read directly? [1]: if its sender moves nothing else in the stage; [0]: otherwise.
+  // Does the receiver read a chunk directly? [1]: if its sender moves nothing else in the stage; [0]: else.
   bool direct_[2];
-  // Counted if these differ: how many messages each member sends and receives in the stage.
+  // How many messages each member sends and receives in the stage. It is counted only if these two differ.
   std::vector<std::int32_t> moving_;
   bool published_ = false, packed_ = false;  // the stage's layout
   double factor_ = 1;

@@ -110,7 +110,7 @@ Result<TeamPlans> plans_from(const TeamRequest& request) {
       continue;
     }
     if (length < sizeof(ProgramHeader) || !program_is_sound(part.data(), length)) return bad;
-    const auto& program = *reinterpret_cast<const ProgramHeader*>(part.data());
+    const auto& program = program_header(part.data());
     if (program.members != static_cast<std::uint32_t>(request.members) ||
         program.hash != program_hash(program))
       return bad;

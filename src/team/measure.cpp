@@ -147,7 +147,7 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
 }
 
 Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, int) {
-  const auto& program = *reinterpret_cast<const ProgramHeader*>(blob.data());
+  const auto& program = program_header(blob.data());
   if (!key.cpus.empty() && key.cpus.size() != program.members)
     return Error{Status::kArgument, "one CPU per member is needed to measure"};
   exec::TeamOptions options;

@@ -54,8 +54,7 @@ Status Refresher::prepare(const fermata_member* member, std::uint32_t hosts) {
     auto plan = plans.plan(wanted_plan(slot, all.request));
     const auto program = plan ? compile(*plan) : Result<std::vector<std::byte>>(plan.error());
     const ProgramHeader* const runs = made.program(slot);
-    if (program && runs != nullptr &&
-        reinterpret_cast<const ProgramHeader*>(program->data())->hash == runs->hash)
+    if (program && runs != nullptr && program_header(program->data()).hash == runs->hash)
       running[i] = std::move(*plan);
   }
   planning_ns_ = static_cast<double>(os::now_ns() - began);

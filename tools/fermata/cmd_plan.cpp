@@ -169,7 +169,7 @@ void add_plan(CLI::App& app) {
                       "no library");
   command->add_option("--prefix", a->prefix,
                       "with --emit: what all names in the header begin with (default: teamN)");
-  command->add_flag("--no-save", a->no_save, "don't keep the plan in the cache");
+  command->add_flag("--no-save", a->no_save, "don't save the plan in the cache");
   command->callback([a] { run(*a); });
 }
 

@@ -53,7 +53,7 @@ std::string time_of(const Algorithm& algorithm, Kind kind, std::int32_t members)
   if (plan.schedule.transfer_count() > kMostSignals) return {};
   const auto program = compile(plan);
   if (!program) return {};
-  return fmt::format("{:.1f}", microseconds(*reinterpret_cast<const ProgramHeader*>(program->data())));
+  return fmt::format("{:.1f}", microseconds(program_header(program->data())));
 }
 
 }  // namespace

@@ -43,10 +43,6 @@ std::string named(std::string_view text, const std::string& name) {
   return out;
 }
 
-const ProgramHeader& header_of(const std::vector<std::byte>& blob) {
-  return *reinterpret_cast<const ProgramHeader*>(blob.data());
-}
-
 std::string title(const Plan& barrier, const Plan& allreduce) {
   const auto line = [](const Plan& plan) {
     return plan.schedule.algorithm + " in " + to_string(plan.layout) + "\n";
@@ -82,11 +78,11 @@ std::string barrier_function(const std::vector<std::byte>& blob) {
   return "// No member returns before all have called it.\n"
          "static inline void NAME_barrier(struct NAME_member* me) {\n" +
          variables(cases, "barrier", "") + "  const uint64_t e = ++me->barrier;\n" +
-         (header_of(blob).members == 1 ? "  (void)e;\n" : "") + cases + "}\n";
+         (program_header(blob.data()).members == 1 ? "  (void)e;\n" : "") + cases + "}\n";
 }
 
 std::string allreduce_function(const std::vector<std::byte>& blob) {
-  const ProgramHeader& header = header_of(blob);
+  const ProgramHeader& header = program_header(blob.data());
   const std::string cases = emit::switch_over_ranks(blob, "NAME");
   const std::string words = std::to_string((header.payload + 7) / 8);
   std::string out = R"(
@@ -131,8 +127,9 @@ Result<std::string> emit_code(const Plan& barrier, const Plan& allreduce, const 
   if (!first) return first.error();
   if (!second) return second.error();
   const std::string text = title(barrier, allreduce) + emit::kAtomics +
-                           constants(header_of(*first), header_of(*second)) + emit::kTeam + emit::kWaits +
-                           barrier_function(*first) + allreduce_function(*second) + emit::kFolds + "#endif\n";
+                           constants(program_header(first->data()), program_header(second->data())) +
+                           emit::kTeam + emit::kWaits + barrier_function(*first) +
+                           allreduce_function(*second) + emit::kFolds + "#endif\n";
   return named(text, name);
 }
 

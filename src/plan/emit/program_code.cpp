@@ -18,7 +18,7 @@ class ProgramCode {
  public:
   ProgramCode(const std::vector<std::byte>& blob, const std::string& name)
       : name_(name),
-        header_(*reinterpret_cast<const ProgramHeader*>(blob.data())),
+        header_(program_header(blob.data())),
         programs_(reinterpret_cast<const MemberProgram*>(blob.data() + header_.programs_offset)),
         steps_(reinterpret_cast<const Step*>(blob.data() + header_.steps_offset)),
         carries_(static_cast<Kind>(header_.kind) != Kind::kBarrier) {}

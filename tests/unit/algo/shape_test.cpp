@@ -63,7 +63,7 @@ TEST(Shape, Power8Trees) {
   EXPECT_EQ(edges(tournament, 0), (Edges{{1, 0}, {3, 2}, {5, 4}, {7, 6}}));
 }
 
-// reduction-with-barrier: partner i XOR 2^(r-1) at step r = 1 ... log2 P; nobody is paired with itself.
+// reduction-with-barrier: partner i XOR 2^(r-1) in step r = 1 ... log2 P; no member is paired with itself.
 TEST(Shape, ButterflyPartnersAreTheExclusiveOr) {
   for (int p = 2; p <= 64; p *= 2) {
     const Schedule s = built("butterfly", p);
@@ -148,8 +148,8 @@ TEST(Shape, CompleteFoldsInRankOrderEverywhere) {
   EXPECT_EQ(built("complete", 4).transfer_count(), 12u);
 }
 
-// The canonical form that the compiler of plans relies on: counters, then phases in the same order; members
-// at leaves only.
+// The plan compiler relies on this canonical form: counters, then phases in the same order, and members at
+// leaves only.
 TEST(Shape, CombiningTreeIsCanonical) {
   for (const int k : {2, 3, 4}) {
     for (int p = 2; p <= 40; ++p) {
@@ -198,7 +198,7 @@ TEST(Shape, OtherRootsSwapWithRankZero) {
   EXPECT_EQ(result_expression(built("linear", 4, Kind::kReduce, 2, 2), 2), "((0+(1+2))+3)");
 }
 
-// Thakur, Rabenseifner and Gropp 2005: messages and bytes of each, in chunks.
+// Thakur, Rabenseifner and Gropp 2005: stages, and chunks moved, of each algorithm.
 TEST(Shape, StagesAndChunksMovedOfTheKindsInPieces) {
   const auto stages = [](const char* name, Kind kind, int p) { return built(name, p, kind).stages.size(); };
   const auto moved = [](const char* name, Kind kind, int p) { return built(name, p, kind).transfer_count(); };
@@ -239,7 +239,7 @@ TEST(Shape, SubtreesOfABinomialGatherAreRangesOfChunks) {
   EXPECT_EQ(chunks, (std::vector<int>{4, 5, 6, 7}));
 }
 
-// Chunks of one message are side by side and ascend, for every algorithm, kind and root: the compiler sends
+// For every algorithm, kind and root, the chunks of one message are adjacent and ascend: the compiler sends
 // them as one.
 TEST(Shape, MessagesAreSideBySide) {
   for (const Algorithm& a : algorithms()) {
