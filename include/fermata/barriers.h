@@ -1,0 +1,133 @@
+/* Barriers without a team, which libfermata-rt has: anonymous ones, and ranked ones of threads. fermata.h
+ * includes this header. */
+#ifndef FERMATA_BARRIERS_H
+#define FERMATA_BARRIERS_H
+
+#include <fermata/status.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Anonymous barriers -----------------------------------------------------------------------------------
+ * Barriers for threads of one process that have no ranks. With many threads that do know their rank, ranked
+ * barriers are faster (fermata_ranked_create). Any thread may arrive, as at a pthread_barrier_t or
+ * std::barrier. A phase is full after `count` arrivals, and further arrivals belong to the next phase. So
+ * more than `count` threads may use the barrier. The functions are in libfermata-rt. */
+
+typedef struct fermata_anonymous fermata_anonymous;
+
+/* -- make and free a barrier of threads without ranks --
+ * For threads of one process that have no ranks, in place of pthread_barrier_t. Make the barrier once and
+ * keep it. Do not use it between processes: that is fermata_anonymous_shared_init. */
+
+/* A flag for fermata_anonymous_create: the program does a step of its own before each release. The arrive or
+ * drop that fills a phase returns FERMATA_LAST. Its caller does the step, and then calls
+ * fermata_anonymous_release. Without the flag, the arrival that fills a phase releases it. */
+#define FERMATA_ANONYMOUS_COMPLETION 1u
+
+/* Makes a barrier of `count` arrivals per phase, 1..2^30. flags: 0 or FERMATA_ANONYMOUS_COMPLETION. Errors:
+ * ARGUMENT, MEMORY. */
+FERMATA_API int fermata_anonymous_create(uint32_t count, unsigned flags, fermata_anonymous** out);
+/* Sets the address by which the reports of FERMATA_STALL_SECONDS name the barrier. The default is the
+ * barrier's own address. Call it before the barrier is used. */
+FERMATA_API void fermata_anonymous_name(fermata_anonymous* barrier, const void* name);
+/* Frees the barrier. No thread may arrive after this call, and the last phase must be over. Threads may still
+ * be returning from their wait for it: they touch only memory that Fermata never returns to the system. */
+FERMATA_API void fermata_anonymous_destroy(fermata_anonymous* barrier);
+
+/* -- meet at a barrier of threads without ranks --
+ * fermata_anonymous_meet is the whole barrier. fermata_anonymous_arrive and fermata_anonymous_wait are its
+ * two halves, for a thread with work between them. fermata_anonymous_drop is for a thread that stops
+ * taking part. Threads that do a step before each release (FERMATA_ANONYMOUS_COMPLETION) must not call
+ * fermata_anonymous_meet. */
+
+/* Arrives once and waits. Returns FERMATA_LAST to exactly one caller per phase, FERMATA_OK to the others.
+ * UNSUPPORTED: the barrier has FERMATA_ANONYMOUS_COMPLETION. */
+FERMATA_API int fermata_anonymous_meet(fermata_anonymous* barrier);
+/* Arrives `arrivals` times, 1..2^30, and writes to *phase the phase for which to wait. With
+ * FERMATA_ANONYMOUS_COMPLETION, all arrivals must be in one phase: at most as many as it still lacks. Returns
+ * FERMATA_LAST if an arrival fills the phase, else FERMATA_OK. Errors: ARGUMENT. */
+FERMATA_API int fermata_anonymous_arrive(fermata_anonymous* barrier, uint32_t arrivals, uint64_t* phase);
+/* Arrives once, and makes each later phase one arrival smaller. Returns as fermata_anonymous_arrive. Without
+ * FERMATA_ANONYMOUS_COMPLETION, a later phase may have no FERMATA_LAST. That happens if all its threads
+ * arrive before the thread that filled the previous phase continues. */
+FERMATA_API int fermata_anonymous_drop(fermata_anonymous* barrier, uint64_t* phase);
+/* Releases the threads of a full phase. With FERMATA_ANONYMOUS_COMPLETION, the thread that got FERMATA_LAST
+ * calls it. UNSUPPORTED: the barrier has no FERMATA_ANONYMOUS_COMPLETION. */
+FERMATA_API int fermata_anonymous_release(fermata_anonymous* barrier, uint64_t phase);
+/* Waits until the phase is over. If it is, the call returns at once. */
+FERMATA_API int fermata_anonymous_wait(fermata_anonymous* barrier, uint64_t phase);
+
+/* -- a barrier in memory that processes share --
+ * For processes that map common memory, in place of a process-shared pthread_barrier_t. Where a process
+ * may die while others wait, use a team of processes (fermata_team_create), which reports it. */
+
+/* A barrier between processes, in 24 bytes of memory that all participants have mapped, each at any address.
+ * The participants share nothing else, not even a descriptor. All must use the same version of Fermata. */
+typedef struct fermata_anonymous_shared {
+  uint64_t state[3];
+} fermata_anonymous_shared;
+
+/* Initializes the barrier for `count` arrivals per phase, 1..2^30, whatever the memory holds. One process
+ * calls it, once, before others use the barrier. Errors: ARGUMENT. */
+FERMATA_API int fermata_anonymous_shared_init(fermata_anonymous_shared* barrier, uint32_t count);
+/* Returns the arrivals per phase with which the barrier was initialized. */
+FERMATA_API uint32_t fermata_anonymous_shared_count(const fermata_anonymous_shared* barrier);
+/* Arrives and waits. If a process dies in this call, the others wait for ever. Returns FERMATA_LAST to
+ * exactly one caller per phase, FERMATA_OK to the others. */
+FERMATA_API int fermata_anonymous_shared_meet(fermata_anonymous_shared* barrier);
+/* Ends the use of the barrier. No thread may arrive after this call, and the last phase must be full. The
+ * call waits until all threads have left. Then the memory may be unmapped, or initialized again. */
+FERMATA_API void fermata_anonymous_shared_destroy(fermata_anonymous_shared* barrier);
+
+/* ---- Ranked barriers of threads ---------------------------------------------------------------------------
+ * Barriers and allreduces for threads of one process that know their rank. They need no planner. The
+ * barrier's plan is the one that `fermata plan` has saved for this many unpinned threads of this machine.
+ * Without a saved plan, the barrier uses a built-in one, which does not depend on where threads run. It also
+ * does so if the machine has enough CPUs for the threads, but this process may not use enough of them. The
+ * functions are in libfermata-rt. */
+
+typedef struct fermata_ranked fermata_ranked;
+
+/* -- make, describe and free a barrier of threads with ranks --
+ * For threads of one process that know their number, without the planner and the libraries that it needs.
+ * A team (fermata_team_create) also finds mistakes, knows processes, and has more collectives. */
+
+/* Makes a barrier for `members` ranks, 1..4096. Errors: ARGUMENT, MEMORY. */
+FERMATA_API int fermata_ranked_create(uint32_t members, fermata_ranked** out);
+/* Frees the barrier. All threads must have left it. NULL does nothing. */
+FERMATA_API void fermata_ranked_destroy(fermata_ranked* barrier);
+/* Writes a description of the barrier for people: "dissemination, packed; saved; waiting: auto". A NUL ends
+ * it, and it is cut to capacity bytes. "saved": the plan comes from `fermata plan`; else "built-in". Errors:
+ * ARGUMENT. */
+FERMATA_API int fermata_ranked_describe(const fermata_ranked* barrier, char* text, size_t capacity);
+
+/* -- meet at a barrier of threads with ranks --
+ * All ranks call it, once for each phase. Two threads must not call it with the same rank at the same
+ * time. */
+
+/* Waits until all ranks have called it. A rank's calls may come from different threads, as long as each call
+ * happens before the next. The call does not change errno. Errors: ARGUMENT. */
+FERMATA_API int fermata_ranked_meet(fermata_ranked* barrier, uint32_t rank);
+/* Returns how many calls the rank has made so far, or 0 if the rank is not valid. Only a thread that may make
+ * the rank's calls may call this. */
+FERMATA_API uint64_t fermata_ranked_calls(const fermata_ranked* barrier, uint32_t rank);
+
+/* -- fold data of up to 56 bytes of threads with ranks --
+ * For a sum or another fold that all ranks need, in one call that is also a barrier. All ranks give the
+ * same number of bytes and the same fold: nothing compares them. */
+
+/* Computes acc = acc op other. acc and other never overlap. */
+typedef void (*fermata_fold)(void* acc, const void* other, void* context);
+/* Folds the data of all ranks, 1..56 bytes, in rank order. Every rank gets the same bits in its data. Errors:
+ * ARGUMENT. */
+FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank, void* data, size_t bytes,
+                                         fermata_fold fold, void* context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,294 @@
+/* Collectives on blocks of any size, and requests: nonblocking and persistent collectives. fermata.h includes
+ * this header. */
+#ifndef FERMATA_BLOCKS_H
+#define FERMATA_BLOCKS_H
+
+#include <fermata/fermata.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Collectives on blocks of any size --------------------------------------------------------------------
+ * A block is `count` elements of a type; P is the number of members. This holds for the functions below, and
+ * for allreduce, reduce and broadcast of more than 56 bytes. All members make the calls in the same order.
+ *
+ * - Buffers: the count may be 0, and a buffer without elements may be NULL. in and out must not overlap,
+ *   except in place.
+ * - Completion: a call returns when this member's part is done. Its input may be changed, and its output is
+ *   complete. Other members may still be in the call.
+ * - Results: they are bitwise the same on every run of a plan.
+ * - Memory: each pair of members that exchange blocks has a ring buffer of at most 288 KiB, allocated at its
+ *   first use. Some schedules also need memory for blocks in transit, up to half of all the blocks.
+ * - Paths: up to 56 bytes in all blocks together can travel on signals' cache lines. The receiver reads a
+ *   long block directly from the sender's memory (single copy). Between processes it does so where the system
+ *   permits it and the profile says that it is faster.
+ *
+ * Errors of each call: those of fermata_barrier, ARGUMENT (also for an unknown type, operator or root, and
+ * for a count that is too large), UNSUPPORTED (a team of more than 1,024 members, or 256 for alltoall). */
+
+/* Pass it instead of `in`, and the input is read from the place where the output goes. That place is out. For
+ * allgather, and for gather's root, it is this member's block in out. A scatter's root passes it instead of
+ * `out`, and its own block stays where it is. ARGUMENT: there is no such place. */
+#define FERMATA_IN_PLACE ((void*)-1)
+
+/* -- collect a block of every member at the root --
+ * For results that one member writes or shows. The root waits for all. Each other member returns when it
+ * has sent its block, so this is not a barrier. fermata_allgather gives the blocks to all members. */
+
+/* in: count elements. out: at the root P x count elements, by rank; elsewhere it is ignored. */
+FERMATA_API int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type,
+                               int root);
+/* As fermata_gather, with blocks of different sizes. counts and displacements are in elements, have an entry
+ * per rank, and are read at the root only. displacements NULL: the blocks follow each other in rank order.
+ * Sender and receiver of a block give it the same count. The blocks of the output may lie in any order, but
+ * must not overlap (ARGUMENT). */
+FERMATA_API int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out,
+                                const size_t* counts, const size_t* displacements, int type, int root);
+
+/* -- deal out the root's blocks --
+ * For work that one member divides among all. The others wait for the root. The root returns when it has
+ * sent all blocks, so this is not a barrier. */
+
+/* in: at the root P x count elements, by rank; elsewhere it is ignored. out: count elements. */
+FERMATA_API int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type,
+                                int root);
+/* As fermata_scatter, with blocks of different sizes. counts and displacements are as in fermata_gatherv. */
+FERMATA_API int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts,
+                                 const size_t* displacements, void* out, size_t count, int type, int root);
+
+/* -- collect a block of every member at all members --
+ * For data of which every member needs all parts. All members wait for all. Do not use it where the
+ * members need only the sum: fermata_allreduce moves less. */
+
+/* in: count elements. out: P x count elements, by rank. */
+FERMATA_API int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type);
+/* As fermata_allgather, with blocks of different sizes. counts and displacements are in elements and have an
+ * entry per rank. counts are the same at all members. displacements NULL: the blocks follow each other in
+ * rank order. The blocks of the output must not overlap (ARGUMENT). */
+FERMATA_API int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts,
+                                   const size_t* displacements, int type);
+
+/* -- fold blocks, and give each member one of them --
+ * For sums of which each member needs only its own part, such as the residual of its rows. All members
+ * wait for all. fermata_allreduce gives the whole result to all members, and moves more data. */
+
+/* in: P x count elements. out: count elements. Rank r gets the fold of all members' blocks number r. */
+FERMATA_API int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count,
+                                       int type, int op);
+/* As fermata_reduce_scatter, with blocks of different sizes. counts are in elements, have an entry per rank,
+ * and are the same at all members. out: as many elements as this rank's entry of counts says. In place, out
+ * holds all blocks at the call, and begins with the result at the return. */
+FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts,
+                                        const size_t* displacements, void* out, int type, int op);
+
+/* -- send a block from every member to every member --
+ * For transposes, sorts, and other redistributions of data. All members wait for all. Where each
+ * member has data for a few others only, this is the wrong call: it sends to all. */
+
+/* in: P x count elements; block j is for rank j. out: P x count elements; block i is from rank i. */
+FERMATA_API int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type);
+/* As fermata_alltoall, with blocks of different sizes. Every member gives counts for both sides, in elements,
+ * with an entry per rank. Displacements are as in fermata_allgatherv. */
+FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts,
+                                  const size_t* in_displacements, void* out, const size_t* out_counts,
+                                  const size_t* out_displacements, int type);
+
+/* -- fold the data of the ranks up to this one --
+ * For offsets: with counts as data, fermata_exscan tells each member where its part begins. A member waits
+ * only for the ranks below it, so this is not a barrier. At rank 0, initialize the output of
+ * fermata_exscan before the call. */
+
+/* fermata_scan writes to out the fold of ranks 0 to this one, in rank order. fermata_exscan leaves out this
+ * member's own contribution, and does not touch out at rank 0. */
+FERMATA_API int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type,
+                             int op);
+FERMATA_API int fermata_exscan(fermata_member* member, const void* in, void* out, size_t count, int type,
+                               int op);
+
+/* ---- Requests ---------------------------------------------------------------------------------------------
+ * Requests let a member compute, or do other operations, while a collective goes on. An operation describes a
+ * collective as data. A member does it at once (fermata_execute), begins it as a nonblocking collective
+ * (fermata_begin), or prepares it as a persistent one (fermata_prepare). The caller must free each request.
+ * Two threads must not use one member's requests at the same time. */
+
+typedef struct fermata_request fermata_request; /* an operation that its member has begun or prepared */
+
+/* -- do a collective that is described as data --
+ * For collectives that the function of the same name cannot describe: elements or operators of the
+ * caller's own, and an order of folds. fermata_begin and fermata_prepare take the same structure. For the
+ * types and operators of this header, the plain functions are shorter. */
+
+enum fermata_collective {
+  FERMATA_DO_BROADCAST = 1,
+  FERMATA_DO_REDUCE,
+  FERMATA_DO_ALLREDUCE,
+  FERMATA_DO_GATHER,
+  FERMATA_DO_SCATTER,
+  FERMATA_DO_ALLGATHER,
+  FERMATA_DO_REDUCE_SCATTER,
+  FERMATA_DO_ALLTOALL,
+  FERMATA_DO_SCAN,
+  FERMATA_DO_EXSCAN
+};
+/* The order in which contributions are folded. */
+enum fermata_order {
+  FERMATA_ANY_ORDER = 0,    /* The fastest one, the same at all members and on every run. An operator of */
+                            /* the caller's own must then commute bit by bit. */
+  FERMATA_RANK_ORDER = 1,   /* For an operator that does not commute. It must associate. */
+  FERMATA_LEFT_TO_RIGHT = 2 /* ((0 op 1) op 2) op ...: bit by bit the result of a serial loop over the */
+                            /* ranks, whatever the team and the machine. It suits sums of floating-point */
+                            /* numbers, and operators that do not associate. */
+};
+/* Computes out[i] = left[i] op right[i] for count elements. out may be left or right. Any member may call it,
+ * for any part of a block. It must not call Fermata. */
+typedef void (*fermata_operator)(void* out, const void* left, const void* right, size_t count, void* user);
+typedef struct fermata_operation {
+  size_t size;    /* sizeof(fermata_operation) */
+  int collective; /* enum fermata_collective */
+  const void* in; /* For a broadcast NULL: its data is in out. */
+  void* out;
+  size_t count; /* elements of a block; ignored where counts are given */
+  int type;     /* enum fermata_type; ignored if element is not 0 */
+  int op;       /* enum fermata_op; ignored if fold is not NULL */
+  int root;
+  int irregular;           /* not 0, at all members: blocks differ in size, as with the v functions */
+  const size_t* in_counts; /* This and the next three are as the v functions take them. They are */
+                           /* ignored where those take none, and must be NULL if irregular is 0. */
+  const size_t* in_displacements;
+  const size_t* out_counts;
+  const size_t* out_displacements;
+  size_t element;        /* bytes of an opaque element, 1..4096; 0: the size of type */
+  fermata_operator fold; /* an operator of the caller's own; NULL: op */
+  void* user;            /* argument of fold */
+  int ordered;           /* enum fermata_order */
+} fermata_operation;
+#define FERMATA_OPERATION_INIT \
+  {sizeof(fermata_operation), 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL, 0}
+
+/* Does the operation, as the function of the same name does. Either all members call fermata_execute, or all
+ * call that function. Errors: those of that function. */
+FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation* operation);
+
+/* -- small data in a split-phase collective --
+ * For a member that has work between its contribution and the result, as with fermata_arrive.
+ * fermata_begin does so for data of any size. Do not use the result before fermata_depart has returned. */
+
+/* Begins a broadcast, reduce or allreduce of at most 56 bytes, in two phases as fermata_arrive, and returns
+ * at once. The type and the operator must be of the enumerations above. fermata_test and fermata_depart
+ * continue it. The result is there when fermata_depart has returned. Other members may call the blocking
+ * function instead. Errors: ARGUMENT, BUSY (another call of this member is outstanding), UNSUPPORTED (any
+ * other operation). */
+FERMATA_API int fermata_arrive_with(fermata_member* member, const fermata_operation* operation);
+
+/* -- begin a nonblocking collective --
+ * For collectives that go on while the member computes, once or seldom. For one that is repeated,
+ * fermata_prepare saves the work at each start. Do not touch the buffers before the request is over
+ * (fermata_request_wait). The data moves only while this thread calls Fermata, unless there is a progress
+ * thread (fermata_progress). */
+
+/* Begins the operation and returns at once. All members make this call in the same order as their other
+ * calls. The operation goes on in every call of this member that waits, and in fermata_progress. Until it is
+ * over, the request cannot be freed, and the buffers, the operator and its argument must stay valid. The
+ * structure, counts and displacements may be freed at once. Errors: those of fermata_execute. */
+FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* operation,
+                              fermata_request** out);
+
+/* -- make a persistent collective --
+ * For a collective that is repeated with the same arguments: what can be computed once is computed here,
+ * and fermata_request_start only starts it. Free it when it is no longer needed: it holds memory of the
+ * team. */
+
+/* Makes a persistent operation. All members make this call in the same order as their other calls. It may
+ * wait. Then each member starts the operation any number of times, in any order with other requests. A start
+ * needs no memory. An operation holds slots of the team until all members have freed it. After a TIMEOUT
+ * there is no operation, and fermata_resume ends the call. Errors: MEMORY (at all members: persistent
+ * operations hold all of the team's 16 MiB of slots; at one member alone: it has no memory for its part, and
+ * the others must free theirs), those of fermata_execute. */
+FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation,
+                                fermata_request** out);
+
+/* -- start, change and free a request --
+ * For requests from fermata_begin, fermata_prepare and fermata_chain. The caller frees each of them, when
+ * it is over. Do not start, reset or free a request while it is active. */
+
+/* Starts the request. A request from fermata_begin begins the same operation once more, as another
+ * fermata_begin would. BUSY: the request is active. ARGUMENT: it is a link of a chain. */
+FERMATA_API int fermata_request_start(fermata_request* request);
+/* Sets other buffers for the next start. Counts, displacements and types stay. Errors: ARGUMENT (as for the
+ * operation), BUSY (the request is active). */
+FERMATA_API int fermata_request_reset(fermata_request* request, const void* in, void* out);
+/* Frees the request. NULL does nothing. BUSY: the request is active. ARGUMENT: it is a link of a chain. */
+FERMATA_API int fermata_request_free(fermata_request* request);
+
+/* -- wait for requests, or test them --
+ * Each of these calls moves the data of the requests on. fermata_request_test and fermata_request_test_any
+ * do not wait. Do not test in an endless loop without other work: wait, which spins and then sleeps. Do
+ * not wait in a callback. */
+
+/* Waits until the request is over, and returns its result. After a TIMEOUT (fermata_member_set_timeout) or
+ * INTERRUPTED, the request is still active. Errors: those of the operation. */
+FERMATA_API int fermata_request_wait(fermata_request* request);
+/* Waits for all requests and returns the first error, if any. TIMEOUT or INTERRUPTED ends the call at once.
+ * This function, fermata_request_wait_any and fermata_request_test_any skip NULL entries. */
+FERMATA_API int fermata_request_wait_all(fermata_request* const* requests, size_t count);
+/* Waits until one request is over, writes its index, and returns its result, even if that is an error. A
+ * request that is not active counts as over. The requests may belong to any members that this thread uses.
+ * The timeout of the first request's member holds. ARGUMENT: all entries are NULL. */
+FERMATA_API int fermata_request_wait_any(fermata_request* const* requests, size_t count, size_t* index);
+/* Moves the request on. Returns OK, PENDING, or the operation's error. */
+FERMATA_API int fermata_request_test(fermata_request* request);
+/* As fermata_request_wait_any, without waiting. PENDING: all requests are active. */
+FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_t count, size_t* index);
+
+/* -- call a function when a request is over --
+ * For work that follows from a result, such as the next operation of a pipeline, without a thread that
+ * waits for it. Set the callback while the request is not active. Do not wait in it. */
+
+/* Is called in the thread that makes progress, whenever the request is over. It may start requests, also this
+ * one, and may reset this one first. It may free this one if no call waits for it. It must not wait: a wait
+ * for a request and a call on blocks return BUSY there. */
+typedef void (*fermata_callback)(fermata_request* request, int status, void* user);
+
+/* Sets the function that is called whenever the request is over. NULL: none. */
+FERMATA_API int fermata_request_set_callback(fermata_request* request, fermata_callback callback, void* user);
+
+/* -- one request of several persistent collectives --
+ * For collectives that follow each other, such as a reduce among neighbours, an allreduce among leaders
+ * and a broadcast back. The chain needs no call of its member between two of them but those that make
+ * progress. Do not start or free a link by itself. */
+
+/* Makes one request, a chain, of one or more persistent operations, none of which is active. Starting the
+ * chain starts the first operation, and the end of each operation starts the next one. The chain is over
+ * with the last operation, or with the first that fails. The operations may belong to several members, in
+ * the teams of a hierarchy, if one thread uses them all. The chain owns its operations and frees them with
+ * itself. Between uses, each may be reset. Each may have a callback, which runs before the next operation
+ * starts and may reset that one. fermata_request_reset of a chain sets the first operation's input and the
+ * last one's output. The call is local. Errors: ARGUMENT (also if an operation is not persistent or is in a
+ * chain), BUSY (one is active). */
+FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, fermata_request** out);
+
+/* -- move requests on while the program computes --
+ * Requests move only while their thread calls Fermata. Call fermata_progress now and then during a long
+ * computation. Or switch the progress thread on, if the process has a CPU for it. Do not switch it on
+ * where all CPUs compute: it takes time from them. */
+
+/* Advances this member's requests for at most max_us microseconds: each in turn, by a piece of bounded size.
+ * The next call continues where this one stopped. max_us 0: the call advances each request once. If that
+ * moved something, the call waits up to 2 us for each of a few further answers. It also advances the requests
+ * of the thread's other members, as each call that waits does. Returns OK if none of this member's requests
+ * is active, else PENDING. A thread may take over a member that has requests outstanding. Its first call must
+ * then be this one, or a test or wait for one of these requests. */
+FERMATA_API int fermata_progress(fermata_member* member, double max_us);
+/* Switches this process's progress thread on or off. That thread moves the data of requests while their
+ * members' threads compute. It helps only if it has a CPU of its own. on 1: it runs. 0: it ends before the
+ * call returns. -1: it runs if FERMATA_PROGRESS_THREAD=1 is in the environment (the default). A member's own
+ * thread completes its requests, runs their callbacks and starts the next links of chains, in its next call.
+ * Operators of the caller's own run in either thread. Any thread may make this call, at any time. Errors:
+ * SYSTEM. */
+FERMATA_API int fermata_progress_thread(int on);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
