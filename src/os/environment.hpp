@@ -72,7 +72,7 @@ struct Value {
   // Where the text is wrong; null: it is right. A wrong switch is on, and a list has its other words.
   const char* wrong = nullptr;
 };
-// The one parser: for values, defaults and complaints.
+// The one parser: for values, defaults and complaints. It does not look whether a folder exists.
 Value parse(const VariableRow& row, const char* text);
 // Returns the variable's value, or its default. A list may be set to nothing.
 Value value_of(Variable variable);

@@ -227,6 +227,12 @@ bool complain_of_name(const char* name, std::size_t length, char (&text)[kCompla
   return true;
 }
 
+// Returns where the value is wrong, or null. Only complaints look at folders: values are also read in waits.
+const char* wrong_in(const VariableRow& row, const char* value) {
+  if (row.kind == ValueKind::kFolder) return is_usable_folder(value) ? nullptr : value;
+  return parse(row, value).wrong;
+}
+
 }  // namespace
 
 const VariableRow& row_of(Variable variable) { return kTable[static_cast<std::size_t>(variable)]; }
@@ -250,9 +256,7 @@ Value parse(const VariableRow& row, const char* text) {
       if (value.word < 0) value.wrong = text;
       break;
     case ValueKind::kList: parse_list(row, text, &value); break;
-    case ValueKind::kFolder:
-      if (!is_usable_folder(text)) value.wrong = text;
-      break;
+    case ValueKind::kFolder: break;  // its text is the value
   }
   return value;
 }
@@ -273,7 +277,7 @@ bool complaint(const char* entry, char (&text)[kComplaint]) {
   const char* const value = entry + length + 1;
   bool found = false;
   if (const VariableRow* const row = row_named(entry, length); row != nullptr) {
-    const char* const wrong = *value != '\0' ? parse(*row, value).wrong : nullptr;
+    const char* const wrong = *value != '\0' ? wrong_in(*row, value) : nullptr;
     found = wrong != nullptr;
     if (found) complain_of_value(*row, value, wrong, text);
   } else {
