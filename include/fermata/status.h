@@ -54,7 +54,7 @@ FERMATA_API const char* fermata_error_detail(void);
  * Tells which library the program runs with. FERMATA_VERSION_MAJOR, FERMATA_VERSION_MINOR and
  * FERMATA_VERSION_PATCH tell which header it was compiled with. */
 
-FERMATA_API const char* fermata_version(void); /* Returns "0.2.0". */
+FERMATA_API const char* fermata_version(void); /* Returns "MAJOR.MINOR.PATCH". */
 
 #ifdef __cplusplus
 }
