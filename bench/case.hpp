@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 
 namespace fermata::bench {
 
@@ -45,14 +45,14 @@ inline constexpr int kMaxBytes = 8 << 20;
 
 // How many blocks of one payload a member contributes and receives, counted as in MPI: an alltoall of 8 bytes
 // moves 8 bytes between each two members.
-constexpr int blocks_in(Kind k, int members) { return rules_of(k).differs_by_receiver() ? members : 1; }
-constexpr int blocks_out(Kind k, int members) { return rules_of(k).differs_by_giver() ? members : 1; }
+constexpr int blocks_in(Collective c, int members) { return rules_of(c).differs_by_receiver() ? members : 1; }
+constexpr int blocks_out(Collective c, int members) { return rules_of(c).differs_by_giver() ? members : 1; }
 
 struct Case {
-  Kind collective = Kind::kBarrier;
+  Collective collective = Collective::kBarrier;
   Engine engine = Engine::kThreads;
   int members = 2;
-  // payload, a multiple of 8; 0 for a barrier; for gather and similar kinds one member's block
+  // payload, a multiple of 8; 0 for a barrier; for gather and similar collectives one member's block
   int bytes = 0;
   bool rotating = false;  // episode e of a turn has root e mod members; otherwise the root is always 0
   std::vector<int> cpus;  // OS index of each rank's CPU; empty: no member is pinned

@@ -117,7 +117,7 @@ std::string check(const Options& options) {
   for (const int n : options.members) {
     if (n < 1 || n > 1024) return "-n: members must be from 1 to 1024, not " + std::to_string(n);
   }
-  if (options.collective == Kind::kBarrier && !options.bytes.empty())
+  if (options.collective == Collective::kBarrier && !options.bytes.empty())
     return "--bytes: a barrier carries no payload";
   if (options.rotating && !has_root(options.collective))
     return "--roots: only broadcast, reduce, gather and scatter have one";

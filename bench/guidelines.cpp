@@ -10,19 +10,19 @@
 namespace fermata::bench {
 namespace {
 
-Options options_for(const Options& base, Kind kind) {
+Options options_for(const Options& base, Collective collective) {
   Options o = base;
-  o.collective = kind;
+  o.collective = collective;
   o.rivals = o.algorithms = {};
   o.floors = false;
   o.quantities = {Quantity::kPeriod};
-  if (kind == Kind::kBarrier) {
+  if (collective == Collective::kBarrier) {
     o.bytes = {};
   } else if (o.bytes.empty()) {
     o.bytes = {8, 4 << 10, 1 << 20};
   }
   for (const Mockup& mockup : mockups()) {
-    if (mockup.kind != kind) continue;
+    if (mockup.collective != collective) continue;
     Contestant c;
     c.name = mockup.name;
     c.role = Role::kOwn;
@@ -62,37 +62,38 @@ std::string lines_of_violations(const std::vector<Guideline>& guidelines) {
 
 }  // namespace
 
-bool has_guidelines(Kind kind) {
-  return std::any_of(mockups().begin(), mockups().end(), [kind](const Mockup& m) { return m.kind == kind; });
+bool has_guidelines(Collective collective) {
+  return std::any_of(mockups().begin(), mockups().end(),
+                     [collective](const Mockup& m) { return m.collective == collective; });
 }
 
-std::string check_guidelines(Options options, const std::vector<Kind>& kinds) {
+std::string check_guidelines(Options options, const std::vector<Collective>& collectives) {
   if (options.rotating) return "--roots: guidelines are of fixed roots";
-  for (const Kind kind : kinds) {
-    if (!has_guidelines(kind))
-      return std::string("--guidelines: there is no other way to do ") + fermata::name_of(kind);
-    const std::string wrong = check(options_for(options, kind));
+  for (const Collective collective : collectives) {
+    if (!has_guidelines(collective))
+      return std::string("--guidelines: there is no other way to do ") + fermata::name_of(collective);
+    const std::string wrong = check(options_for(options, collective));
     if (!wrong.empty()) return wrong;
   }
   return {};
 }
 
-Outcome run_guidelines(Options options, const std::vector<Kind>& kinds) {
+Outcome run_guidelines(Options options, const std::vector<Collective>& collectives) {
   Outcome all;
   const auto progress = options.progress;
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
     if (progress) {
       options.progress = [&](double done, const std::string& what) {
-        progress((static_cast<double>(i) + done) / static_cast<double>(kinds.size()),
-                 std::string(fermata::name_of(kinds[i])) + " " + what);
+        progress((static_cast<double>(i) + done) / static_cast<double>(collectives.size()),
+                 std::string(fermata::name_of(collectives[i])) + " " + what);
       };
     }
-    Outcome one = run(options_for(options, kinds[i]));
+    Outcome one = run(options_for(options, collectives[i]));
     all.rows.insert(all.rows.end(), one.rows.begin(), one.rows.end());
     all.left_out.insert(all.left_out.end(), one.left_out.begin(), one.left_out.end());
     all.versions.merge(one.versions);
     for (auto& [what, plan] : one.plans)
-      all.plans[std::string(fermata::name_of(kinds[i])) + " " + what] = plan;
+      all.plans[std::string(fermata::name_of(collectives[i])) + " " + what] = plan;
   }
   return all;
 }

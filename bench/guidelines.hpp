@@ -31,12 +31,12 @@ struct Guideline {
   std::string plan;  // the call's plan, if the planner reports it: "butterfly/packed"
 };
 
-// Whether there are mock-ups of that kind.
-bool has_guidelines(Kind kind);
-// Uses `options` for each collective of `kinds`; each call and its mock-ups form a group. Default payloads
-// are 8 bytes, 4 KiB and 1 MiB; a barrier has none. Returns "" or what is wrong with the options.
-std::string check_guidelines(Options options, const std::vector<Kind>& kinds);
-Outcome run_guidelines(Options options, const std::vector<Kind>& kinds);
+// Whether there are mock-ups of that collective.
+bool has_guidelines(Collective collective);
+// Uses `options` for each collective of `collectives`; each call and its mock-ups form a group. Default
+// payloads are 8 bytes, 4 KiB and 1 MiB; a barrier has none. Returns "" or what is wrong with the options.
+std::string check_guidelines(Options options, const std::vector<Collective>& collectives);
+Outcome run_guidelines(Options options, const std::vector<Collective>& collectives);
 
 std::vector<Guideline> judge(const Outcome& outcome);
 std::string guidelines_table(const std::vector<Guideline>& guidelines);

@@ -141,24 +141,24 @@ int scan_exscan(const MockCall& c, const double* in, double* out) {
 }
 
 constexpr Mockup kMockups[] = {
-    {Kind::kBarrier, "allreduce(1)", false, barrier_allreduce},
-    {Kind::kBroadcast, "scatter + allgather", true, broadcast_scatter_allgather},
-    {Kind::kBroadcast, "2 halves", false, broadcast_halves},
-    {Kind::kReduce, "allreduce", false, reduce_allreduce},
-    {Kind::kReduce, "reduce_scatter + gather", true, reduce_scatter_gather},
-    {Kind::kReduce, "2 halves", false, reduce_halves},
-    {Kind::kAllreduce, "reduce + broadcast", false, allreduce_reduce_broadcast},
-    {Kind::kAllreduce, "reduce_scatter + allgather", true, allreduce_reduce_scatter_allgather},
-    {Kind::kAllreduce, "2 halves", false, allreduce_halves},
-    {Kind::kGather, "allgather", false, gather_allgather},
-    {Kind::kScatter, "broadcast of the whole", false, scatter_broadcast},
-    {Kind::kAllgather, "gather + broadcast", false, allgather_gather_broadcast},
-    {Kind::kAllgather, "n broadcasts", false, allgather_broadcasts},
-    {Kind::kAllgather, "alltoall", false, allgather_alltoall},
-    {Kind::kReduceScatter, "reduce + scatter", false, reduce_scatter_reduce_scatter},
-    {Kind::kReduceScatter, "allreduce of the whole", false, reduce_scatter_allreduce},
-    {Kind::kAlltoall, "n scatters", false, alltoall_scatters},
-    {Kind::kScan, "exscan + sum", false, scan_exscan},
+    {Collective::kBarrier, "allreduce(1)", false, barrier_allreduce},
+    {Collective::kBroadcast, "scatter + allgather", true, broadcast_scatter_allgather},
+    {Collective::kBroadcast, "2 halves", false, broadcast_halves},
+    {Collective::kReduce, "allreduce", false, reduce_allreduce},
+    {Collective::kReduce, "reduce_scatter + gather", true, reduce_scatter_gather},
+    {Collective::kReduce, "2 halves", false, reduce_halves},
+    {Collective::kAllreduce, "reduce + broadcast", false, allreduce_reduce_broadcast},
+    {Collective::kAllreduce, "reduce_scatter + allgather", true, allreduce_reduce_scatter_allgather},
+    {Collective::kAllreduce, "2 halves", false, allreduce_halves},
+    {Collective::kGather, "allgather", false, gather_allgather},
+    {Collective::kScatter, "broadcast of the whole", false, scatter_broadcast},
+    {Collective::kAllgather, "gather + broadcast", false, allgather_gather_broadcast},
+    {Collective::kAllgather, "n broadcasts", false, allgather_broadcasts},
+    {Collective::kAllgather, "alltoall", false, allgather_alltoall},
+    {Collective::kReduceScatter, "reduce + scatter", false, reduce_scatter_reduce_scatter},
+    {Collective::kReduceScatter, "allreduce of the whole", false, reduce_scatter_allreduce},
+    {Collective::kAlltoall, "n scatters", false, alltoall_scatters},
+    {Collective::kScan, "exscan + sum", false, scan_exscan},
 };
 
 class Mock final : public TeamSubject {
@@ -183,7 +183,7 @@ class Mock final : public TeamSubject {
       if (status != FERMATA_OK) [[unlikely]]
         bad = status;
     };
-    if (turn.collective == Kind::kBarrier) {
+    if (turn.collective == Collective::kBarrier) {
       turn.run(rank, [&] { note(mockup_.call(call, nullptr, nullptr)); });
     } else {
       turn.run(rank, [&](const double* in, double* out) { note(mockup_.call(call, in, out)); });

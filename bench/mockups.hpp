@@ -15,11 +15,11 @@ struct MockCall {
   fermata_member* member;
   int rank, members;
   std::size_t count;  // doubles in a block
-  double* scratch;    // of this member, as large as the largest result of this kind
+  double* scratch;    // of this member, as large as the largest result of this collective
 };
 
 struct Mockup {
-  Kind kind;
+  Collective collective;
   const char* name;  // "reduce + broadcast"
   // whether it cuts a block into one part for each member: count must then be a multiple of their number
   bool divides;

@@ -32,7 +32,7 @@ class IdleProgress final : public TeamSubject {
 };
 
 Options options_for(Options o) {
-  o.collective = Kind::kAllreduce;
+  o.collective = Collective::kAllreduce;
   o.algorithms = {};
   o.floors = false;
   if (o.bytes.empty()) o.bytes = {1 << 20};

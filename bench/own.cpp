@@ -10,7 +10,7 @@ namespace fermata::bench {
 namespace {
 
 // Whether the planner plans it. Otherwise it is an operation on blocks, which needs no plan.
-bool rides(Kind collective, int bytes) {
+bool rides(Collective collective, int bytes) {
   return rides_on_a_line(collective) && bytes <= static_cast<int>(kLinePayload);
 }
 
@@ -57,23 +57,23 @@ class Own final : public TeamSubject {
       });
     };
     switch (turn.collective) {
-      case Kind::kReduce:
+      case Collective::kReduce:
         run([&](const double* in, double* out, int root) {
           return fermata_reduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM, root);
         });
         break;
-      case Kind::kBroadcast:
+      case Collective::kBroadcast:
         run([&](const double* in, double* out, int root) {
           double* const data = rank == root ? const_cast<double*>(in) : out;
           return fermata_broadcast(member, data, count * sizeof(double), root);
         });
         break;
-      case Kind::kGather:
+      case Collective::kGather:
         run([&](const double* in, double* out, int root) {
           return fermata_gather(member, in, out, count, FERMATA_DOUBLE, root);
         });
         break;
-      case Kind::kScatter:
+      case Collective::kScatter:
         run([&](const double* in, double* out, int root) {
           return fermata_scatter(member, in, out, count, FERMATA_DOUBLE, root);
         });
@@ -95,33 +95,33 @@ class Own final : public TeamSubject {
       turn.run(rank, [&](const double* in, double* out) { note(call(in, out)); });
     };
     switch (turn.collective) {
-      case Kind::kBarrier: turn.run(rank, [&] { note(fermata_barrier(member)); }); break;
-      case Kind::kAllreduce:
+      case Collective::kBarrier: turn.run(rank, [&] { note(fermata_barrier(member)); }); break;
+      case Collective::kAllreduce:
         run([&](const double* in, double* out) {
           return fermata_allreduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
         });
         break;
-      case Kind::kAllgather:
+      case Collective::kAllgather:
         run([&](const double* in, double* out) {
           return fermata_allgather(member, in, out, count, FERMATA_DOUBLE);
         });
         break;
-      case Kind::kReduceScatter:
+      case Collective::kReduceScatter:
         run([&](const double* in, double* out) {
           return fermata_reduce_scatter(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
         });
         break;
-      case Kind::kAlltoall:
+      case Collective::kAlltoall:
         run([&](const double* in, double* out) {
           return fermata_alltoall(member, in, out, count, FERMATA_DOUBLE);
         });
         break;
-      case Kind::kScan:
+      case Collective::kScan:
         run([&](const double* in, double* out) {
           return fermata_scan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
         });
         break;
-      case Kind::kExscan:
+      case Collective::kExscan:
         run([&](const double* in, double* out) {
           return fermata_exscan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
         });
@@ -133,14 +133,14 @@ class Own final : public TeamSubject {
 
   // Begins the request, computes with a call for progress after each chunk, and waits.
   void overlap(int rank, Turn& turn) {
-    static_assert(static_cast<int>(Kind::kAllreduce) == FERMATA_DO_ALLREDUCE);
+    static_assert(static_cast<int>(Collective::kAllreduce) == FERMATA_ALLREDUCE);
     fermata_member* const member = member_of(rank);
     fermata_operation sum = FERMATA_OPERATION_INIT;
     sum.collective = static_cast<int>(turn.collective);
     sum.count = static_cast<size_t>(turn.doubles);
     sum.type = FERMATA_DOUBLE;
     sum.op = FERMATA_SUM;
-    int bad = turn.collective == Kind::kAllreduce ? FERMATA_OK : FERMATA_ERR_UNSUPPORTED;
+    int bad = turn.collective == Collective::kAllreduce ? FERMATA_OK : FERMATA_ERR_UNSUPPORTED;
     turn.run(rank, [&](const double* in, double* out) {
       sum.in = in;
       sum.out = out;
@@ -160,9 +160,9 @@ class Own final : public TeamSubject {
 
   std::string plan(const Case& c) {
     fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
-    static_assert(static_cast<int>(Kind::kReduce) == FERMATA_REDUCE);
+    static_assert(static_cast<int>(Collective::kReduce) == FERMATA_REDUCE);
     request.members = c.members;
-    request.kind = static_cast<int>(c.collective);
+    request.collective = static_cast<int>(c.collective);
     request.engine = engine_of(c);
     request.payload = static_cast<size_t>(c.bytes);
     request.cpus = c.cpus.empty() ? nullptr : c.cpus.data();
@@ -195,7 +195,7 @@ std::vector<std::string> spellings(const std::vector<std::string>& wanted, int m
 
 }  // namespace
 
-std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes,
+std::vector<OwnSubject> own_subjects(Collective collective, int members, int bytes,
                                      const std::vector<std::string>& algorithms,
                                      const std::vector<std::string>& layouts) {
   std::vector<OwnSubject> subjects = {{"planned", "", "", 0}};
@@ -204,7 +204,7 @@ std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes,
     const Result<AlgorithmName> parsed = parse_algorithm(spelled);
     int stages = 0;
     if (parsed) {
-      const Request request{.kind = collective, .members = members, .degree = parsed->degree};
+      const Request request{.collective = collective, .members = members, .degree = parsed->degree};
       if (!parsed->algorithm->applicable(request)) continue;
       if (!serves(*parsed->algorithm, request, traits_of(Op::kSum, Type::kDouble))) continue;
       stages = static_cast<int>(parsed->algorithm->build(request).stages.size());

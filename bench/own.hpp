@@ -20,7 +20,7 @@ struct OwnSubject {
 // `algorithms`: names of the table, or "all": each applicable one, with degrees 2, 4 and 8 if it has a degree
 // and they give different trees. `layouts`: names; empty: the planner's choice. "planned" is always first. It
 // is the only subject of an operation on blocks, whose schedule Fermata chooses.
-std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes,
+std::vector<OwnSubject> own_subjects(Collective collective, int members, int bytes,
                                      const std::vector<std::string>& algorithms,
                                      const std::vector<std::string>& layouts);
 

@@ -28,7 +28,7 @@ Result<Topology> machine_of(int members) {
 
 Result<PlanningRow> time_one(const Topology& topology, const Profile& profile, const PlanOptions& options,
                              double seconds) {
-  PlanningRow row{options.key.kind, options.key.members, options.algorithm, "", {}};
+  PlanningRow row{options.key.collective, options.key.members, options.algorithm, "", {}};
   const double end = cpu_seconds() + seconds;
   while (row.ms.size() < kLeastRepeats || (row.ms.size() < kMostRepeats && cpu_seconds() < end)) {
     const double begin = cpu_seconds();
@@ -48,18 +48,18 @@ Result<std::vector<PlanningRow>> run_planning(
     const std::vector<int>& members, double seconds,
     const std::function<void(double done, const std::string& what)>& progress) {
   std::vector<PlanningRow> rows;
-  constexpr Kind kKinds[] = {Kind::kBarrier, Kind::kAllreduce};
-  const std::size_t cases = members.size() * std::size(kKinds) * (std::size(kGiven) + 1);
+  constexpr Collective kCollectives[] = {Collective::kBarrier, Collective::kAllreduce};
+  const std::size_t cases = members.size() * std::size(kCollectives) * (std::size(kGiven) + 1);
   for (const int n : members) {
     const auto topology = machine_of(n);
     if (!topology) return topology.error();
     const Profile profile = estimate_profile(*topology);
-    for (const Kind kind : kKinds)
+    for (const Collective collective : kCollectives)
       for (std::size_t g = 0; g <= std::size(kGiven); ++g) {
         PlanOptions options;
-        options.key.kind = kind;
+        options.key.collective = collective;
         options.key.members = n;
-        options.key.payload = kind == Kind::kBarrier ? 0 : 8;
+        options.key.payload = collective == Collective::kBarrier ? 0 : 8;
         options.key.cpus = place(*topology, n, Placement::kCore);
         if (g < std::size(kGiven)) {
           options.algorithm = kGiven[g];
@@ -84,7 +84,7 @@ std::string planning_table(const std::vector<PlanningRow>& rows) {
   for (const PlanningRow& row : rows) {
     const Summary s = summarize(row.ms);
     const std::string what = row.algorithm.empty() ? "search: " + row.chosen : row.algorithm;
-    std::snprintf(line, sizeof line, "%-10s %6d  %-44.44s %8.2f %8.2f %8.2f\n", name_of(row.kind),
+    std::snprintf(line, sizeof line, "%-10s %6d  %-44.44s %8.2f %8.2f %8.2f\n", name_of(row.collective),
                   row.members, what.c_str(), s.median, s.p10, s.p90);
     text += line;
   }
@@ -97,7 +97,7 @@ nlohmann::json planning_json(const std::vector<PlanningRow>& rows) {
   nlohmann::json list = nlohmann::json::array();
   for (const PlanningRow& row : rows) {
     nlohmann::json json = samples_json(row.ms, "ms");
-    json["collective"] = name_of(row.kind);
+    json["collective"] = name_of(row.collective);
     json["n"] = row.members;
     json["algorithm"] = row.algorithm.empty() ? nlohmann::json(nullptr) : nlohmann::json(row.algorithm);
     json["chosen"] = row.chosen;

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/result.hpp"
 
 namespace fermata::bench {
 
 struct PlanningRow {
-  Kind kind;
+  Collective collective;
   int members;
   std::string algorithm;  // as given; empty: the search
   std::string chosen;

@@ -250,7 +250,7 @@ void run_group(const Options& options, std::vector<Contestant> list, const std::
 Outcome run(const Options& options) {
   Outcome outcome;
   std::vector<int> payloads = options.bytes;
-  if (payloads.empty()) payloads = {options.collective == Kind::kBarrier ? 0 : 8};
+  if (payloads.empty()) payloads = {options.collective == Collective::kBarrier ? 0 : 8};
   const Burners burners(options.burners);
   const double groups =
       static_cast<double>(options.members.size() * payloads.size() * options.quantities.size());

@@ -29,7 +29,7 @@ struct Contestant {
 };
 
 struct Options {
-  Kind collective = Kind::kBarrier;
+  Collective collective = Collective::kBarrier;
   std::vector<int> members = {2};
   std::vector<int> bytes;  // empty: 8 for data, 0 for a barrier
   std::vector<Engine> engines = {Engine::kThreads};

@@ -57,7 +57,7 @@ struct Entry {
   const char* name;     // of a data floor without the payload's size, which reports append: floor_exchange8
   const char* variant;  // of a floor: "pause"; the fastest variant counts. Otherwise "".
   Role role;
-  unsigned collectives;  // bits of 1 << Kind
+  unsigned collectives;  // bits of 1 << Collective
   unsigned engines;      // bits of 1 << Engine
   int members;           // the only number of members that it is defined for, or 0
   Sizes bytes;           // payloads that it is defined for
@@ -69,7 +69,7 @@ struct Entry {
   bool library = false;
 };
 
-constexpr unsigned bit(Kind k) { return 1u << static_cast<unsigned>(k); }
+constexpr unsigned bit(Collective c) { return 1u << static_cast<unsigned>(c); }
 constexpr unsigned bit(Engine e) { return 1u << static_cast<unsigned>(e); }
 inline constexpr unsigned kBothEngines = 3u;
 inline constexpr unsigned kReductions = (1u << 2) | (1u << 3);

@@ -5,12 +5,13 @@
 namespace fermata::bench {
 namespace {
 
-constexpr unsigned kBarrier = bit(Kind::kBarrier);
-constexpr unsigned kAllreduce = bit(Kind::kAllreduce);
-constexpr unsigned kRooted = bit(Kind::kBroadcast) | bit(Kind::kReduce);
-constexpr unsigned kAnyKind = (1u << kKindCount) - 1;
-constexpr unsigned kFolding = kReductions | bit(Kind::kReduceScatter) | bit(Kind::kScan);
-constexpr unsigned kMoving = kAnyKind & ~(kBarrier | kFolding);  // between two members exscan only moves data
+constexpr unsigned kBarrier = bit(Collective::kBarrier);
+constexpr unsigned kAllreduce = bit(Collective::kAllreduce);
+constexpr unsigned kRooted = bit(Collective::kBroadcast) | bit(Collective::kReduce);
+constexpr unsigned kAnyCollective = (1u << kCollectiveCount) - 1;
+constexpr unsigned kFolding = kReductions | bit(Collective::kReduceScatter) | bit(Collective::kScan);
+constexpr unsigned kMoving =
+    kAnyCollective & ~(kBarrier | kFolding);  // between two members exscan only moves data
 constexpr unsigned kThreads = bit(Engine::kThreads);
 constexpr unsigned kProcesses = bit(Engine::kProcesses);
 constexpr const char* kGompWorker = "fermata-bench-worker-gomp";
@@ -41,27 +42,27 @@ constexpr const char* kOmpDist =
 #define FERMATA_CK(name) nullptr
 #endif
 
-constexpr Entry floor(const char* name, const char* variant, unsigned kinds,
+constexpr Entry floor(const char* name, const char* variant, unsigned collectives,
                       std::unique_ptr<Subject> (*make)()) {
-  return {name, variant, Role::kFloor, kinds, kBothEngines, 2, kOnALine, make, nullptr, "", ""};
+  return {name, variant, Role::kFloor, collectives, kBothEngines, 2, kOnALine, make, nullptr, "", ""};
 }
-constexpr Entry large_floor(const char* name, const char* variant, unsigned kinds,
+constexpr Entry large_floor(const char* name, const char* variant, unsigned collectives,
                             std::unique_ptr<Subject> (*make)()) {
-  return {name, variant, Role::kFloor, kinds, kBothEngines, 2, kLarge, make, nullptr, "", ""};
+  return {name, variant, Role::kFloor, collectives, kBothEngines, 2, kLarge, make, nullptr, "", ""};
 }
 constexpr Entry probe(const char* name, const char* variant, std::unique_ptr<Subject> (*make)()) {
-  return {name, variant, Role::kProbe, kAnyKind, kThreads, 0, kAnySize, make, nullptr, "", ""};
+  return {name, variant, Role::kProbe, kAnyCollective, kThreads, 0, kAnySize, make, nullptr, "", ""};
 }
-constexpr Entry rival(const char* name, unsigned kinds, unsigned engines, std::unique_ptr<Subject> (*make)(),
-                      const char* needs = "") {
-  return {name, "", Role::kRival, kinds, engines, 0, kOnALine, make, nullptr, "", needs};
+constexpr Entry rival(const char* name, unsigned collectives, unsigned engines,
+                      std::unique_ptr<Subject> (*make)(), const char* needs = "") {
+  return {name, "", Role::kRival, collectives, engines, 0, kOnALine, make, nullptr, "", needs};
 }
 constexpr Entry runtime(const char* name, const char* worker, const char* environment, const char* needs) {
   return {name,   "",          Role::kRival, kBarrier | kReductions, kThreads, 0, kOnALine, nullptr,
           worker, environment, needs};
 }
 constexpr Entry mpi(const char* name, const char* worker, const char* needs) {
-  return {name, "", Role::kRival, kAnyKind, kProcesses, 0, kAnySize, nullptr, worker, "", needs, true};
+  return {name, "", Role::kRival, kAnyCollective, kProcesses, 0, kAnySize, nullptr, worker, "", needs, true};
 }
 
 const Entry kTable[] = {

@@ -53,14 +53,14 @@ class Turn {
   double* out_of(int rank) const { return buffer(2 * rank + 1); }
 
   // Runs this turn's order for one member. The callable of a barrier subject takes no arguments; a data
-  // subject's takes (const double* in, double* out). Both may keep state in their captures: rooted kinds keep
-  // Roots.
+  // subject's takes (const double* in, double* out). Both may keep state in their captures: rooted
+  // collectives keep Roots.
   template <class Episode>
   void run(int rank, Episode&& episode);
 
   const int members;
   const int doubles;
-  const Kind collective;
+  const Collective collective;
   const bool rotating;
   Order order;                    // the host sets it between turns
   std::uint64_t first_check = 1;  // also; numbers are never used twice, so stale data never passes
@@ -77,8 +77,8 @@ class Turn {
 
  private:
   static constexpr std::size_t kPage = 4096;
-  static std::size_t stride(Kind kind, int members, int doubles) {
-    const int blocks = std::max(blocks_in(kind, members), blocks_out(kind, members));
+  static std::size_t stride(Collective collective, int members, int doubles) {
+    const int blocks = std::max(blocks_in(collective, members), blocks_out(collective, members));
     return round_up(sizeof(double) * static_cast<std::size_t>(blocks) * static_cast<std::size_t>(doubles),
                     kPage);
   }
@@ -175,17 +175,17 @@ class DataCheck {
   static double value(int rank, int k, double tag) { return tag + (rank + 1.0) * (k + 1.0); }
   // Compares elements `first`, `first` + `step`, ... of each block of the result.
   void compare(int step, int first) {
-    const Kind kind = turn_.collective;
+    const Collective collective = turn_.collective;
     // then the result comes from block rank_ of the contributions
-    const bool mine = blocks_in(kind, turn_.members) > 1;
+    const bool mine = blocks_in(collective, turn_.members) > 1;
     const int from = mine ? rank_ * count_ : 0;
     const int begin = (first - from % step + step) % step;
-    const int blocks = has_result() ? blocks_out(kind, turn_.members) : 0;
+    const int blocks = has_result() ? blocks_out(collective, turn_.members) : 0;
     for (int b = 0; b < blocks; ++b) {
       for (int i = begin; i < count_; i += step) {
         const int k = from + i;
         const double tag = k % step_ == sampled_ ? tag_ : 0;
-        const double expected = folds(kind) ? sum(k, tag) : value(blocks > 1 ? b : root_, k, tag);
+        const double expected = folds(collective) ? sum(k, tag) : value(blocks > 1 ? b : root_, k, tag);
         const double seen = out_[b * count_ + i];
         if (seen != expected) [[unlikely]]
           fail(turn_.lines[rank_], b * count_ + i, expected, seen);

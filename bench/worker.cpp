@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <new>
 
-#include "base/kind_from.hpp"
+#include "base/collective_from.hpp"
 #include "bench/workers.hpp"
 
 namespace fermata::bench {
@@ -186,7 +186,7 @@ WorkerArguments parse_worker_arguments(int argc, char** argv) {
     const std::string_view key = argv[i], value = argv[i + 1];
     if (key == "--subject") arguments.subject = value;
     if (key == "--member") arguments.member = value;
-    if (key == "--collective") c.collective = kind_from(value).value_or(Kind::kBarrier);
+    if (key == "--collective") c.collective = collective_from(value).value_or(Collective::kBarrier);
     if (key == "--engine") c.engine = engine_from(value).value_or(Engine::kThreads);
     if (key == "--members") c.members = numbers_from(value).value_or(std::vector<int>{2}).at(0);
     if (key == "--bytes") c.bytes = numbers_from(value).value_or(std::vector<int>{0}).at(0);

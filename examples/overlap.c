@@ -37,7 +37,7 @@ static void* work(void* argument) {
   if (walk.data == NULL) return "malloc";
   for (int i = 0; i < kParts * kPart; ++i) walk.data[i] = rank + i;
 
-  sum.collective = FERMATA_DO_ALLREDUCE;
+  sum.collective = FERMATA_ALLREDUCE;
   sum.in = FERMATA_IN_PLACE;
   sum.out = walk.data;
   sum.count = kPart;

@@ -194,7 +194,7 @@ struct Lockstep {
   };
 
   std::uint64_t* at(std::uint64_t offset) { return &state_.region.at(offset / 8); }
-  bool is_barrier() const { return header_.kind == static_cast<std::uint32_t>(Kind::kBarrier); }
+  bool is_barrier() const { return header_.collective == static_cast<std::uint32_t>(Collective::kBarrier); }
   std::uint32_t words() const { return (header_.payload + 7) / 8; }
   static std::uint64_t value(std::uint32_t member, std::uint64_t episode, std::uint32_t word) {
     return (episode * 4099 + member + 1) * 0x9e3779b97f4a7c15u + word * 0xd1b54a32d192ed03u;
@@ -230,19 +230,19 @@ struct Lockstep {
 
   void check(std::uint32_t m) {
     Now& now = state_.now[m];
-    const Kind kind = static_cast<Kind>(header_.kind);
-    for (std::uint32_t other = 0; synchronizes(kind) && other < members_.size(); ++other)
+    const Collective collective = static_cast<Collective>(header_.collective);
+    for (std::uint32_t other = 0; synchronizes(collective) && other < members_.size(); ++other)
       if (state_.now[other].episode < now.episode)
         return fail(m, "leaves before member " + std::to_string(other) + " has come");
-    if (words() == 0 || (kind == Kind::kReduce && m != root_)) return;
+    if (words() == 0 || (collective == Collective::kReduce && m != root_)) return;
     std::uint64_t expected = 0;
     for (std::uint32_t other = 0; other < members_.size(); ++other) {
-      if (kind == Kind::kBroadcast && other != root_) continue;
+      if (collective == Collective::kBroadcast && other != root_) continue;
       expected = is_barrier() ? expected | contribution(other, now.episode, 0)
                               : expected + contribution(other, now.episode, 0);
     }
     if (now.regs[0][0] != expected) return fail(m, "has a wrong result");
-    if (kind != Kind::kAllreduce || words() == 1) return;
+    if (collective != Collective::kAllreduce || words() == 1) return;
     Folded& folded = state_.folded[now.episode % std::size(state_.folded)];
     if (folded.episode == now.episode && folded.value != now.regs[0][1])
       return fail(m, "has another result than another member");

@@ -21,7 +21,7 @@ inline fermata_operation operation(int collective, const void* in, void* out, si
 
 // An operation for tests that need any one to begin or prepare.
 inline fermata_operation in_place_sum(double* data, size_t count) {
-  return operation(FERMATA_DO_ALLREDUCE, FERMATA_IN_PLACE, data, count, FERMATA_DOUBLE);
+  return operation(FERMATA_ALLREDUCE, FERMATA_IN_PLACE, data, count, FERMATA_DOUBLE);
 }
 
 }  // namespace fermata::test

@@ -83,37 +83,37 @@ class Direct final : public Subject {
     double* const result = turn.out_of(to) + begin;
     const std::size_t block = static_cast<std::size_t>(to) * count_;
     switch (turn.collective) {
-      case Kind::kBroadcast:
-      case Kind::kExscan:
+      case Collective::kBroadcast:
+      case Collective::kExscan:
         if (to == 1) copy(result, ours[0], length);
         break;
-      case Kind::kReduce:
+      case Collective::kReduce:
         if (to == 0) sum_(ours[0], ours[1], result, length);
         break;
-      case Kind::kAllreduce:
+      case Collective::kAllreduce:
         if (!kShared) return sum_(ours[0], ours[1], result, length);
         // One pass writes both results.
         if (to == 0) sum_twice_(ours[0], ours[1], result, turn.out_of(1) + begin, length);
         break;
-      case Kind::kGather:
+      case Collective::kGather:
         if (to != 0) break;
         [[fallthrough]];
-      case Kind::kAllgather:
+      case Collective::kAllgather:
         for (std::size_t from = 0; from < 2; ++from) copy(result + from * count_, ours[from], length);
         break;
-      case Kind::kScatter: copy(result, ours[0] + block, length); break;
-      case Kind::kAlltoall:
+      case Collective::kScatter: copy(result, ours[0] + block, length); break;
+      case Collective::kAlltoall:
         for (std::size_t from = 0; from < 2; ++from) copy(result + from * count_, ours[from] + block, length);
         break;
-      case Kind::kReduceScatter: sum_(ours[0] + block, ours[1] + block, result, length); break;
-      case Kind::kScan:
+      case Collective::kReduceScatter: sum_(ours[0] + block, ours[1] + block, result, length); break;
+      case Collective::kScan:
         if (to == 0) {
           copy(result, ours[0], length);
         } else {
           sum_(ours[0], ours[1], result, length);
         }
         break;
-      case Kind::kBarrier: break;
+      case Collective::kBarrier: break;
     }
   }
   static void copy(double* to, const double* from, std::size_t count) {

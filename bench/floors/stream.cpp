@@ -21,7 +21,7 @@ class Stream final : public Subject {
  public:
   std::string prepare(const Case& c, Arena& arena) override {
     // Rank 0 is the root: it sends a broadcast and receives a reduction.
-    sender_ = c.collective == Kind::kBroadcast ? 0 : 1;
+    sender_ = c.collective == Collective::kBroadcast ? 0 : 1;
     count_ = c.doubles();
     slots_ = arena.make_array<Slot>(kSlots);
     credit_ = arena.make<std::atomic<std::uint64_t>>(0);
@@ -42,7 +42,7 @@ class Stream final : public Subject {
         slot.episode.store(e, std::memory_order_release);
       });
     } else {
-      const bool folds = turn.collective == Kind::kReduce;
+      const bool folds = turn.collective == Collective::kReduce;
       turn.run(rank, [&](const double* in, double* out) {
         ++e;
         Slot& slot = slots_[e % kSlots];

@@ -32,8 +32,8 @@ int main(int argc, char** argv) {
   key.engine = Engine::kProcesses;
   key.cpus.resize(key.hosts.size());
   std::iota(key.cpus.begin(), key.cpus.end(), 0);
-  for (const Kind kind : {Kind::kBroadcast, Kind::kAllreduce}) {
-    key.kind = kind;
+  for (const Collective collective : {Collective::kBroadcast, Collective::kAllreduce}) {
+    key.collective = collective;
     for (const std::int32_t payload : {8, 56}) {
       key.payload = payload;
       const auto plan = make_plan(topology, profile, options, nullptr);
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     }
     for (std::size_t bytes = 64; bytes <= std::size_t{8} << 20; bytes *= 2) {
       BlockPlan plan;
-      plan.kind = kind;
+      plan.collective = collective;
       plan.bytes = bytes;
       plan.origin = "measured";  // measured plans run whatever the prediction says
       plan.entries = {{options.algorithm, 1, 1, "chosen"}};

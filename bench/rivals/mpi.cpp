@@ -161,22 +161,22 @@ class Mpi final : public Subject {
       });
     };
     switch (turn.collective) {
-      case Kind::kBroadcast:
+      case Collective::kBroadcast:
         run([&](const double* in, double* out, int root) {
           return MPI_Bcast(rank == root ? const_cast<double*>(in) : out, count, type, root, all);
         });
         break;
-      case Kind::kReduce:
+      case Collective::kReduce:
         run([&](const double* in, double* out, int root) {
           return MPI_Reduce(in, out, count, type, MPI_SUM, root, all);
         });
         break;
-      case Kind::kGather:
+      case Collective::kGather:
         run([&](const double* in, double* out, int root) {
           return MPI_Gather(in, count, type, out, count, type, root, all);
         });
         break;
-      case Kind::kScatter:
+      case Collective::kScatter:
         run([&](const double* in, double* out, int root) {
           return MPI_Scatter(in, count, type, out, count, type, root, all);
         });
@@ -199,29 +199,29 @@ class Mpi final : public Subject {
       turn.run(rank, [&](const double* in, double* out) { note(call(in, out)); });
     };
     switch (turn.collective) {
-      case Kind::kBarrier: turn.run(rank, [&] { note(MPI_Barrier(all)); }); break;
-      case Kind::kAllreduce:
+      case Collective::kBarrier: turn.run(rank, [&] { note(MPI_Barrier(all)); }); break;
+      case Collective::kAllreduce:
         run([&](const double* in, double* out) { return MPI_Allreduce(in, out, count, type, MPI_SUM, all); });
         break;
-      case Kind::kAllgather:
+      case Collective::kAllgather:
         run([&](const double* in, double* out) {
           return MPI_Allgather(in, count, type, out, count, type, all);
         });
         break;
-      case Kind::kReduceScatter:
+      case Collective::kReduceScatter:
         run([&](const double* in, double* out) {
           return MPI_Reduce_scatter_block(in, out, count, type, MPI_SUM, all);
         });
         break;
-      case Kind::kAlltoall:
+      case Collective::kAlltoall:
         run([&](const double* in, double* out) {
           return MPI_Alltoall(in, count, type, out, count, type, all);
         });
         break;
-      case Kind::kScan:
+      case Collective::kScan:
         run([&](const double* in, double* out) { return MPI_Scan(in, out, count, type, MPI_SUM, all); });
         break;
-      case Kind::kExscan:
+      case Collective::kExscan:
         run([&](const double* in, double* out) { return MPI_Exscan(in, out, count, type, MPI_SUM, all); });
         break;
       default: break;
@@ -231,7 +231,7 @@ class Mpi final : public Subject {
 
   // Begins the request, computes with a call for progress after each chunk, and waits.
   static void overlap(int rank, Turn& turn) {
-    int bad = turn.collective == Kind::kAllreduce ? MPI_SUCCESS : MPI_ERR_OP;
+    int bad = turn.collective == Collective::kAllreduce ? MPI_SUCCESS : MPI_ERR_OP;
     turn.run(rank, [&](const double* in, double* out) {
       MPI_Request request = MPI_REQUEST_NULL;
       int status = MPI_Iallreduce(in, out, turn.doubles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);

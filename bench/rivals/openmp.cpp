@@ -69,7 +69,7 @@ class OpenMp final : public Subject {
     }
   }
   void work(int rank, Turn& turn) override {
-    if (case_.collective == Kind::kBarrier) {
+    if (case_.collective == Collective::kBarrier) {
       return turn.run(rank, [] {
 #pragma omp barrier
       });

@@ -83,7 +83,7 @@ class Together {
  private:
   void prepare() {
     fermata_operation sum = FERMATA_OPERATION_INIT;
-    sum.collective = FERMATA_DO_ALLREDUCE;
+    sum.collective = FERMATA_ALLREDUCE;
     sum.in = FERMATA_IN_PLACE;
     sum.out = sums_.data();
     sum.count = sums_.size();

@@ -120,16 +120,17 @@ typedef struct fermata_request fermata_request; /* an operation that its member 
  * types and operators of this header, the plain functions are shorter. */
 
 enum fermata_collective {
-  FERMATA_DO_BROADCAST = 1,
-  FERMATA_DO_REDUCE,
-  FERMATA_DO_ALLREDUCE,
-  FERMATA_DO_GATHER,
-  FERMATA_DO_SCATTER,
-  FERMATA_DO_ALLGATHER,
-  FERMATA_DO_REDUCE_SCATTER,
-  FERMATA_DO_ALLTOALL,
-  FERMATA_DO_SCAN,
-  FERMATA_DO_EXSCAN
+  FERMATA_BARRIER = 0, /* only for a plan: a barrier is no operation */
+  FERMATA_BROADCAST = 1,
+  FERMATA_REDUCE = 2,
+  FERMATA_ALLREDUCE = 3,
+  FERMATA_GATHER = 4,
+  FERMATA_SCATTER = 5,
+  FERMATA_ALLGATHER = 6,
+  FERMATA_REDUCE_SCATTER = 7,
+  FERMATA_ALLTOALL = 8,
+  FERMATA_SCAN = 9,
+  FERMATA_EXSCAN = 10
 };
 /* The order in which contributions are folded. */
 enum fermata_order {
@@ -145,7 +146,7 @@ enum fermata_order {
 typedef void (*fermata_operator)(void* out, const void* left, const void* right, size_t count, void* user);
 typedef struct fermata_operation {
   size_t size;    /* sizeof(fermata_operation) */
-  int collective; /* enum fermata_collective */
+  int collective; /* enum fermata_collective, except FERMATA_BARRIER */
   const void* in; /* For a broadcast NULL: its data is in out. */
   void* out;
   size_t count; /* elements of a block; ignored where counts are given */

@@ -72,13 +72,12 @@ FERMATA_API void fermata_profile_destroy(fermata_profile* profile);
  * fermata_team_create. Teams without such plans need none of these calls. A plan is for one number of
  * members: a team of another size refuses it. */
 
-enum fermata_kind { FERMATA_BARRIER = 0, FERMATA_BROADCAST = 1, FERMATA_REDUCE = 2, FERMATA_ALLREDUCE = 3 };
 enum fermata_engine { FERMATA_THREADS = 0, FERMATA_PROCESSES = 1 };
 
 typedef struct fermata_plan_request {
   size_t size;                       /* sizeof(fermata_plan_request) */
   int members;                       /* 1..4096 */
-  int kind;                          /* enum fermata_kind */
+  int collective;                    /* enum fermata_collective, up to FERMATA_ALLREDUCE */
   int engine;                        /* enum fermata_engine */
   size_t payload;                    /* bytes of data of each member, 0..56. */
                                      /* For a barrier 0, or more than 0 if it carries tags. */

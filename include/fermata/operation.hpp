@@ -294,7 +294,7 @@ using Value = std::conditional_t<std::is_same_v<std::remove_cvref_t<In>, InPlace
 // Copies the root's block of data to all members.
 template <detail::Range Data>
 Operation broadcast(Data&& data, int root) {
-  Operation o = detail::operation(FERMATA_DO_BROADCAST, data, data);
+  Operation o = detail::operation(FERMATA_BROADCAST, data, data);
   o.raw.in = nullptr;
   o.raw.root = root;
   return o;
@@ -302,71 +302,70 @@ Operation broadcast(Data&& data, int root) {
 // in: one block. out: one block, at the root alone. `how`, here and below: an Op, fold(f) or ordered_fold(f).
 template <detail::Input In, detail::Range Out, class How>
 Operation reduce(In&& in, Out&& out, How how, int root) {
-  return detail::rooted(
-      detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE, in, out), how), root);
+  return detail::rooted(detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_REDUCE, in, out), how),
+                        root);
 }
 template <detail::Input In, detail::Range Out, class How>
 Operation allreduce(In&& in, Out&& out, How how) {
-  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_ALLREDUCE, in, out), how);
+  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_ALLREDUCE, in, out), how);
 }
 // in: one block. out: at the root one block of each member, by rank.
 template <detail::Input In, detail::Range Out>
 Operation gather(In&& in, Out&& out, int root) {
-  return detail::rooted(detail::operation(FERMATA_DO_GATHER, in, out), root);
+  return detail::rooted(detail::operation(FERMATA_GATHER, in, out), root);
 }
 // in: at the root one block for each member, by rank. out: one block.
 template <detail::Range In, detail::Input Out>
 Operation scatter(In&& in, Out&& out, int root) {
-  return detail::rooted(detail::operation(FERMATA_DO_SCATTER, in, out), root);
+  return detail::rooted(detail::operation(FERMATA_SCATTER, in, out), root);
 }
 template <detail::Input In, detail::Range Out>
 Operation allgather(In&& in, Out&& out) {
-  return detail::operation(FERMATA_DO_ALLGATHER, in, out);
+  return detail::operation(FERMATA_ALLGATHER, in, out);
 }
 // in: one block for each member. out: the fold of all members' blocks for this member. In place, out holds
 // all blocks at the call, and begins with the result at the end.
 template <detail::Input In, detail::Range Out, class How>
 Operation reduce_scatter(In&& in, Out&& out, How how) {
-  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE_SCATTER, in, out), how);
+  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_REDUCE_SCATTER, in, out), how);
 }
 template <detail::Input In, detail::Range Out>
 Operation alltoall(In&& in, Out&& out) {
-  return detail::operation(FERMATA_DO_ALLTOALL, in, out);
+  return detail::operation(FERMATA_ALLTOALL, in, out);
 }
 template <detail::Input In, detail::Range Out, class How>
 Operation scan(In&& in, Out&& out, How how) {
-  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_SCAN, in, out), how);
+  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_SCAN, in, out), how);
 }
 template <detail::Input In, detail::Range Out, class How>
 Operation exscan(In&& in, Out&& out, How how) {
-  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_EXSCAN, in, out), how);
+  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_EXSCAN, in, out), how);
 }
 
 // Blocks of different sizes. counts and displacements have an entry per member, in elements. Without
 // displacements, the blocks follow each other in rank order. gatherv and scatterv need both only at the root.
 template <detail::Input In, detail::Range Out>
 Operation gatherv(In&& in, Out&& out, detail::Counts counts, int root, detail::Counts displacements = {}) {
-  Operation o = detail::rooted(detail::operation(FERMATA_DO_GATHER, in, out), root);
+  Operation o = detail::rooted(detail::operation(FERMATA_GATHER, in, out), root);
   detail::set_counts(o, counts, displacements, o.raw.out_counts, o.raw.out_displacements);
   return o;
 }
 template <detail::Range In, detail::Input Out>
 Operation scatterv(In&& in, detail::Counts counts, Out&& out, int root, detail::Counts displacements = {}) {
-  Operation o = detail::rooted(detail::operation(FERMATA_DO_SCATTER, in, out), root);
+  Operation o = detail::rooted(detail::operation(FERMATA_SCATTER, in, out), root);
   detail::set_counts(o, counts, displacements, o.raw.in_counts, o.raw.in_displacements);
   return o;
 }
 template <detail::Input In, detail::Range Out>
 Operation allgatherv(In&& in, Out&& out, detail::Counts counts, detail::Counts displacements = {}) {
-  Operation o = detail::operation(FERMATA_DO_ALLGATHER, in, out);
+  Operation o = detail::operation(FERMATA_ALLGATHER, in, out);
   detail::set_counts(o, counts, displacements, o.raw.out_counts, o.raw.out_displacements);
   return o;
 }
 template <detail::Input In, detail::Range Out, class How>
 Operation reduce_scatterv(In&& in, detail::Counts counts, Out&& out, How how,
                           detail::Counts displacements = {}) {
-  Operation o =
-      detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE_SCATTER, in, out), how);
+  Operation o = detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_REDUCE_SCATTER, in, out), how);
   detail::set_counts(o, counts, displacements, o.raw.in_counts, o.raw.in_displacements);
   return o;
 }
@@ -376,7 +375,7 @@ Operation alltoallv(In&& in, detail::Counts in_counts, Out&& out, detail::Counts
   detail::require(in_counts.size() == out_counts.size(), "input and output need the same number of counts");
   detail::require(in_displacements.empty() || in_displacements.size() == in_counts.size(),
                   "each block needs a displacement");
-  Operation o = detail::operation(FERMATA_DO_ALLTOALL, in, out);
+  Operation o = detail::operation(FERMATA_ALLTOALL, in, out);
   detail::set_counts(o, in_counts, in_displacements, o.raw.in_counts, o.raw.in_displacements);
   detail::set_counts(o, out_counts, out_displacements, o.raw.out_counts, o.raw.out_displacements);
   return o;

@@ -125,7 +125,7 @@ int bcast(void* data, Count count, MPI_Datatype type, int root, MPI_Comm comm, c
               at_once(*s, kBcast, site, &rc,
                       [=](fermata_member* m) { return fermata_broadcast(m, data, bytes, root); })) [[likely]]
     return rc;
-  return collective(comm, kBcast, site, {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
+  return collective(comm, kBcast, site, {FERMATA_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
                     [=] { return library(data, count, type, root, comm); });
 }
 
@@ -140,7 +140,7 @@ int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
                 return fermata_reduce(m, simple.in, out, simple.count, simple.type, simple.op, root);
               })) [[likely]]
     return rc;
-  return collective(comm, kReduce, site, {FERMATA_DO_REDUCE, {in}, {out, count, type}, op, root},
+  return collective(comm, kReduce, site, {FERMATA_REDUCE, {in}, {out, count, type}, op, root},
                     [=] { return library(in, out, count, type, op, root, comm); });
 }
 
@@ -161,27 +161,27 @@ int reduction(Kind kind, int collects, const void* in, void* out, Count count, M
 template <class Count, class Library>
 int allreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
               const void* site, Library library) {
-  return reduction<fermata_allreduce>(kAllreduce, FERMATA_DO_ALLREDUCE, in, out, count, type, op, comm, site,
+  return reduction<fermata_allreduce>(kAllreduce, FERMATA_ALLREDUCE, in, out, count, type, op, comm, site,
                                       library);
 }
 
 template <class Count, class Library>
 int scan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
          const void* site, Library library) {
-  return reduction<fermata_scan>(kScan, FERMATA_DO_SCAN, in, out, count, type, op, comm, site, library);
+  return reduction<fermata_scan>(kScan, FERMATA_SCAN, in, out, count, type, op, comm, site, library);
 }
 
 template <class Count, class Library>
 int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
            const void* site, Library library) {
-  return reduction<fermata_exscan>(kExscan, FERMATA_DO_EXSCAN, in, out, count, type, op, comm, site, library);
+  return reduction<fermata_exscan>(kExscan, FERMATA_EXSCAN, in, out, count, type, op, comm, site, library);
 }
 
 template <class Count, class Library>
 int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                          const void* site, Library library) {
-  return reduction<fermata_reduce_scatter>(kReduceScatter, FERMATA_DO_REDUCE_SCATTER, in, out, count, type,
-                                           op, comm, site, library);
+  return reduction<fermata_reduce_scatter>(kReduceScatter, FERMATA_REDUCE_SCATTER, in, out, count, type, op,
+                                           comm, site, library);
 }
 
 // The count, if all blocks have the same size; else null. All ranks give the same answer.
@@ -198,7 +198,7 @@ template <class Count>
 Arguments reduced_blocks(const State* s, const void* in, void* out, const Count* counts, MPI_Datatype type,
                          MPI_Op op) {
   const MPI_Count own = s != nullptr && counts != nullptr ? counts[s->rank] : -1;  // no counts are a mistake
-  return {FERMATA_DO_REDUCE_SCATTER, {in}, {out, own, type, numbers(counts)}, op, 0, true};
+  return {FERMATA_REDUCE_SCATTER, {in}, {out, own, type, numbers(counts)}, op, 0, true};
 }
 
 template <class Count, class Library>
@@ -222,10 +222,9 @@ int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Coun
                 return fermata_gather(m, in, out, bytes, FERMATA_UINT8, root);
               })) [[likely]]
     return rc;
-  return collective(
-      comm, kGather, site,
-      {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
-      [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
+  return collective(comm, kGather, site,
+                    {FERMATA_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+                    [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 
 template <class Count, class Library>
@@ -239,10 +238,9 @@ int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Cou
                 return fermata_scatter(m, in, out, bytes, FERMATA_UINT8, root);
               })) [[likely]]
     return rc;
-  return collective(
-      comm, kScatter, site,
-      {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
-      [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
+  return collective(comm, kScatter, site,
+                    {FERMATA_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+                    [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 
 template <class Count, class Library>
@@ -257,7 +255,7 @@ int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, C
               })) [[likely]]
     return rc;
   return collective(comm, kAllgather, site,
-                    {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}},
+                    {FERMATA_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}},
                     [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
 
@@ -272,7 +270,7 @@ int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Co
               })) [[likely]]
     return rc;
   return collective(comm, kAlltoall, site,
-                    {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}},
+                    {FERMATA_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}},
                     [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
 
@@ -284,19 +282,19 @@ int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, con
   const std::size_t bytes = flat(in, in_count, in_type);
   if (serving(s, kGather) != nullptr && bytes != kNotFlat && is_root(*s, root)) [[likely]] {
     if (int rc; s->rank != root && at_once(*s, kGather, site, &rc, [&](fermata_member* m) {
-                  return execute(m, FERMATA_DO_GATHER, in, nullptr, nullptr, nullptr, bytes, root);
+                  return execute(m, FERMATA_GATHER, in, nullptr, nullptr, nullptr, bytes, root);
                 }))
       return rc;
     const FlatBlocks to(*s, s->rank == root ? out : nullptr, counts, displacements, out_type);
     if (int rc; to.fit() && to.counts[s->rank] == bytes && to.is_apart_from(in, bytes) &&
                 at_once(*s, kGather, site, &rc, [&](fermata_member* m) {
-                  return execute(m, FERMATA_DO_GATHER, in, nullptr, out, &to, bytes, root);
+                  return execute(m, FERMATA_GATHER, in, nullptr, out, &to, bytes, root);
                 }))
       return rc;
   }
   return collective(
       comm, kGather, site,
-      {FERMATA_DO_GATHER,
+      {FERMATA_GATHER,
        {in, in_count, in_type},
        {out, 0, out_type, numbers(counts), numbers(displacements)},
        MPI_OP_NULL,
@@ -313,19 +311,19 @@ int scatterv(const void* in, const Count* counts, const Displacement* displaceme
   const std::size_t bytes = flat(out, out_count, out_type);
   if (serving(s, kScatter) != nullptr && bytes != kNotFlat && is_root(*s, root)) [[likely]] {
     if (int rc; s->rank != root && at_once(*s, kScatter, site, &rc, [&](fermata_member* m) {
-                  return execute(m, FERMATA_DO_SCATTER, nullptr, nullptr, out, nullptr, bytes, root);
+                  return execute(m, FERMATA_SCATTER, nullptr, nullptr, out, nullptr, bytes, root);
                 }))
       return rc;
     const FlatBlocks from(*s, s->rank == root ? in : nullptr, counts, displacements, in_type);
     if (int rc; from.fit() && from.counts[s->rank] == bytes && from.is_apart_from(out, bytes) &&
                 at_once(*s, kScatter, site, &rc, [&](fermata_member* m) {
-                  return execute(m, FERMATA_DO_SCATTER, in, &from, out, nullptr, bytes, root);
+                  return execute(m, FERMATA_SCATTER, in, &from, out, nullptr, bytes, root);
                 }))
       return rc;
   }
   return collective(
       comm, kScatter, site,
-      {FERMATA_DO_SCATTER,
+      {FERMATA_SCATTER,
        {in, 0, in_type, numbers(counts), numbers(displacements)},
        {out, out_count, out_type},
        MPI_OP_NULL,
@@ -344,13 +342,13 @@ int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, 
     const FlatBlocks to(*s, out, counts, displacements, out_type);
     if (int rc; to.fit() && to.counts[s->rank] == bytes && to.is_apart_from(in, bytes) &&
                 at_once(*s, kAllgather, site, &rc, [&](fermata_member* m) {
-                  return execute(m, FERMATA_DO_ALLGATHER, in, nullptr, out, &to, bytes, 0);
+                  return execute(m, FERMATA_ALLGATHER, in, nullptr, out, &to, bytes, 0);
                 }))
       return rc;
   }
   return collective(
       comm, kAllgather, site,
-      {FERMATA_DO_ALLGATHER,
+      {FERMATA_ALLGATHER,
        {in, in_count, in_type},
        {out, 0, out_type, numbers(counts), numbers(displacements)},
        MPI_OP_NULL,
@@ -369,12 +367,12 @@ int alltoallv(const void* in, const Count* in_counts, const Displacement* in_dis
         to(*s, out, out_counts, out_displacements, out_type);
     if (int rc; from.fit() && to.fit() && from.counts[s->rank] == to.counts[s->rank] &&
                 from.is_apart_from(to) && at_once(*s, kAlltoall, site, &rc, [&](fermata_member* m) {
-                  return execute(m, FERMATA_DO_ALLTOALL, in, &from, out, &to, 0, 0);
+                  return execute(m, FERMATA_ALLTOALL, in, &from, out, &to, 0, 0);
                 }))
       return rc;
   }
   return collective(comm, kAlltoall, site,
-                    {FERMATA_DO_ALLTOALL,
+                    {FERMATA_ALLTOALL,
                      {in, 0, in_type, numbers(in_counts), numbers(in_displacements)},
                      {out, 0, out_type, numbers(out_counts), numbers(out_displacements)},
                      MPI_OP_NULL,

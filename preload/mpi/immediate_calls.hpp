@@ -108,35 +108,35 @@ template <class Count, class Library>
 int ibcast(void* data, Count count, MPI_Datatype type, int root, MPI_Comm comm, const Target& target,
            Library library) {
   return begin_collective(comm, kBcast, target,
-                          {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
+                          {FERMATA_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
                           [=] { return library(data, count, type, root, comm); });
 }
 
 template <class Count, class Library>
 int iallreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                const Target& target, Library library) {
-  return begin_collective(comm, kAllreduce, target, {FERMATA_DO_ALLREDUCE, {in}, {out, count, type}, op, 0},
+  return begin_collective(comm, kAllreduce, target, {FERMATA_ALLREDUCE, {in}, {out, count, type}, op, 0},
                           [=] { return library(in, out, count, type, op, comm); });
 }
 
 template <class Count, class Library>
 int ireduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
             const Target& target, Library library) {
-  return begin_collective(comm, kReduce, target, {FERMATA_DO_REDUCE, {in}, {out, count, type}, op, root},
+  return begin_collective(comm, kReduce, target, {FERMATA_REDUCE, {in}, {out, count, type}, op, root},
                           [=] { return library(in, out, count, type, op, root, comm); });
 }
 
 template <class Count, class Library>
 int iscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
           const Target& target, Library library) {
-  return begin_collective(comm, kScan, target, {FERMATA_DO_SCAN, {in}, {out, count, type}, op, 0},
+  return begin_collective(comm, kScan, target, {FERMATA_SCAN, {in}, {out, count, type}, op, 0},
                           [=] { return library(in, out, count, type, op, comm); });
 }
 
 template <class Count, class Library>
 int iexscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
             const Target& target, Library library) {
-  return begin_collective(comm, kExscan, target, {FERMATA_DO_EXSCAN, {in}, {out, count, type}, op, 0},
+  return begin_collective(comm, kExscan, target, {FERMATA_EXSCAN, {in}, {out, count, type}, op, 0},
                           [=] { return library(in, out, count, type, op, comm); });
 }
 
@@ -144,7 +144,7 @@ template <class Count, class Library>
 int ireduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                           const Target& target, Library library) {
   return begin_collective(comm, kReduceScatter, target,
-                          {FERMATA_DO_REDUCE_SCATTER, {in}, {out, count, type}, op, 0},
+                          {FERMATA_REDUCE_SCATTER, {in}, {out, count, type}, op, 0},
                           [=] { return library(in, out, count, type, op, comm); });
 }
 
@@ -169,7 +169,7 @@ int igather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Cou
             MPI_Datatype out_type, int root, MPI_Comm comm, const Target& target, Library library) {
   return begin_collective(
       comm, kGather, target,
-      {FERMATA_DO_GATHER,
+      {FERMATA_GATHER,
        {in, in_count, in_type},
        side_by_side(out, out_count, out_type),
        MPI_OP_NULL,
@@ -183,7 +183,7 @@ int iscatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Co
              MPI_Datatype out_type, int root, MPI_Comm comm, const Target& target, Library library) {
   return begin_collective(
       comm, kScatter, target,
-      {FERMATA_DO_SCATTER,
+      {FERMATA_SCATTER,
        side_by_side(in, in_count, in_type),
        {out, out_count, out_type},
        MPI_OP_NULL,
@@ -199,7 +199,7 @@ int iallgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, 
   const Side to = pairwise ? side_by_side(out, out_count, out_type) : Side{out, out_count, out_type};
   return begin_collective(
       comm, kAllgather, target,
-      {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, to, MPI_OP_NULL, 0, pairwise, pairwise},
+      {FERMATA_ALLGATHER, {in, in_count, in_type}, to, MPI_OP_NULL, 0, pairwise, pairwise},
       [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
 
@@ -210,8 +210,8 @@ int ialltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, C
     return target.persistent ? Side{at, count, type} : side_by_side(at, count, type);
   };
   return begin_collective(comm, kAlltoall, target,
-                          {FERMATA_DO_ALLTOALL, blocks(in, in_count, in_type),
-                           blocks(out, out_count, out_type), MPI_OP_NULL, 0, !target.persistent},
+                          {FERMATA_ALLTOALL, blocks(in, in_count, in_type), blocks(out, out_count, out_type),
+                           MPI_OP_NULL, 0, !target.persistent},
                           [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
 
@@ -221,7 +221,7 @@ int igatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, co
              const Target& target, Library library) {
   return begin_collective(
       comm, kGather, target,
-      {FERMATA_DO_GATHER,
+      {FERMATA_GATHER,
        {in, in_count, in_type},
        {out, 0, out_type, numbers(counts), numbers(displacements)},
        MPI_OP_NULL,
@@ -236,7 +236,7 @@ int iscatterv(const void* in, const Count* counts, const Displacement* displacem
               const Target& target, Library library) {
   return begin_collective(
       comm, kScatter, target,
-      {FERMATA_DO_SCATTER,
+      {FERMATA_SCATTER,
        {in, 0, in_type, numbers(counts), numbers(displacements)},
        {out, out_count, out_type},
        MPI_OP_NULL,
@@ -251,7 +251,7 @@ int iallgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out,
                 Library library) {
   return begin_collective(
       comm, kAllgather, target,
-      {FERMATA_DO_ALLGATHER,
+      {FERMATA_ALLGATHER,
        {in, in_count, in_type},
        {out, 0, out_type, numbers(counts), numbers(displacements)},
        MPI_OP_NULL,
@@ -267,7 +267,7 @@ int ialltoallv(const void* in, const Count* in_counts, const Displacement* in_di
                const Displacement* out_displacements, MPI_Datatype out_type, MPI_Comm comm,
                const Target& target, Library library) {
   return begin_collective(comm, kAlltoall, target,
-                          {FERMATA_DO_ALLTOALL,
+                          {FERMATA_ALLTOALL,
                            {in, 0, in_type, numbers(in_counts), numbers(in_displacements)},
                            {out, 0, out_type, numbers(out_counts), numbers(out_displacements)},
                            MPI_OP_NULL,

@@ -57,7 +57,7 @@ bool Operation::prepare_gather(const State& s, const Arguments& a) {
 }
 
 bool Operation::refuse_own() {
-  const bool at_root = op_.collective == FERMATA_DO_GATHER && own_bytes_ != kAsSaid;
+  const bool at_root = op_.collective == FERMATA_GATHER && own_bytes_ != kAsSaid;
   if (!at_root || own_bytes_ <= static_cast<std::size_t>(to_.counts[rank_]) * layout_.size) return false;
   char* const own = static_cast<char*>(const_cast<void*>(to_.at)) + to_.displacements[rank_] * layout_.extent;
   unpack_block(static_cast<const char*>(op_.in), own_bytes_, own, to_.counts[rank_]);
@@ -106,7 +106,7 @@ bool Operation::prepare_allgather_pairwise(const State& s, const Arguments& a) {
     in = {static_cast<const char*>(a.out.at) + a.out.displacements[s.rank] * layout.extent, room, a.out.type};
   if (room < 0 || !set_same_in(in, s.size, own || meet(in, 1, a.out, s.size))) return false;
   if (op_.count != static_cast<std::size_t>(room) * layout.size) own_bytes_ = op_.count;
-  op_.collective = FERMATA_DO_ALLTOALL;
+  op_.collective = FERMATA_ALLTOALL;
   return set_out(a.out, s.size, kNone);
 }
 
@@ -157,8 +157,8 @@ bool finds_uncommitted(const Arguments& a, bool root) {
   bool in = !is_in_place(a.in) && rules.reads(root);
   bool out = !is_in_place(a.out) && rules.writes(root);
 #ifndef MPICH
-  in = in && a.collective != FERMATA_DO_SCATTER;
-  out = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_ALLTOALL;
+  in = in && a.collective != FERMATA_SCATTER;
+  out = a.collective == FERMATA_BROADCAST || a.collective == FERMATA_ALLTOALL;
 #endif
   return (in && !is_committed(a.in.type)) || (out && !is_committed(a.out.type));
 }
@@ -176,11 +176,11 @@ bool Operation::prepare_data(const State& s, const Arguments& a) {
     return false;
   if (finds_uncommitted(a, root)) return false;
   switch (a.collective) {
-    case FERMATA_DO_BROADCAST: return prepare_broadcast(s, a);
-    case FERMATA_DO_GATHER: return prepare_gather(s, a);
-    case FERMATA_DO_SCATTER: return prepare_scatter(s, a);
-    case FERMATA_DO_ALLGATHER: return prepare_allgather(s, a);
-    case FERMATA_DO_ALLTOALL: return prepare_alltoall(s, a);
+    case FERMATA_BROADCAST: return prepare_broadcast(s, a);
+    case FERMATA_GATHER: return prepare_gather(s, a);
+    case FERMATA_SCATTER: return prepare_scatter(s, a);
+    case FERMATA_ALLGATHER: return prepare_allgather(s, a);
+    case FERMATA_ALLTOALL: return prepare_alltoall(s, a);
     default: return false;
   }
 }

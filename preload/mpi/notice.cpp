@@ -14,8 +14,8 @@ Settings settings;
 
 namespace {
 
-static_assert(static_cast<int>(kBcast) == FERMATA_DO_BROADCAST && kKinds == kCollectiveCount);
-static_assert(static_cast<int>(kExscan) == FERMATA_DO_EXSCAN);
+static_assert(static_cast<int>(kBcast) == FERMATA_BROADCAST && kKinds == kCollectiveCount);
+static_assert(static_cast<int>(kExscan) == FERMATA_EXSCAN);
 
 constexpr const char* kLibrary = "fermata-mpi";
 

@@ -61,7 +61,7 @@ int Operation::pack_inputs() {
 }
 
 void Operation::prepare_barrier() {
-  op_.collective = FERMATA_DO_ALLREDUCE;
+  op_.collective = FERMATA_ALLREDUCE;
   op_.in = FERMATA_IN_PLACE;
   op_.out = &nothing_;
   op_.count = 1;
@@ -304,7 +304,7 @@ bool Operation::take_longer(const Arguments& a, std::size_t count) {
 
 bool Operation::take_length(const Arguments& a, std::size_t theirs) {
   if (op_.count == theirs) return true;
-  if (op_.collective == FERMATA_DO_BROADCAST) {
+  if (op_.collective == FERMATA_BROADCAST) {
     op_.count = theirs;
     return expect_blocks(1, theirs);
   }
@@ -316,8 +316,8 @@ bool Operation::take_length(const Arguments& a, std::size_t theirs) {
 }
 
 bool Operation::rides() const {
-  if (op_.collective == FERMATA_DO_BROADCAST) return op_.count <= FERMATA_MAX_PAYLOAD;
-  const bool may = op_.collective == FERMATA_DO_ALLREDUCE || op_.collective == FERMATA_DO_REDUCE;
+  if (op_.collective == FERMATA_BROADCAST) return op_.count <= FERMATA_MAX_PAYLOAD;
+  const bool may = op_.collective == FERMATA_ALLREDUCE || op_.collective == FERMATA_REDUCE;
   return may && reduction_.type >= 0 &&
          op_.count / reduction_.parts * reduction_.element <= FERMATA_MAX_PAYLOAD;
 }
@@ -346,19 +346,19 @@ int Operation::execute(State& s) const {
   const fermata_operation& o = op_;
   fermata_member* const m = s.member;
   if (o.fold != nullptr) return fermata_execute(m, &o);
-  if (o.irregular != 0 && o.collective == FERMATA_DO_REDUCE_SCATTER)
+  if (o.irregular != 0 && o.collective == FERMATA_REDUCE_SCATTER)
     return fermata_reduce_scatterv(m, o.in, o.in_counts, o.in_displacements, o.out, o.type, o.op);
   if (o.irregular != 0) return fermata_execute(m, &o);
   switch (o.collective) {  // small ones are carried on lines
-    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, o.out, o.count, o.root);
-    case FERMATA_DO_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
-    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
-    case FERMATA_DO_GATHER: return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
-    case FERMATA_DO_SCATTER: return fermata_scatter(m, o.in, o.out, o.count, o.type, o.root);
-    case FERMATA_DO_ALLGATHER: return fermata_allgather(m, o.in, o.out, o.count, o.type);
-    case FERMATA_DO_REDUCE_SCATTER: return fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
-    case FERMATA_DO_ALLTOALL: return fermata_alltoall(m, o.in, o.out, o.count, o.type);
-    case FERMATA_DO_SCAN: return fermata_scan(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_BROADCAST: return fermata_broadcast(m, o.out, o.count, o.root);
+    case FERMATA_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
+    case FERMATA_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_GATHER: return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
+    case FERMATA_SCATTER: return fermata_scatter(m, o.in, o.out, o.count, o.type, o.root);
+    case FERMATA_ALLGATHER: return fermata_allgather(m, o.in, o.out, o.count, o.type);
+    case FERMATA_REDUCE_SCATTER: return fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_ALLTOALL: return fermata_alltoall(m, o.in, o.out, o.count, o.type);
+    case FERMATA_SCAN: return fermata_scan(m, o.in, o.out, o.count, o.type, o.op);
     default: return fermata_exscan(m, o.in, o.out, o.count, o.type, o.op);
   }
 }

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/result.hpp"
 #include "schedule/schedule.hpp"
 
@@ -18,7 +18,7 @@ namespace fermata {
 enum class Half : std::uint8_t { kWhole, kArrive, kRelease };
 
 struct Request {
-  Kind kind = Kind::kBarrier;
+  Collective collective = Collective::kBarrier;
   Half half = Half::kWhole;
   std::int32_t members = 1;
   std::int32_t root = 0;    // of broadcast, reduce, gather and scatter, for kWhole

@@ -51,12 +51,13 @@ void alltoall(Schedule& schedule) {
 
 Schedule build(const Request& r) {
   Schedule schedule = frame_of(r, "bruck");
-  r.kind == Kind::kAllgather ? allgather(schedule) : alltoall(schedule);
+  r.collective == Collective::kAllgather ? allgather(schedule) : alltoall(schedule);
   return schedule;
 }
 
 bool applicable(const Request& r) {
-  return in_pieces_applicable(r) && (r.kind == Kind::kAllgather || r.kind == Kind::kAlltoall);
+  return in_pieces_applicable(r) &&
+         (r.collective == Collective::kAllgather || r.collective == Collective::kAlltoall);
 }
 
 }  // namespace

@@ -11,11 +11,11 @@
 namespace fermata {
 namespace {
 
-Transfer transfer(Kind kind, const Edge& edge, Action action) {
+Transfer transfer(Collective collective, const Edge& edge, Action action) {
   Transfer t;
   t.from = edge.from;
   t.to = edge.to;
-  if (kind == Kind::kBarrier) return t;
+  if (collective == Collective::kBarrier) return t;
   t.chunk = 0;
   t.action = action;
   if (action == Action::kCombine) t.side = edge.side;
@@ -26,14 +26,14 @@ void append(Schedule& schedule, const EdgeStages& edges, Action action) {
   for (const std::vector<Edge>& stage : edges) {
     Stage& into = schedule.stages.emplace_back();
     into.transfers.reserve(stage.size());
-    for (const Edge& edge : stage) into.transfers.push_back(transfer(schedule.kind, edge, action));
+    for (const Edge& edge : stage) into.transfers.push_back(transfer(schedule.collective, edge, action));
   }
 }
 
 // Swaps two ranks. A rotation of all ranks would lose the locality of the others. Chunks of blocks move with
 // their member.
 void swap_ranks(Schedule& schedule, std::int32_t root) {
-  const bool blocks = blocks_of(schedule.kind, schedule.members) > 1;
+  const bool blocks = blocks_of(schedule.collective, schedule.members) > 1;
   const auto rank = [root](std::int32_t r) { return r == 0 ? root : r == root ? 0 : r; };
   for (Stage& stage : schedule.stages) {
     for (Transfer& t : stage.transfers) {
@@ -91,14 +91,15 @@ void reduce_all(Schedule& schedule, const EdgeStages& arrival) {
 // For collectives whose vector has one block per member.
 void append_blocks(Schedule& schedule, const EdgeStages& arrival, const EdgeStages& release) {
   Schedule scatter = schedule;  // a gather, transposed
-  if (schedule.kind == Kind::kScatter || schedule.kind == Kind::kReduceScatter) {
+  if (schedule.collective == Collective::kScatter || schedule.collective == Collective::kReduceScatter) {
     gather(scatter, reversed(release));
     scatter = transpose(scatter);
   }
-  if (schedule.kind == Kind::kGather) gather(schedule, arrival);
-  if (schedule.kind == Kind::kAllgather) spread_lacking(schedule, release, gather(schedule, arrival));
-  if (schedule.kind == Kind::kReduceScatter) reduce_all(schedule, arrival);
-  if (schedule.kind == Kind::kScatter || schedule.kind == Kind::kReduceScatter)
+  if (schedule.collective == Collective::kGather) gather(schedule, arrival);
+  if (schedule.collective == Collective::kAllgather)
+    spread_lacking(schedule, release, gather(schedule, arrival));
+  if (schedule.collective == Collective::kReduceScatter) reduce_all(schedule, arrival);
+  if (schedule.collective == Collective::kScatter || schedule.collective == Collective::kReduceScatter)
     schedule.stages.insert(schedule.stages.end(), scatter.stages.begin(), scatter.stages.end());
 }
 
@@ -115,40 +116,45 @@ bool sane(const Request& r, std::int32_t least_degree) {
 
 bool in_pieces_applicable(const Request& r) {
   return sane(r) && r.half == Half::kWhole &&
-         r.members <= (r.kind == Kind::kAlltoall ? kMaxAlltoallMembers : kMostPieces);
+         r.members <= (r.collective == Collective::kAlltoall ? kMaxAlltoallMembers : kMostPieces);
 }
 
 bool rooted_applicable(const Request& r, std::int32_t least_degree) {
   if (!sane(r, least_degree)) return false;
-  if (r.kind == Kind::kAlltoall || r.kind == Kind::kScan || r.kind == Kind::kExscan) return false;
-  if (blocks_of(r.kind, 2) > 1) return in_pieces_applicable(r);
-  if (r.half == Half::kArrive) return r.kind != Kind::kBroadcast;
-  if (r.half == Half::kRelease) return r.kind != Kind::kReduce;
+  if (r.collective == Collective::kAlltoall || r.collective == Collective::kScan ||
+      r.collective == Collective::kExscan)
+    return false;
+  if (blocks_of(r.collective, 2) > 1) return in_pieces_applicable(r);
+  if (r.half == Half::kArrive) return r.collective != Collective::kBroadcast;
+  if (r.half == Half::kRelease) return r.collective != Collective::kReduce;
   return true;
 }
 
 bool exchange_applicable(const Request& r) {
-  return sane(r) && r.half == Half::kWhole && (r.kind == Kind::kBarrier || r.kind == Kind::kAllreduce);
+  return sane(r) && r.half == Half::kWhole &&
+         (r.collective == Collective::kBarrier || r.collective == Collective::kAllreduce);
 }
 
 Schedule frame_of(const Request& r, std::string name) {
   Schedule schedule;
   schedule.algorithm = std::move(name);
-  schedule.kind = r.kind;
+  schedule.collective = r.collective;
   schedule.members = r.members;
-  schedule.root = has_root(r.kind) ? r.root : 0;
-  schedule.chunks = static_cast<std::int32_t>(blocks_of(r.kind, r.members));
+  schedule.root = has_root(r.collective) ? r.root : 0;
+  schedule.chunks = static_cast<std::int32_t>(blocks_of(r.collective, r.members));
   return schedule;
 }
 
 Schedule from_halves(const Request& r, std::string name, const EdgeStages& arrival,
                      const EdgeStages& release) {
   Schedule schedule = frame_of(r, std::move(name));
-  if (blocks_of(r.kind, 2) > 1) {
+  if (blocks_of(r.collective, 2) > 1) {
     append_blocks(schedule, arrival, release);
   } else {
-    if (r.half != Half::kRelease && r.kind != Kind::kBroadcast) append(schedule, arrival, Action::kCombine);
-    if (r.half != Half::kArrive && r.kind != Kind::kReduce) append(schedule, release, Action::kCopy);
+    if (r.half != Half::kRelease && r.collective != Collective::kBroadcast)
+      append(schedule, arrival, Action::kCombine);
+    if (r.half != Half::kArrive && r.collective != Collective::kReduce)
+      append(schedule, release, Action::kCopy);
   }
   if (schedule.root != 0) swap_ranks(schedule, schedule.root);
   return schedule;

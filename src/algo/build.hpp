@@ -46,7 +46,7 @@ Schedule from_halves(const Request& request, std::string name, const EdgeStages&
                      const EdgeStages& release);
 // Every edge folds (allreduce) or signals (barrier).
 Schedule from_exchange(const Request& request, std::string name, const EdgeStages& edges);
-// A schedule without stages, with the request's name, kind, members, root and chunks (one per block).
+// A schedule without stages, with the request's name, collective, members, root and chunks (one per block).
 Schedule frame_of(const Request& request, std::string name);
 
 Transfer moved(std::int32_t from, std::int32_t to, std::int32_t chunk);

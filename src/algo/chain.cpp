@@ -44,7 +44,7 @@ void exscan(Schedule& schedule) {
 Schedule build(const Request& r) {
   Schedule schedule = frame_of(r, "chain");
   if (r.members == 1) return schedule;
-  if (r.kind == Kind::kExscan) {
+  if (r.collective == Collective::kExscan) {
     exscan(schedule);
     return schedule;
   }
@@ -55,7 +55,8 @@ Schedule build(const Request& r) {
 }
 
 bool applicable(const Request& r) {
-  return sane(r) && r.half == Half::kWhole && (r.kind == Kind::kScan || r.kind == Kind::kExscan);
+  return sane(r) && r.half == Half::kWhole &&
+         (r.collective == Collective::kScan || r.collective == Collective::kExscan);
 }
 
 }  // namespace

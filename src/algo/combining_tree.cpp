@@ -79,7 +79,9 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) { return sane(r, 2) && r.kind == Kind::kBarrier && r.half == Half::kWhole; }
+bool applicable(const Request& r) {
+  return sane(r, 2) && r.collective == Collective::kBarrier && r.half == Half::kWhole;
+}
 
 }  // namespace
 

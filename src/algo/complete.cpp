@@ -20,19 +20,19 @@
 namespace fermata::algo {
 namespace {
 
-Transfer transfer(Kind kind, std::int32_t members, std::int32_t from, std::int32_t to) {
-  if (kind == Kind::kAllgather) return moved(from, to, from);
-  if (kind == Kind::kAlltoall) return moved(from, to, from * members + to);
-  if (kind == Kind::kBarrier) return {.from = from, .to = to};
-  const std::int32_t piece = kind == Kind::kReduceScatter ? to : 0;
+Transfer transfer(Collective collective, std::int32_t members, std::int32_t from, std::int32_t to) {
+  if (collective == Collective::kAllgather) return moved(from, to, from);
+  if (collective == Collective::kAlltoall) return moved(from, to, from * members + to);
+  if (collective == Collective::kBarrier) return {.from = from, .to = to};
+  const std::int32_t piece = collective == Collective::kReduceScatter ? to : 0;
   return from == 0 ? moved(from, to, piece) : folded(from, to, piece, Side::kRight);
 }
 
-bool concerned(Kind kind, std::int32_t from, std::int32_t to) {
-  if (kind == Kind::kScan) return from <= to && to > 0;
-  if (kind == Kind::kExscan) return from < to;
+bool concerned(Collective collective, std::int32_t from, std::int32_t to) {
+  if (collective == Collective::kScan) return from <= to && to > 0;
+  if (collective == Collective::kExscan) return from < to;
   // The fold of member 0 begins with its own contribution, so it needs no transfer to itself.
-  return from != to || (folds(kind) && from > 0);
+  return from != to || (folds(collective) && from > 0);
 }
 
 Schedule build(const Request& r) {
@@ -43,7 +43,8 @@ Schedule build(const Request& r) {
   for (std::int32_t from = 0; from < r.members; ++from) {
     for (std::int32_t distance = 0; distance < r.members; ++distance) {
       const std::int32_t to = (from + distance) % r.members;
-      if (concerned(r.kind, from, to)) stage.transfers.push_back(transfer(r.kind, r.members, from, to));
+      if (concerned(r.collective, from, to))
+        stage.transfers.push_back(transfer(r.collective, r.members, from, to));
     }
   }
   return schedule;
@@ -56,7 +57,7 @@ const char* skip(const Request& r) {
 
 bool applicable(const Request& r) {
   if (exchange_applicable(r)) return true;
-  return in_pieces_applicable(r) && !rides_on_a_line(r.kind) && !has_root(r.kind);
+  return in_pieces_applicable(r) && !rides_on_a_line(r.collective) && !has_root(r.collective);
 }
 
 }  // namespace

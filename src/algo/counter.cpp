@@ -45,7 +45,7 @@ Algorithm counter() {
   return {.name = "counter",
           .has_degree = false,
           .source = "reduction-with-barrier II.A (naive centralized), monotonic",
-          .applicable = [](const Request& r) { return sane(r) && r.kind == Kind::kBarrier; },
+          .applicable = [](const Request& r) { return sane(r) && r.collective == Collective::kBarrier; },
           .build = build};
 }
 

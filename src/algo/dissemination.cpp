@@ -36,7 +36,7 @@ Folding folding(const Request& r) {
 }
 
 const char* skip(const Request& r) {
-  return r.members <= 2 && folds(r.kind) ? "butterfly does the same, in rank order" : nullptr;
+  return r.members <= 2 && folds(r.collective) ? "butterfly does the same, in rank order" : nullptr;
 }
 
 }  // namespace

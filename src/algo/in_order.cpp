@@ -23,7 +23,7 @@ namespace {
 Schedule build(const Request& r) {
   Schedule schedule = frame_of(r, "in_order");
   if (r.members == 1) return schedule;
-  const bool shares = r.kind == Kind::kAllreduce;
+  const bool shares = r.collective == Collective::kAllreduce;
   if (shares) schedule.chunks = r.members;
   Stage& fold = schedule.stages.emplace_back();
   for (std::int32_t from = 0; from < r.members; ++from) {  // 1.
@@ -44,7 +44,8 @@ Schedule build(const Request& r) {
 }
 
 bool applicable(const Request& r) {
-  return in_pieces_applicable(r) && (r.kind == Kind::kReduce || r.kind == Kind::kAllreduce);
+  return in_pieces_applicable(r) &&
+         (r.collective == Collective::kReduce || r.collective == Collective::kAllreduce);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Schedule build(const Request& r) {
     Stage& stage = schedule.stages.emplace_back();
     for (std::int32_t i = 0; i < r.members; ++i) {
       const std::int32_t j = power ? i ^ s : (i + s) % r.members;
-      stage.transfers.push_back(r.kind == Kind::kAlltoall
+      stage.transfers.push_back(r.collective == Collective::kAlltoall
                                     ? moved(i, j, i * r.members + j)
                                     : folded(i, j, j, i < j ? Side::kLeft : Side::kRight));
     }
@@ -35,7 +35,8 @@ Schedule build(const Request& r) {
 }
 
 bool applicable(const Request& r) {
-  return in_pieces_applicable(r) && (r.kind == Kind::kAlltoall || r.kind == Kind::kReduceScatter);
+  return in_pieces_applicable(r) &&
+         (r.collective == Collective::kAlltoall || r.collective == Collective::kReduceScatter);
 }
 
 }  // namespace

@@ -55,12 +55,12 @@ void allgather(Schedule& schedule) {
 Schedule build(const Request& r) {
   Schedule schedule = frame_of(r, "recursive_doubling");
   if (r.members == 1) return schedule;
-  if (r.kind == Kind::kAllgather) {
+  if (r.collective == Collective::kAllgather) {
     allgather(schedule);
     return schedule;
   }
   std::int32_t first = 0;
-  if (r.kind == Kind::kExscan) {  // 4.
+  if (r.collective == Collective::kExscan) {  // 4.
     Stage& shift = schedule.stages.emplace_back();
     for (std::int32_t i = 0; i + 1 < r.members; ++i) shift.transfers.push_back(moved(i, i + 1, 0));
     first = 1;
@@ -74,8 +74,9 @@ Schedule build(const Request& r) {
 }
 
 bool applicable(const Request& r) {
-  if (r.kind == Kind::kAllgather) return in_pieces_applicable(r);
-  return sane(r) && r.half == Half::kWhole && (r.kind == Kind::kScan || r.kind == Kind::kExscan);
+  if (r.collective == Collective::kAllgather) return in_pieces_applicable(r);
+  return sane(r) && r.half == Half::kWhole &&
+         (r.collective == Collective::kScan || r.collective == Collective::kExscan);
 }
 
 }  // namespace

@@ -103,12 +103,13 @@ class Halving {
 
 Schedule build(const Request& r) {
   Schedule schedule = frame_of(r, "recursive_halving");
-  Halving(schedule, r.kind == Kind::kAllreduce).run();
+  Halving(schedule, r.collective == Collective::kAllreduce).run();
   return schedule;
 }
 
 bool applicable(const Request& r) {
-  return in_pieces_applicable(r) && (r.kind == Kind::kAllreduce || r.kind == Kind::kReduceScatter);
+  return in_pieces_applicable(r) &&
+         (r.collective == Collective::kAllreduce || r.collective == Collective::kReduceScatter);
 }
 
 }  // namespace

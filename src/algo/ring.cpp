@@ -42,7 +42,7 @@ void allgather(Schedule& schedule) {  // 2.
 
 Schedule build(const Request& r) {
   Schedule schedule = frame_of(r, "ring");
-  if (r.kind == Kind::kBroadcast) {  // 3.
+  if (r.collective == Collective::kBroadcast) {  // 3.
     for (std::int32_t hop = 0; hop + 1 < r.members; ++hop) {
       const std::int32_t from = (r.root + hop) % r.members;
       schedule.stages.emplace_back().transfers.push_back(moved(from, (from + 1) % r.members, 0));
@@ -50,14 +50,15 @@ Schedule build(const Request& r) {
     return pipeline(schedule, r.members);
   }
   schedule.chunks = r.members;
-  if (r.kind != Kind::kAllgather) reduce_scatter(schedule);
-  if (r.kind != Kind::kReduceScatter) allgather(schedule);
+  if (r.collective != Collective::kAllgather) reduce_scatter(schedule);
+  if (r.collective != Collective::kReduceScatter) allgather(schedule);
   return schedule;
 }
 
 bool applicable(const Request& r) {
-  return in_pieces_applicable(r) && (r.kind == Kind::kBroadcast || r.kind == Kind::kAllreduce ||
-                                     r.kind == Kind::kAllgather || r.kind == Kind::kReduceScatter);
+  return in_pieces_applicable(r) &&
+         (r.collective == Collective::kBroadcast || r.collective == Collective::kAllreduce ||
+          r.collective == Collective::kAllgather || r.collective == Collective::kReduceScatter);
 }
 
 }  // namespace

@@ -20,10 +20,10 @@ namespace {
 
 Schedule build(const Request& r) {
   Request scatter = r;
-  scatter.kind = Kind::kScatter;
+  scatter.collective = Collective::kScatter;
   const std::int32_t p = r.members;
   Schedule schedule = from_halves(scatter, "scatter_allgather", {}, reversed(binomial_arrival(p)));  // 1.
-  schedule.kind = r.kind;
+  schedule.collective = r.collective;
   std::vector<std::vector<bool>> has(p, std::vector<bool>(p, false));
   has[r.root].assign(p, true);
   for (const Stage& stage : schedule.stages) {
@@ -41,7 +41,9 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) { return in_pieces_applicable(r) && r.kind == Kind::kBroadcast; }
+bool applicable(const Request& r) {
+  return in_pieces_applicable(r) && r.collective == Collective::kBroadcast;
+}
 
 }  // namespace
 

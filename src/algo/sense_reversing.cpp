@@ -38,7 +38,9 @@ Algorithm sense_reversing() {
           .has_degree = false,
           .source = "reduction-with-barrier II.A",
           .applicable =
-              [](const Request& r) { return sane(r) && r.kind == Kind::kBarrier && r.half == Half::kWhole; },
+              [](const Request& r) {
+                return sane(r) && r.collective == Collective::kBarrier && r.half == Half::kWhole;
+              },
           .build = build};
 }
 

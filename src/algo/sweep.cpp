@@ -19,7 +19,7 @@ constexpr OpTraits kMatrixProduct{.associative = true, .commutative = false, .id
 constexpr std::int32_t kReuseUpTo = 70;
 
 std::string describe(const Schedule& s) {
-  return s.algorithm + " " + name_of(s.kind) + " P=" + std::to_string(s.members) +
+  return s.algorithm + " " + name_of(s.collective) + " P=" + std::to_string(s.members) +
          " root=" + std::to_string(s.root);
 }
 
@@ -33,7 +33,7 @@ void note(SweepRow& row, const std::string& what) {
 
 void check_one(const Algorithm& algorithm, const Request& request, SweepRow& row) {
   const Schedule s = algorithm.build(request);
-  const bool data = s.kind != Kind::kBarrier;
+  const bool data = s.collective != Collective::kBarrier;
   for (const OpTraits op : {kIntegerSum, kFloatSum, kMax}) {
     const Result<Verified> verdict = verify(s, op);
     const bool must = serves(algorithm, request, op);
@@ -41,15 +41,15 @@ void check_one(const Algorithm& algorithm, const Request& request, SweepRow& row
       note(row, describe(s) + ", " + describe(op) + ": " +
                     (verdict ? "proved, must be refused" : verdict.error().message));
     } else {
-      must ? ++row.proved[static_cast<int>(s.kind)] : ++row.refused;
+      must ? ++row.proved[static_cast<int>(s.collective)] : ++row.refused;
     }
-    if (!folds(s.kind)) break;  // the operator makes no difference
+    if (!folds(s.collective)) break;  // the operator makes no difference
   }
-  if (folds(s.kind)) {
+  if (folds(s.collective)) {
     ++row.rank_order_of;
     if (verify(s, kMatrixProduct)) ++row.rank_order;
   }
-  if (s.members > kReuseUpTo || (s.words.empty() && (!data || !synchronizes(s.kind)))) return;
+  if (s.members > kReuseUpTo || (s.words.empty() && (!data || !synchronizes(s.collective)))) return;
   // A member that finishes has heard from all, so all have finished the episode before. Two slots always
   // suffice.
   if (reuse_hazards(s, 2, data).empty()) {
@@ -69,18 +69,19 @@ using Table = std::span<const Algorithm>;
 
 // Visits each schedule of one algorithm with P = from ... to, for every degree.
 using EachSchedule = std::function<void(const Request&, const Schedule&)>;
-void each_schedule_of(const Algorithm& algorithm, Kind kind, std::int32_t from, std::int32_t to,
+void each_schedule_of(const Algorithm& algorithm, Collective collective, std::int32_t from, std::int32_t to,
                       const EachSchedule& visit) {
   for (const std::int32_t degree : degrees_of(algorithm)) {
     for (std::int32_t p = from; p <= to; ++p) {
-      const Request request{.kind = kind, .members = p, .degree = degree};
+      const Request request{.collective = collective, .members = p, .degree = degree};
       if (algorithm.applicable(request)) visit(request, algorithm.build(request));
     }
   }
 }
 
-void each_schedule(Table table, Kind kind, std::int32_t from, std::int32_t to, const EachSchedule& visit) {
-  for (const Algorithm& algorithm : table) each_schedule_of(algorithm, kind, from, to, visit);
+void each_schedule(Table table, Collective collective, std::int32_t from, std::int32_t to,
+                   const EachSchedule& visit) {
+  for (const Algorithm& algorithm : table) each_schedule_of(algorithm, collective, from, to, visit);
 }
 
 // Visits each schedule of a list without one of its transfers.
@@ -96,7 +97,7 @@ BreakRow signals_removed(Table table) {
   BreakRow row{.what = "a minimal barrier without one of its signals, P = 2..12"};
   for (const Algorithm& algorithm : table) {
     if (!algorithm.minimal) continue;
-    each_schedule_of(algorithm, Kind::kBarrier, 2, 12, [&row](const Request&, const Schedule& s) {
+    each_schedule_of(algorithm, Collective::kBarrier, 2, 12, [&row](const Request&, const Schedule& s) {
       each_without_one(s, [&row](const Schedule& broken, const std::string& where) {
         count(row, !verify(broken, kMax), where);
       });
@@ -111,7 +112,7 @@ BreakRow unneeded_signals_removed(Table table) {
   for (const Algorithm& algorithm : table) {
     if (algorithm.minimal) continue;
     bool all_needed = true;
-    each_schedule_of(algorithm, Kind::kBarrier, 2, 12, [&](const Request&, const Schedule& s) {
+    each_schedule_of(algorithm, Collective::kBarrier, 2, 12, [&](const Request&, const Schedule& s) {
       each_without_one(s, [&](const Schedule& broken, const std::string&) {
         all_needed = all_needed && !verify(broken, kMax);
       });
@@ -138,7 +139,7 @@ BreakRow repeated_signals_removed() {
 
 BreakRow thresholds_off(Table table) {
   BreakRow row{.what = "a word's threshold one too high or too low, P = 2..33"};
-  each_schedule(table, Kind::kBarrier, 2, 33, [&row](const Request&, const Schedule& s) {
+  each_schedule(table, Collective::kBarrier, 2, 33, [&row](const Request&, const Schedule& s) {
     for (std::size_t w = 0; w < s.words.size(); ++w) {
       for (const std::int32_t by : {-1, 1}) {
         Schedule broken = s;
@@ -153,19 +154,20 @@ BreakRow thresholds_off(Table table) {
 BreakRow contributions_lost(Table table) {
   BreakRow row{.what = "an allreduce without one of its transfers, sum, P = 2..12"};
   for (const Algorithm& algorithm : table) {
-    each_schedule_of(algorithm, Kind::kAllreduce, 2, 12, [&](const Request& request, const Schedule& s) {
-      if (!serves(algorithm, request, kIntegerSum)) return;
-      each_without_one(s, [&row](const Schedule& broken, const std::string& where) {
-        count(row, !verify(broken, kIntegerSum), where);
-      });
-    });
+    each_schedule_of(algorithm, Collective::kAllreduce, 2, 12,
+                     [&](const Request& request, const Schedule& s) {
+                       if (!serves(algorithm, request, kIntegerSum)) return;
+                       each_without_one(s, [&row](const Schedule& broken, const std::string& where) {
+                         count(row, !verify(broken, kIntegerSum), where);
+                       });
+                     });
   }
   return row;
 }
 
 BreakRow contributions_repeated(Table table) {
   BreakRow row{.what = "a reduce whose root folds one more contribution, sum, P = 2..33"};
-  each_schedule(table, Kind::kReduce, 2, 33, [&row](const Request&, const Schedule& s) {
+  each_schedule(table, Collective::kReduce, 2, 33, [&row](const Request&, const Schedule& s) {
     Schedule broken = s;
     broken.stages.emplace_back().transfers.push_back(
         {.from = s.members - 1, .to = 0, .chunk = 0, .action = Action::kCombine});
@@ -178,9 +180,10 @@ BreakRow contributions_repeated(Table table) {
 using Mutate = std::function<void(std::vector<Transfer>& transfers, std::size_t at)>;
 BreakRow transfers_wrong(Table table, const char* what, OpTraits op, const Mutate& mutate) {
   BreakRow row{.what = what};
-  for (const Kind kind : {Kind::kBroadcast, Kind::kGather, Kind::kScatter, Kind::kAllgather,
-                          Kind::kReduceScatter, Kind::kAlltoall, Kind::kScan, Kind::kExscan}) {
-    each_schedule(table, kind, 2, 9, [&](const Request&, const Schedule& s) {
+  for (const Collective collective :
+       {Collective::kBroadcast, Collective::kGather, Collective::kScatter, Collective::kAllgather,
+        Collective::kReduceScatter, Collective::kAlltoall, Collective::kScan, Collective::kExscan}) {
+    each_schedule(table, collective, 2, 9, [&](const Request&, const Schedule& s) {
       if (!verify(s, op)) return;  // the schedule does not keep rank order
       for (std::size_t a = 0; a < s.stages.size(); ++a) {
         for (std::size_t i = 0; i < s.stages[a].transfers.size(); ++i) {
@@ -226,19 +229,22 @@ BreakRow transfers_astray(Table table) {
 BreakRow sums_of_repeated_contributions(Table table) {
   BreakRow row{.what = "an allreduce that repeats contributions or folds many trees, sum, P = 3..70"};
   for (const Algorithm& algorithm : table) {
-    each_schedule_of(algorithm, Kind::kAllreduce, 3, 70, [&](const Request& request, const Schedule& s) {
-      for (const OpTraits op : {kIntegerSum, kFloatSum}) {
-        if (!serves(algorithm, request, op)) count(row, !verify(s, op), describe(s) + ", " + describe(op));
-      }
-    });
+    each_schedule_of(algorithm, Collective::kAllreduce, 3, 70,
+                     [&](const Request& request, const Schedule& s) {
+                       for (const OpTraits op : {kIntegerSum, kFloatSum}) {
+                         if (!serves(algorithm, request, op))
+                           count(row, !verify(s, op), describe(s) + ", " + describe(op));
+                       }
+                     });
   }
   return row;
 }
 
 BreakRow run_ahead(Table table) {
   BreakRow row{.what = "reduce, broadcast, gather, scatter back to back, no credits, 1, 2, 4 slots"};
-  for (const Kind kind : {Kind::kReduce, Kind::kBroadcast, Kind::kGather, Kind::kScatter}) {
-    each_schedule(table, kind, 2, 17, [&row](const Request&, const Schedule& s) {
+  for (const Collective collective :
+       {Collective::kReduce, Collective::kBroadcast, Collective::kGather, Collective::kScatter}) {
+    each_schedule(table, collective, 2, 17, [&row](const Request&, const Schedule& s) {
       for (const int slots : {1, 2, 4}) count(row, !reuse_hazards(s, slots, true).empty(), describe(s));
     });
   }
@@ -274,14 +280,14 @@ SweepRow sweep(const Algorithm& algorithm, std::int32_t degree, const std::vecto
   SweepRow row;
   row.algorithm = algorithm.has_degree ? spelled(algorithm.name, degree) : algorithm.name;
   for (const std::int32_t p : sizes) {
-    for (int kind = 0; kind < kKindCount; ++kind) {
-      Request request{.kind = static_cast<Kind>(kind), .members = p, .degree = degree};
-      const bool rooted = has_root(request.kind);
+    for (int collective = 0; collective < kCollectiveCount; ++collective) {
+      Request request{.collective = static_cast<Collective>(collective), .members = p, .degree = degree};
+      const bool rooted = has_root(request.collective);
       std::int32_t last = -1;
       for (const std::int32_t root : {0, p / 2, p - 1}) {
         if (root == last || (root > 0 && !rooted)) continue;
         last = request.root = root;
-        const bool pieces = algorithm.cuts || blocks_of(request.kind, 2) > 1;
+        const bool pieces = algorithm.cuts || blocks_of(request.collective, 2) > 1;
         if (pieces && p > kMostPiecesSwept) continue;
         if (algorithm.applicable(request)) check_one(algorithm, request, row);
       }

@@ -17,18 +17,20 @@ std::vector<std::int32_t> degrees_of(const Algorithm& algorithm);
 
 struct SweepRow {
   std::string algorithm;
-  std::int64_t proved[kKindCount] = {};  // right verdicts "proved", by kind
-  std::int64_t refused = 0;              // right verdicts "refused"
+  std::int64_t proved[kCollectiveCount] = {};  // right verdicts "proved", by collective
+  std::int64_t refused = 0;                    // right verdicts "refused"
   std::int64_t rank_order = 0,
                rank_order_of = 0;  // schedules that fold: how many keep rank order, of how many
-  // Schedules without a run-ahead hazard, of those with words or whose kind synchronizes, with two slots.
+  // Schedules without a run-ahead hazard, of those with words or whose collective synchronizes, with two
+  // slots.
   std::int64_t reuse = 0;
   std::int64_t wrong = 0;
   std::string first_wrong = {};
   double ms = 0;
 };
-// Covers all kinds, all operator classes and the given sizes; kinds with a root have several roots. Schedules
-// in pieces go up to kMostPiecesSwept members: more members mean members^2 transfers and show nothing new.
+// Covers all collectives, all operator classes and the given sizes; collectives with a root have several
+// roots. Schedules in pieces go up to kMostPiecesSwept members: more members mean members^2 transfers and
+// show nothing new.
 inline constexpr std::int32_t kMostPiecesSwept = 130;
 SweepRow sweep(const Algorithm& algorithm, std::int32_t degree, const std::vector<std::int32_t>& sizes);
 

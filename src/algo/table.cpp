@@ -58,7 +58,7 @@ const Algorithm* find_algorithm(std::string_view name) {
 }
 
 bool serves(const Algorithm& algorithm, const Request& request, OpTraits op) {
-  if (algorithm.folding == nullptr || !folds(request.kind)) return true;
+  if (algorithm.folding == nullptr || !folds(request.collective)) return true;
   switch (algorithm.folding(request)) {
     case Folding::kOneTree: return true;
     case Folding::kOnce: return op.associative;

@@ -105,7 +105,7 @@ inline bool data_ok(size_t count, int type, int op) {
   if (member == nullptr || ((in == nullptr || out == nullptr) && count != 0)) [[unlikely]]
     return null_handle();
   if (!data_ok(count, type, op)) [[unlikely]]
-    return as_blocks(member, {FERMATA_DO_ALLREDUCE, type, op, 0, in, out, count});
+    return as_blocks(member, {FERMATA_ALLREDUCE, type, op, 0, in, out, count});
   if (out == FERMATA_IN_PLACE && count != 0) [[unlikely]]
     return nowhere();
   if (in == FERMATA_IN_PLACE) in = out;
@@ -147,13 +147,13 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
     return null_handle();
   const fermata_operation& o = *operation;
   if (o.size != sizeof o) return team::fail(Status::kArgument, "operation.size: use FERMATA_OPERATION_INIT");
-  const bool broadcasts = o.collective == FERMATA_DO_BROADCAST;
-  const bool reduces = o.collective == FERMATA_DO_REDUCE;
+  const bool broadcasts = o.collective == FERMATA_BROADCAST;
+  const bool reduces = o.collective == FERMATA_REDUCE;
   const bool knows_type = static_cast<unsigned>(o.type) < fermata::kTypeCount;
   const bool fits =
       broadcasts ? knows_type && o.count <= FERMATA_MAX_PAYLOAD / fermata::size_of(static_cast<Type>(o.type))
                  : data_ok(o.count, o.type, o.op);
-  if ((!broadcasts && !reduces && o.collective != FERMATA_DO_ALLREDUCE) || !fits || o.element != 0 ||
+  if ((!broadcasts && !reduces && o.collective != FERMATA_ALLREDUCE) || !fits || o.element != 0 ||
       o.fold != nullptr || o.irregular != 0)
     return team::fail(Status::kUnsupported,
                       "this call takes only a broadcast, reduce or allreduce of at most %d bytes, by op",
@@ -168,7 +168,7 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
   if (o.count != 0 && ((gives && in == FERMATA_IN_PLACE) || (gets && out == FERMATA_IN_PLACE)))
     return nowhere();
   fermata::exec::Call call;
-  call.kind = static_cast<fermata::Kind>(o.collective);
+  call.collective = static_cast<fermata::Collective>(o.collective);
   call.type = static_cast<std::uint8_t>(broadcasts ? 0 : o.type);
   call.op = static_cast<std::uint8_t>(broadcasts ? 0 : o.op);
   call.root = broadcasts || reduces ? static_cast<std::uint32_t>(o.root) : 0;
@@ -232,7 +232,7 @@ int fermata_reduce(fermata_member* member, const void* in, void* out, size_t cou
   if (!root_ok(member, root)) [[unlikely]]
     return bad_root(member, root);
   if (!data_ok(count, type, op)) [[unlikely]]
-    return as_blocks(member, {FERMATA_DO_REDUCE, type, op, root, in, out, count});
+    return as_blocks(member, {FERMATA_REDUCE, type, op, root, in, out, count});
   const bool is_root = static_cast<unsigned>(root) == member->member->rank();
   if (is_root && out == nullptr && count != 0) [[unlikely]]
     return null_handle();
@@ -244,7 +244,7 @@ int fermata_reduce(fermata_member* member, const void* in, void* out, size_t cou
   const auto to = static_cast<std::uint32_t>(root);
   const Status status = member->member->reduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op), to);
   if (status != Status::kOk) [[unlikely]]
-    return settled(member, status, {FERMATA_DO_REDUCE, type, op, root, in, out, count});
+    return settled(member, status, {FERMATA_REDUCE, type, op, root, in, out, count});
   return answer_and_review_if_alike(member);
 }
 
@@ -256,11 +256,11 @@ int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root
   if (data == FERMATA_IN_PLACE && bytes != 0) [[unlikely]]
     return nowhere();
   if (bytes > FERMATA_MAX_PAYLOAD) [[unlikely]]
-    return as_blocks(member, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
+    return as_blocks(member, {FERMATA_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
   const auto from = static_cast<std::uint32_t>(root);
   const Status status = member->member->broadcast(data, static_cast<std::uint32_t>(bytes), from);
   if (status != Status::kOk) [[unlikely]]
-    return settled(member, status, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
+    return settled(member, status, {FERMATA_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
   return answer_and_review_if_alike(member);
 }
 

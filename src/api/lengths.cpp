@@ -14,10 +14,10 @@ namespace {
 int make_call(fermata_member* member, const fermata_operation& o, bool executes) {
   if (executes) return fermata_execute(member, &o);
   switch (o.collective) {
-    case FERMATA_DO_BROADCAST:
+    case FERMATA_BROADCAST:
       return fermata_broadcast(member, o.out, o.count * size_of(static_cast<Type>(o.type)), o.root);
-    case FERMATA_DO_GATHER: return fermata_gather(member, o.in, o.out, o.count, o.type, o.root);
-    case FERMATA_DO_SCATTER: return fermata_scatter(member, o.in, o.out, o.count, o.type, o.root);
+    case FERMATA_GATHER: return fermata_gather(member, o.in, o.out, o.count, o.type, o.root);
+    case FERMATA_SCATTER: return fermata_scatter(member, o.in, o.out, o.count, o.type, o.root);
     default: return fermata_reduce(member, o.in, o.out, o.count, o.type, o.op, o.root);
   }
 }

@@ -48,10 +48,10 @@ int make(const fermata_plan_request& r, fermata_plan** out) {
   const Topology& topology = r.topology != nullptr ? r.topology->value : **machine;
   PlanKey key;
   key.fingerprint = fingerprint(topology);
-  key.kind = static_cast<Kind>(r.kind);
+  key.collective = static_cast<Collective>(r.collective);
   key.members = r.members;
-  key.payload = r.kind == FERMATA_BARRIER ? (r.payload > 0 ? 8 : 0)
-                                          : payload_class(key.kind, static_cast<int>(r.payload));
+  key.payload = r.collective == FERMATA_BARRIER ? (r.payload > 0 ? 8 : 0)
+                                                : payload_class(key.collective, static_cast<int>(r.payload));
   key.engine = static_cast<Engine>(r.engine);
   if (r.cpus != nullptr) key.cpus.assign(r.cpus, r.cpus + r.members);
   const Profile* profile = r.profile != nullptr ? &r.profile->value : nullptr;
@@ -114,8 +114,8 @@ int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out) {
     return fail(Status::kArgument, "request.size: use FERMATA_PLAN_REQUEST_INIT");
   if (request->members < 1 || request->members > static_cast<int>(kMaxMembers))
     return fail(Status::kArgument, "members must be 1..4096, not %d", request->members);
-  if (request->kind < 0 || request->kind >= kLineKindCount)
-    return fail(Status::kArgument, "kind %d is none of fermata_kind", request->kind);
+  if (request->collective < 0 || request->collective >= kLineCollectiveCount)
+    return fail(Status::kArgument, "collective %d is none of fermata_collective", request->collective);
   if (request->engine != FERMATA_THREADS && request->engine != FERMATA_PROCESSES)
     return fail(Status::kArgument, "engine %d is none of fermata_engine", request->engine);
   if (request->payload > FERMATA_MAX_PAYLOAD)

@@ -35,16 +35,16 @@ int fermata_execute(fermata_member* member, const fermata_operation* operation) 
 }
 
 int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  return plain_call(member, {FERMATA_DO_SCAN, type, op, 0, in, out, count});
+  return plain_call(member, {FERMATA_SCAN, type, op, 0, in, out, count});
 }
 
 int fermata_exscan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  return plain_call(member, {FERMATA_DO_EXSCAN, type, op, 0, in, out, count});
+  return plain_call(member, {FERMATA_EXSCAN, type, op, 0, in, out, count});
 }
 
 int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out, const size_t* counts,
                     const size_t* displacements, int type, int root) {
-  fermata_operation o = irregular({FERMATA_DO_GATHER, type, 0, root, in, out, count});
+  fermata_operation o = irregular({FERMATA_GATHER, type, 0, root, in, out, count});
   if (member != nullptr && fermata_member_rank(member) == root) {
     o.out_counts = counts;
     o.out_displacements = displacements;
@@ -54,7 +54,7 @@ int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* 
 
 int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts,
                      const size_t* displacements, void* out, size_t count, int type, int root) {
-  fermata_operation o = irregular({FERMATA_DO_SCATTER, type, 0, root, in, out, count});
+  fermata_operation o = irregular({FERMATA_SCATTER, type, 0, root, in, out, count});
   if (member != nullptr && fermata_member_rank(member) == root) {
     o.in_counts = counts;
     o.in_displacements = displacements;
@@ -64,7 +64,7 @@ int fermata_scatterv(fermata_member* member, const void* in, const size_t* count
 
 int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts,
                        const size_t* displacements, int type) {
-  fermata_operation o = irregular({FERMATA_DO_ALLGATHER, type, 0, 0, in, out, 0});
+  fermata_operation o = irregular({FERMATA_ALLGATHER, type, 0, 0, in, out, 0});
   o.out_counts = counts;
   o.out_displacements = displacements;
   return fermata_execute(member, &o);
@@ -73,7 +73,7 @@ int fermata_allgatherv(fermata_member* member, const void* in, void* out, const 
 int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts,
                       const size_t* in_displacements, void* out, const size_t* out_counts,
                       const size_t* out_displacements, int type) {
-  fermata_operation o = irregular({FERMATA_DO_ALLTOALL, type, 0, 0, in, out, 0});
+  fermata_operation o = irregular({FERMATA_ALLTOALL, type, 0, 0, in, out, 0});
   o.in_counts = in_counts;
   o.in_displacements = in_displacements;
   o.out_counts = out_counts;

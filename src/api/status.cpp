@@ -19,8 +19,8 @@ static_assert(static_cast<int>(fermata::Status::kInterrupted) == FERMATA_ERR_INT
 static_assert(static_cast<int>(fermata::Status::kVerify) == FERMATA_ERR_VERIFY);
 static_assert(static_cast<int>(fermata::Status::kNotFound) == FERMATA_ERR_NOT_FOUND);
 static_assert(static_cast<int>(fermata::Status::kTruncated) == FERMATA_ERR_TRUNCATED);
-static_assert(static_cast<int>(fermata::Kind::kAllreduce) == FERMATA_ALLREDUCE);
-static_assert(static_cast<int>(fermata::Kind::kExscan) == FERMATA_DO_EXSCAN);
+static_assert(static_cast<int>(fermata::Collective::kAllreduce) == FERMATA_ALLREDUCE);
+static_assert(static_cast<int>(fermata::Collective::kExscan) == FERMATA_EXSCAN);
 static_assert(static_cast<int>(fermata::Type::kInt16Int) == FERMATA_INT16_INT);
 static_assert(static_cast<int>(fermata::Op::kMaxloc) == FERMATA_MAXLOC);
 static_assert(static_cast<int>(fermata::WaitKind::kPark) == FERMATA_WAIT_PARK);

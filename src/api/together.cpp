@@ -23,7 +23,7 @@ std::uint32_t bytes_together(const Member& m, const Plain& plain) {
   if (static_cast<unsigned>(plain.type) >= kTypeCount || plain.count > kLinePayload) return 0;
   const std::size_t block = plain.count * size_of(static_cast<Type>(plain.type));
   return static_cast<std::uint32_t>(
-      fermata::bytes_together(static_cast<Kind>(plain.collective), m.team().members(), block));
+      fermata::bytes_together(static_cast<Collective>(plain.collective), m.team().members(), block));
 }
 
 constexpr std::uint32_t kMostSwapped = 8;
@@ -51,11 +51,11 @@ inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uin
   const auto* const in = in_place ? out : static_cast<const std::byte*>(plain.in);
   const std::uint32_t own = rank * block, other = (1 - rank) * block;
   switch (plain.collective) {
-    case FERMATA_DO_ALLGATHER: {
+    case FERMATA_ALLGATHER: {
       const std::byte* const mine = in_place ? in + own : in;
       return {.sent = mine, .kept = mine, .kept_to = out + own, .out = out + other};
     }
-    case FERMATA_DO_REDUCE_SCATTER:
+    case FERMATA_REDUCE_SCATTER:
       return {.sent = in + other, .kept = in + own, .kept_to = nullptr, .out = out};
     default: return {.sent = in + other, .kept = in + own, .kept_to = out + own, .out = out + other};
   }
@@ -70,7 +70,7 @@ inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uin
   const std::uintptr_t most = 2 * kMostSwapped;
   const bool apart = in - out + most > 2 * most;
   return apart && in + 1 > 1 && out + 1 > 1 &&  // neither null nor in place
-         member->member->repeats_swap(first_signals, static_cast<Kind>(plain.collective), plain.count,
+         member->member->repeats_swap(first_signals, static_cast<Collective>(plain.collective), plain.count,
                                       static_cast<unsigned>(plain.type), static_cast<unsigned>(plain.op));
 }
 
@@ -102,11 +102,11 @@ bool call_together(fermata_member* member, const Plain& plain, int* status) {
   const std::uint32_t in_bytes = (several_in ? members : 1) * block;
   const std::uint32_t out_bytes = (several_out ? members : 1) * block;
   if ((*status = check_overlap(member, plain, in_bytes, out_bytes)) != FERMATA_OK) return true;
-  Call call{.kind = static_cast<Kind>(plain.collective),
+  Call call{.collective = static_cast<Collective>(plain.collective),
             .type = static_cast<std::uint8_t>(plain.type),
             .bytes = block};
   FoldFn fold = fold_of(Op::kOr, Type::kUint64);
-  if (call.kind == Kind::kReduceScatter) {
+  if (call.collective == Collective::kReduceScatter) {
     if (static_cast<unsigned>(plain.op) >= kOpCount || !is_defined(static_cast<Op>(plain.op), type) ||
         size_of(type) > 8)
       return false;
@@ -114,23 +114,23 @@ bool call_together(fermata_member* member, const Plain& plain, int* status) {
     fold = fold_of(static_cast<Op>(plain.op), type);
   }
   if (m.swaps() && block <= kMostSwapped) {
-    const FoldFn folded = call.kind == Kind::kReduceScatter ? fold : nullptr;
+    const FoldFn folded = call.collective == Collective::kReduceScatter ? fold : nullptr;
     *status = answer(member, m.swap(call, plain.count, folded, blocks_of_two(plain, rank, block)));
     return true;
   }
   Taken taken{.out = out, .bytes = block};
   Line line;
   switch (plain.collective) {
-    case FERMATA_DO_ALLGATHER:
+    case FERMATA_ALLGATHER:
       copy_bytes(line.at + rank * block, in_place ? out + rank * block : in, block);
       taken.bytes = all;
       break;
-    case FERMATA_DO_ALLTOALL:
+    case FERMATA_ALLTOALL:
       copy_bytes(line.at + rank * members * block, in_place ? out : in, members * block);
       taken = {
           .out = out, .bytes = block, .blocks = members, .first = rank * block, .stride = members * block};
       break;
-    case FERMATA_DO_REDUCE_SCATTER:
+    case FERMATA_REDUCE_SCATTER:
       copy_bytes(line.at, in_place ? out : in, all);
       taken.first = rank * block;
       break;
@@ -151,7 +151,7 @@ bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
   const PlanSlot slot = all <= 8 ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
   if (!m.carries(slot)) return false;
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
-  const Call call{.kind = Kind::kScatter,
+  const Call call{.collective = Collective::kScatter,
                   .type = static_cast<std::uint8_t>(plain.type),
                   .root = static_cast<std::uint32_t>(plain.root),
                   .bytes = block};
@@ -184,7 +184,7 @@ bool gather_together(fermata_member* member, const Plain& plain, int* status) {
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
   if (is_root && (*status = check_overlap(member, plain, block, m.team().members() * block)) != FERMATA_OK)
     return true;
-  const Call call{.kind = Kind::kGather,
+  const Call call{.collective = Collective::kGather,
                   .type = static_cast<std::uint8_t>(plain.type),
                   .root = static_cast<std::uint32_t>(plain.root),
                   .bytes = block};
@@ -233,7 +233,7 @@ bool differing_together(fermata_member* member, const fermata_operation& o, int*
   if (all == 0 || c.element > 8 || !m.carries(slot)) return false;
   if (taken.bytes == 0) taken.out = nullptr;
   const auto type = static_cast<std::uint8_t>(o.type);
-  const Call call{.kind = c.kind,
+  const Call call{.collective = c.collective,
                   .type = type,
                   .op = static_cast<std::uint8_t>(o.op),
                   .bytes = c.sizes,
@@ -268,28 +268,28 @@ using namespace fermata::team;
 extern "C" {
 
 int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  return small_call(member, {FERMATA_DO_GATHER, type, 0, root, in, out, count}, gather_together);
+  return small_call(member, {FERMATA_GATHER, type, 0, root, in, out, count}, gather_together);
 }
 
 int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  return small_call(member, {FERMATA_DO_SCATTER, type, 0, root, in, out, count}, scatter_together);
+  return small_call(member, {FERMATA_SCATTER, type, 0, root, in, out, count}, scatter_together);
 }
 
 int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  const Plain plain{FERMATA_DO_ALLGATHER, type, 0, 0, in, out, count};
+  const Plain plain{FERMATA_ALLGATHER, type, 0, 0, in, out, count};
   return swaps_again(member, plain) ? swap_again(member, plain) : other_call(member, plain);
 }
 
 int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type,
                            int op) {
-  const Plain plain{FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, count};
+  const Plain plain{FERMATA_REDUCE_SCATTER, type, op, 0, in, out, count};
   return swaps_again(member, plain) ? swap_again(member, plain) : other_call(member, plain);
 }
 
 int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts,
                             const size_t* displacements, void* out, int type, int op) {
   if (member == nullptr) return null_handle();
-  fermata_operation o = operation_of({FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, 0});
+  fermata_operation o = operation_of({FERMATA_REDUCE_SCATTER, type, op, 0, in, out, 0});
   o.irregular = 1;
   o.in_counts = counts;
   o.in_displacements = displacements;
@@ -298,7 +298,7 @@ int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t
 }
 
 int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  const Plain plain{FERMATA_DO_ALLTOALL, type, 0, 0, in, out, count};
+  const Plain plain{FERMATA_ALLTOALL, type, 0, 0, in, out, count};
   return swaps_again(member, plain) ? swap_again(member, plain) : other_call(member, plain);
 }
 

@@ -13,7 +13,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 
 namespace fermata {
 

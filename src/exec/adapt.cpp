@@ -17,12 +17,12 @@ constexpr std::uint32_t kTestsOfLook = 64;     // between two reads of the clock
 
 // True if this member gets a result, and no other member's result depends on its length.
 bool gets(const Call& call, std::uint32_t rank) {
-  return (call.kind == Kind::kBroadcast && call.root != rank) ||
-         (call.kind == Kind::kReduce && call.root == rank);
+  return (call.collective == Collective::kBroadcast && call.root != rank) ||
+         (call.collective == Collective::kReduce && call.root == rank);
 }
 
-PlanSlot slot_on_line(Kind kind, bool one_word) {
-  if (kind == Kind::kReduce) return one_word ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
+PlanSlot slot_on_line(Collective collective, bool one_word) {
+  if (collective == Collective::kReduce) return one_word ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
   return one_word ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
 }
 
@@ -121,7 +121,7 @@ Status Member::meets_first() {
     return found == Status::kPending ? found : Status::kOk;
   const bool one = call.bytes <= 8;
   TeamMemory line;
-  const Step* const steps = on_line(slot_on_line(call.kind, one), call.root, &line);
+  const Step* const steps = on_line(slot_on_line(call.collective, one), call.root, &line);
   const bool met = steps != nullptr && line.region == memory_.region &&
                    requests_.ordered.first->episodes[one ? 0 : 1] + 1 == cursor_.episode();
   return met ? Status::kRetracted : Status::kOk;
@@ -146,11 +146,12 @@ std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Ca
     theirs->bytes = BlockOperation::length_come(channel_, {r, rank_}, with.digest() >> 1);
     if (theirs->bytes != 0 && theirs->bytes != own.bytes) return r;
   }
-  if (own.kind == Kind::kBroadcast) theirs->type = 0;
-  if (own.kind == Kind::kBroadcast || own.kind == Kind::kReduce) theirs->order = Call::kLineOrder;
+  if (own.collective == Collective::kBroadcast) theirs->type = 0;
+  if (own.collective == Collective::kBroadcast || own.collective == Collective::kReduce)
+    theirs->order = Call::kLineOrder;
   for (const bool one : {true, false}) {
     TeamMemory line;
-    const PlanSlot slot = slot_on_line(own.inward() ? Kind::kReduce : Kind::kBroadcast, one);
+    const PlanSlot slot = slot_on_line(own.inward() ? Collective::kReduce : Collective::kBroadcast, one);
     const Step* step = on_line(slot, own.root, &line);
     // the present call's own episode
     const bool here = request == nullptr && outstanding() && line.region == memory_.region;
@@ -172,7 +173,7 @@ std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Ca
 void Member::count_episodes(BlockRequest* r) const {
   if (!gets(r->call, rank_)) return;
   for (const bool one : {true, false}) {
-    const Bound& plan = bound_[static_cast<std::uint32_t>(slot_on_line(r->call.kind, one))];
+    const Bound& plan = bound_[static_cast<std::uint32_t>(slot_on_line(r->call.collective, one))];
     if (plan.steps != nullptr) r->episodes[one ? 0 : 1] = plan.episodes[r->call.root];
   }
 }
@@ -193,10 +194,10 @@ const Step* Member::on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memor
 
 // Carries out the request as a line call, like the others. False: not possible.
 bool Member::ride(BlockRequest* r, const Call& call) {
-  const bool one = call.bytes <= 8, folds = call.kind == Kind::kReduce;
+  const bool one = call.bytes <= 8, folds = call.collective == Collective::kReduce;
   // no correct member publishes these
   if (folds && (call.op >= kOpCount || call.type >= kTypeCount)) return false;
-  const PlanSlot slot = slot_on_line(call.kind, one);
+  const PlanSlot slot = slot_on_line(call.collective, one);
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   TeamMemory line;
   const Step* const steps = on_line(slot, call.root, &line);
@@ -223,7 +224,8 @@ bool Member::ride(BlockRequest* r, const Call& call) {
   if (one) to.cursor.start<Load::kOneWord>(to.memory, steps, ++plan.episodes[call.root], tag, 1, word);
   else to.cursor.start<Load::kWords>(to.memory, steps, ++plan.episodes[call.root], tag, words, word);
   for (BlockRequest* later = r->next; later != nullptr; later = later->next)
-    if (gets(later->call, rank_) && later->call.kind == call.kind && later->call.root == call.root)
+    if (gets(later->call, rank_) && later->call.collective == call.collective &&
+        later->call.root == call.root)
       ++later->episodes[one ? 0 : 1];
   r->operation.forget_mismatch();
   differing_.ride = &to;
@@ -279,7 +281,7 @@ Status Member::make_again() {
   if (!differing_.on_line) return Status::kRetracted;
   Call call = differing_.split.call;
   call.bytes = differing_.bytes;
-  const bool has_input = call.kind == Kind::kReduce;
+  const bool has_input = call.collective == Collective::kReduce;
   const Status begun = arrive_with(call, has_input ? differing_.split.in : nullptr, differing_.result);
   if (begun != Status::kOk) return begun;
   differing_.again = true;

@@ -19,7 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 
 namespace fermata {
 
@@ -88,7 +88,7 @@ inline constexpr std::size_t kMostPiece = 16384;
 
 // One member's program. Two members run the transfers between them in the same order.
 struct BlockProgram {
-  Kind kind = Kind::kBarrier;
+  Collective collective = Collective::kBarrier;
   std::uint32_t members = 1;
   std::uint32_t rank = 0;
   std::uint32_t root = 0;

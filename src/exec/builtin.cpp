@@ -151,7 +151,8 @@ class Maker {
   ProgramHeader* emit() {
     ProgramHeader header;
     header.members = members_;
-    header.kind = static_cast<std::uint32_t>(plan_.is_barrier() ? Kind::kBarrier : Kind::kAllreduce);
+    header.collective =
+        static_cast<std::uint32_t>(plan_.is_barrier() ? Collective::kBarrier : Collective::kAllreduce);
     header.payload = plan_.payload;
     header.line = plan_.line;
     header.region_bytes = static_cast<std::uint32_t>(round_up(at_ + kMaxLine, kMaxLine));

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "exec/program.hpp"
 
 namespace fermata::exec {

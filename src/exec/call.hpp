@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "exec/cursor.hpp"
 #include "exec/program.hpp"
 
@@ -22,7 +22,7 @@ struct Call {
   // 16 GiB, which also stands for any greater length
   static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << (64 - kBytesAt)) - 1;
 
-  Kind kind = Kind::kBarrier;
+  Collective collective = Collective::kBarrier;
   std::uint8_t type = 0;
   std::uint8_t op = 0;
   std::uint32_t root = 0;
@@ -34,13 +34,13 @@ struct Call {
   enum Order : std::uint8_t { kAnyOrder, kRankOrder, kLeftToRight, kLineOrder } order = kAnyOrder;
 
   constexpr std::uint64_t packed() const {
-    return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{type} << 4 |
+    return std::uint64_t{static_cast<std::uint8_t>(collective)} | std::uint64_t{type} << 4 |
            std::uint64_t{op} << 10 | std::uint64_t{root} << 14 | std::uint64_t{irregular} << 26 |
            std::uint64_t{prepares} << 27 | std::uint64_t{order} << 28 |
            (bytes < kMostBytes ? bytes : kMostBytes) << kBytesAt;
   }
   static Call unpack(std::uint64_t v) {
-    return {static_cast<Kind>(v & 15),
+    return {static_cast<Collective>(v & 15),
             static_cast<std::uint8_t>(v >> 4 & 63),
             static_cast<std::uint8_t>(v >> 10 & 15),
             static_cast<std::uint32_t>(v >> 14 & 0xfff),
@@ -49,7 +49,7 @@ struct Call {
             (v >> 27 & 1) != 0,
             static_cast<Order>(v >> 28 & 3)};
   }
-  bool inward() const { return root_gets(kind); }
+  bool inward() const { return root_gets(collective); }
   // false: no correct member publishes this
   bool fits() const { return order != kLineOrder || bytes <= kLinePayload; }
   // A hash of the sizes in bytes of `blocks` blocks, for `bytes`.
@@ -64,8 +64,8 @@ struct Call {
   // if their lengths may differ, in collectives with a root. All other descriptors stay whole, because with
   // different lengths one member would complete the call and another would not.
   static constexpr std::uint64_t without_length(std::uint64_t packed) {
-    if ((packed >> 27 & 1) != 0 || !has_root(static_cast<Kind>(packed & 15))) return packed;
-    const bool broadcasts = (packed & 15) == static_cast<std::uint64_t>(Kind::kBroadcast);
+    if ((packed >> 27 & 1) != 0 || !has_root(static_cast<Collective>(packed & 15))) return packed;
+    const bool broadcasts = (packed & 15) == static_cast<std::uint64_t>(Collective::kBroadcast);
     const std::uint64_t type = broadcasts ? std::uint64_t{63} << 4 : 0;  // small broadcasts publish no type
     const std::uint64_t order = (packed >> 28 & 3) == kLineOrder ? std::uint64_t{3} << 28 : 0;
     return packed & ((std::uint64_t{1} << kBytesAt) - 1) & ~type & ~order;
@@ -73,7 +73,7 @@ struct Call {
   // True if two packed descriptors of a collective with a root differ only in their lengths.
   static bool only_lengths_differ(std::uint64_t a, std::uint64_t b) {
     const Call call = unpack(a);
-    return has_root(call.kind) && !call.irregular && a != b && without_length(a) == without_length(b) &&
+    return has_root(call.collective) && !call.irregular && a != b && without_length(a) == without_length(b) &&
            call.fits() && unpack(b).fits();
   }
   // True if two such descriptors have the same length, and both are line calls or both block calls. A type
@@ -82,7 +82,7 @@ struct Call {
     return a >> kBytesAt == b >> kBytesAt && ((a >> 28 & 3) == kLineOrder) == ((b >> 28 & 3) == kLineOrder);
   }
 };
-static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp &&
+static_assert(kCollectiveCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp &&
               kMaxMembers <= 4096);
 
 // Which part of a line call's payload a member takes as its result, and where it goes. The payload may carry

@@ -25,15 +25,15 @@ bool is_for(PlanSlot slot, const ProgramHeader& program, bool tagged) {
   const SlotUse& wanted = kSlotUses[static_cast<std::uint32_t>(slot)];
   const bool carries = program.payload >=
                        static_cast<std::uint32_t>(slot == PlanSlot::kBarrier && tagged ? 8 : wanted.payload);
-  return program.kind == static_cast<std::uint32_t>(wanted.kind) && carries &&
-         (program.regions == program.members || (program.regions == 1 && !has_root(wanted.kind)));
+  return program.collective == static_cast<std::uint32_t>(wanted.collective) && carries &&
+         (program.regions == program.members || (program.regions == 1 && !has_root(wanted.collective)));
 }
 
 // Other processes may have written over the steps since the check. So it also refuses steps that are sound
 // but that this team cannot run.
 std::uint32_t Team::copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const {
   const std::uint32_t count = fermata::copy_steps(blob(slot), *program(slot), index, to, room);
-  const bool folds = program(slot)->kind != static_cast<std::uint32_t>(Kind::kBroadcast);
+  const bool folds = program(slot)->collective != static_cast<std::uint32_t>(Collective::kBroadcast);
   for (std::uint32_t i = 0; to != nullptr && i < count; ++i) {
     const Step& s = to[i];
     if (!is_over_hosts() && (s.code == Code::kSendAway || s.code == Code::kCreditGiveAway)) return 0;

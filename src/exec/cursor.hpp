@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/status.hpp"
 #include "exec/program.hpp"
 #include "exec/slot_header.hpp"

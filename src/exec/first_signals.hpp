@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "exec/cursor.hpp"
 #include "exec/fold.hpp"
 #include "exec/team_memory.hpp"
@@ -25,7 +25,7 @@ struct FirstSignals {
   std::uint32_t type = 0;
   std::uint32_t op = 0;
   // The call that `swap` is for.
-  Kind swapped_kind = Kind::kBarrier;
+  Collective swapped_collective = Collective::kBarrier;
   std::size_t swapped_count = 0;
   std::uint32_t swapped_type = 0;
   std::uint32_t swapped_op = 0;

@@ -2,7 +2,7 @@
 #ifndef FERMATA_EXEC_FOLD_HPP
 #define FERMATA_EXEC_FOLD_HPP
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "exec/cursor.hpp"
 
 namespace fermata {

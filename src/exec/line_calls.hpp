@@ -30,7 +30,7 @@ template <Load L, class Word>
   say_call<RealAtomics>(*status_, ++sequence_, call.packed());
   if (sequence_ >= next_seldom_ && !do_seldom_work()) [[unlikely]]
     return broken_;
-  if (!synchronizes(call.kind)) remember(call.packed());
+  if (!synchronizes(call.collective)) remember(call.packed());
   return Status::kOk;
 }
 
@@ -42,7 +42,7 @@ template <Load L>
   const Status ready = start<L>(slot, call, words, word);
   if (ready != Status::kOk) [[unlikely]]
     return ready;
-  const FoldFn fold = call.kind == Kind::kBroadcast
+  const FoldFn fold = call.collective == Collective::kBroadcast
                           ? nullptr
                           : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
   carried = {words, fold};

@@ -160,8 +160,8 @@ Status Member::arrive() {
 Status Member::arrive_with(const Call& call, const void* in, void* out) {
   const bool one = call.bytes <= 8;
   PlanSlot slot = one ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56;
-  if (call.kind == Kind::kBroadcast) slot = one ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
-  if (call.kind == Kind::kReduce) slot = one ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
+  if (call.collective == Collective::kBroadcast) slot = one ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
+  if (call.collective == Collective::kReduce) slot = one ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
   Carried carried;
   const Status ready = one ? start_with<Load::kOneWord>(slot, call, in, carried)
                            : start_with<Load::kWords>(slot, call, in, carried);
@@ -249,7 +249,7 @@ Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, co
 
 Status Member::reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root) {
   const auto bytes = static_cast<std::uint32_t>(count * size_of(type));
-  const Call call{.kind = Kind::kReduce,
+  const Call call{.collective = Collective::kReduce,
                   .type = static_cast<std::uint8_t>(type),
                   .op = static_cast<std::uint8_t>(op),
                   .root = root,
@@ -261,7 +261,8 @@ Status Member::reduce(const void* in, void* out, std::uint32_t count, Type type,
 }
 
 Status Member::broadcast(void* data, std::uint32_t bytes, std::uint32_t root) {
-  const Call call{.kind = Kind::kBroadcast, .root = root, .bytes = bytes, .order = Call::kLineOrder};
+  const Call call{
+      .collective = Collective::kBroadcast, .root = root, .bytes = bytes, .order = Call::kLineOrder};
   const void* in = rank_ == root ? data : nullptr;
   void* out = rank_ == root ? nullptr : data;
   if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kBroadcast8, call, in, out);

@@ -50,7 +50,7 @@ class Member {
   Status test();
   [[gnu::always_inline]] Status allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
     const std::uint32_t bytes = count << log2_size_of(type);
-    const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0,
+    const Call call{Collective::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0,
                     bytes};
     if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
       const bool sums_doubles = op == Op::kSum && type == Type::kDouble;
@@ -85,10 +85,10 @@ class Member {
   }
   // Two members whose one-word allreduce is one exchange: each sends the other a block of at most 8 bytes.
   bool swaps() const { return swaps_; }
-  [[gnu::always_inline]] bool repeats_swap(const FirstSignals& first_signals, Kind kind, std::size_t count,
-                                           std::uint32_t type, std::uint32_t op) const {
+  [[gnu::always_inline]] bool repeats_swap(const FirstSignals& first_signals, Collective collective,
+                                           std::size_t count, std::uint32_t type, std::uint32_t op) const {
     return count == first_signals.swapped_count && type == first_signals.swapped_type &&
-           op == first_signals.swapped_op && kind == first_signals.swapped_kind &&
+           op == first_signals.swapped_op && collective == first_signals.swapped_collective &&
            first_signals.swap.is_known() && gate_ == os::fork_generation();
   }
   [[gnu::always_inline]] Status swap_again(const FirstSignals& first_signals, const Swap& swap) {
@@ -225,7 +225,7 @@ class Member {
   [[gnu::noinline]] Status other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold,
                                                  void* context);
   static Call whole_call(std::uint32_t bytes) {
-    return {Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes};
+    return {Collective::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes};
   }
   bool follow(PlanSlot slot, TeamCursor::PreparedSignal& signal, std::uint64_t call, std::uint64_t own_tag);
   template <Load L, class Folds>

@@ -24,7 +24,7 @@ bool Member::own_call(std::uint64_t number, std::uint64_t* packed) const {
     return true;
   }
   return recall<RealAtomics>(*status_, number, *packed) == Recalled::kKnown &&
-         (number != sequence_ || !has_root(Call::unpack(*packed).kind));
+         (number != sequence_ || !has_root(Call::unpack(*packed).collective));
 }
 
 void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank,
@@ -46,7 +46,7 @@ Status Member::settle_length(bool retractable) {
   const Call call = Call::unpack(mine);
   const bool inward = call.inward();
   const bool gets_alone = inward == (call.root == rank_);
-  if (!has_root(call.kind) || call.irregular || (!gets_alone && !over_hosts_)) return Status::kOk;
+  if (!has_root(call.collective) || call.irregular || (!gets_alone && !over_hosts_)) return Status::kOk;
   retractable = retractable && sequence_ != differing_.settled;
   if (over_hosts_) return settle_come(call, gets_alone && retractable);
   const std::uint32_t end = inward ? team_->members() : call.root + 1;
@@ -116,7 +116,7 @@ Status Member::settle_met_length(bool retractable) {
 // them. So for some time the tag of another call is no error.
 bool Member::may_come_later(const Call& call, std::uint64_t number, Overtaken& seen) const {
   constexpr std::int64_t kMostLateNs = 5'000'000'000;  // after this time the calls count as different
-  if (!bounded_ || !over_hosts_ || !has_root(call.kind) || call.irregular ||
+  if (!bounded_ || !over_hosts_ || !has_root(call.collective) || call.irregular ||
       call.inward() != (call.root == rank_))
     return false;
   const std::int64_t now = os::now_ns();
@@ -166,7 +166,7 @@ bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t 
   }
   if (!known || mine == theirs) return false;
   const Call call = Call::unpack(mine);
-  const bool outward = root_gives(call.kind);
+  const bool outward = root_gives(call.collective);
   // The member that gets the data settles the length (settle_length()). The others ignore a difference.
   const bool settles = number == differing_.adapted
                            ? outward && call.root != rank

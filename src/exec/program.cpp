@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/line.hpp"
 
 namespace fermata {
@@ -33,7 +33,7 @@ T read_once(const void* from) {
 bool header_is_sound(const ProgramHeader& p, std::size_t available) {
   if (p.magic != kProgramMagic || p.version != kProgramVersion) return false;
   if (p.bytes > available || p.bytes < sizeof(ProgramHeader)) return false;
-  if (p.members < 1 || p.members > kMaxMembers || p.kind >= kLineKindCount) return false;
+  if (p.members < 1 || p.members > kMaxMembers || p.collective >= kLineCollectiveCount) return false;
   if (p.payload > kLinePayload || p.registers < 1 || p.registers > kMaxRegisters) return false;
   if (p.regions != 1 && p.regions != p.members) return false;
   if (p.roots != 1 && p.roots != p.regions) return false;

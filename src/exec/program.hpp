@@ -73,9 +73,9 @@ struct ProgramHeader {
   std::uint64_t hash = 0;   // of all bytes after this field; each member checks it when it joins
   std::uint32_t bytes = 0;  // of the whole blob
   std::uint32_t members = 0;
-  std::uint32_t kind = 0;       // fermata::Kind
-  std::uint32_t payload = 0;    // bytes that a slot can carry; 0: none
-  std::uint32_t registers = 1;  // 1..kMaxRegisters
+  std::uint32_t collective = 0;  // fermata::Collective
+  std::uint32_t payload = 0;     // bytes that a slot can carry; 0: none
+  std::uint32_t registers = 1;   // 1..kMaxRegisters
   std::uint32_t line = 64;
   std::uint32_t region_bytes = 0;  // multiple of 128
   std::uint32_t regions = 1;       // 1, or `members` for a rooted collective

@@ -7,7 +7,7 @@
 namespace fermata::exec {
 
 void describe(const Call& call, char* text, std::size_t capacity) {
-  if (static_cast<int>(call.kind) >= kKindCount) {
+  if (static_cast<int>(call.collective) >= kCollectiveCount) {
     snprintf(text, capacity, "an unknown call");
     return;
   }
@@ -21,18 +21,19 @@ void describe(const Call& call, char* text, std::size_t capacity) {
   constexpr const char* kOrders[] = {"", " in rank order", " left to right", ""};
   // A broadcast that publishes no type (0 or int8) is described in bytes.
   const auto type = static_cast<Type>(call.type);
-  const bool of_bytes = call.kind == Kind::kBarrier ||
-                        (call.kind == Kind::kBroadcast && (type == Type{} || type == Type::kInt8));
+  const bool of_bytes =
+      call.collective == Collective::kBarrier ||
+      (call.collective == Collective::kBroadcast && (type == Type{} || type == Type::kInt8));
   if (!of_bytes) add("%s, ", call.type < kTypeCount ? name_of(type) : "own type");
-  if (folds(call.kind))
+  if (folds(call.collective))
     add("%s%s, ", call.op < kOpCount ? name_of(static_cast<Op>(call.op)) : "own operator",
         kOrders[call.order]);
   if (call.irregular) add("%s", "blocks of different sizes");
   else if (call.bytes == Call::kMostBytes) add("%s", "16 GiB or more");
   else add("%llu bytes", static_cast<unsigned long long>(call.bytes));
-  if (has_root(call.kind)) add(", root %u", call.root);
-  const char* form = call.kind == Kind::kBarrier ? "%s%s" : "%s%s(%s)";
-  snprintf(text, capacity, form, call.prepares ? "prepare " : "", name_of(call.kind), details);
+  if (has_root(call.collective)) add(", root %u", call.root);
+  const char* form = call.collective == Collective::kBarrier ? "%s%s" : "%s%s(%s)";
+  snprintf(text, capacity, form, call.prepares ? "prepare " : "", name_of(call.collective), details);
 }
 
 namespace {

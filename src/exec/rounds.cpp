@@ -197,7 +197,7 @@ Status Member::swap(const Call& call, std::size_t count, FoldFn fold, const Swap
               .bytes = bytes,
               .left = rank_ == 0};
   FirstSignals& o = *first_signals_;
-  o.swapped_kind = call.kind;
+  o.swapped_collective = call.collective;
   o.swapped_count = count;
   o.swapped_type = call.type;
   o.swapped_op = call.op;

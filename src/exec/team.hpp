@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <new>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/line.hpp"
 #include "base/status.hpp"
 #include "exec/link_delays.hpp"
@@ -60,12 +60,13 @@ enum class PlanSlot : std::uint8_t {
 };
 inline constexpr std::uint32_t kPlanSlots = 7;
 struct SlotUse {
-  Kind kind;
+  Collective collective;
   std::int32_t payload;  // bytes; a tagged team's barrier has 8
 };
-inline constexpr SlotUse kSlotUses[kPlanSlots] = {
-    {Kind::kBarrier, 0}, {Kind::kBroadcast, 8}, {Kind::kBroadcast, 56}, {Kind::kReduce, 8},
-    {Kind::kReduce, 56}, {Kind::kAllreduce, 8}, {Kind::kAllreduce, 56}};
+inline constexpr SlotUse kSlotUses[kPlanSlots] = {{Collective::kBarrier, 0},    {Collective::kBroadcast, 8},
+                                                  {Collective::kBroadcast, 56}, {Collective::kReduce, 8},
+                                                  {Collective::kReduce, 56},    {Collective::kAllreduce, 8},
+                                                  {Collective::kAllreduce, 56}};
 // True if calls of that slot can use this program.
 bool is_for(PlanSlot slot, const ProgramHeader& program, bool tagged);
 

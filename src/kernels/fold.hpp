@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 
 namespace fermata::kernels {
 

@@ -101,9 +101,10 @@ std::uint64_t hash_of(std::string_view name) {
   return hash;
 }
 
-const KnownChoice* BlockKnowledge::find(Kind kind, std::size_t bytes) const {
+const KnownChoice* BlockKnowledge::find(Collective collective, std::size_t bytes) const {
   for (const KnownChoice& choice : choices)
-    if (choice.kind == static_cast<std::uint8_t>(kind) && std::size_t{1} << choice.log2_bytes == bytes)
+    if (choice.collective == static_cast<std::uint8_t>(collective) &&
+        std::size_t{1} << choice.log2_bytes == bytes)
       return &choice;
   return nullptr;
 }

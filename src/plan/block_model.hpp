@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "schedule/cost.hpp"
 
 namespace fermata {
@@ -18,7 +18,7 @@ namespace fermata {
 // For blocks of this size (a power of two), the candidate of this name was the fastest one measured.
 struct KnownChoice {
   std::uint64_t name = 0;  // hash_of(BlockCandidate::name)
-  std::uint8_t kind = 0;
+  std::uint8_t collective = 0;
   std::uint8_t log2_bytes = 0;
   std::uint8_t unused[6] = {};  // zero, since hosts compare packed knowledge byte by byte
   bool operator==(const KnownChoice&) const = default;
@@ -28,7 +28,7 @@ std::uint64_t hash_of(std::string_view name);
 struct BlockKnowledge {
   CostModel model;
   std::vector<KnownChoice> choices;
-  const KnownChoice* find(Kind kind, std::size_t bytes) const;
+  const KnownChoice* find(Collective collective, std::size_t bytes) const;
 };
 
 // Packs the model by classes of pairs. Pairs whose costs agree within a tenth are one class and get its mean

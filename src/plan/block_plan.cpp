@@ -112,25 +112,29 @@ Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profi
   if (key.members < 1 || key.members > kMostMembers)
     return Error{Status::kUnsupported,
                  "operations on blocks are for teams of 1..1024 members, not " + std::to_string(key.members)};
-  if (key.kind == Kind::kBarrier) return Error{Status::kUnsupported, "a barrier moves no blocks"};
-  if (key.kind == Kind::kAlltoall && key.members > kMaxAlltoallMembers)
+  if (key.collective == Collective::kBarrier) return Error{Status::kUnsupported, "a barrier moves no blocks"};
+  if (key.collective == Collective::kAlltoall && key.members > kMaxAlltoallMembers)
     return Error{Status::kUnsupported, "alltoall is for teams of at most 256 members"};
   if (!key.cpus.empty() && key.cpus.size() != static_cast<std::size_t>(key.members))
     return Error{Status::kArgument,
                  std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) + " members"};
   if (options.bytes > SIZE_MAX / 4) return Error{Status::kArgument, "blocks are too large"};
   BlockPlan plan;
-  plan.kind = key.kind;
+  plan.collective = key.collective;
   plan.bytes = std::bit_ceil(std::max<std::size_t>(1, options.bytes));
   plan.date = utc_now();
-  const OpTraits op = algebra_of(key.kind);
+  const OpTraits op = algebra_of(key.collective);
   // Packing rounds the costs. Members choose by the unpacked costs, so this function also uses those.
   BlockKnowledge known;
   if (!unpack(pack(block_costs(profile, topology, key), {}), key.members, &known))
     return Error{Status::kArgument, "the profile's costs are invalid: run `fermata profile` again"};
   known.model.hosts = key.hosts;
-  const BlockCase wanted{
-      .kind = key.kind, .members = key.members, .root = 0, .bytes = plan.bytes, .irregular = false, .op = op};
+  const BlockCase wanted{.collective = key.collective,
+                         .members = key.members,
+                         .root = 0,
+                         .bytes = plan.bytes,
+                         .irregular = false,
+                         .op = op};
   const BlockChooser chooser(wanted, &known.model);
   const bool timed = measure && options.measure_best > 0;
   std::vector<Trial> trials =

@@ -24,7 +24,7 @@ struct BlockEntry {  // a candidate, with the reason why it was chosen or not
 };
 
 struct BlockPlan {
-  Kind kind = Kind::kBroadcast;
+  Collective collective = Collective::kBroadcast;
   std::size_t bytes = 1;  // of one block: a power of two, for all sizes that round up to it
   std::string origin;     // "estimated", "predicted" (from a measured profile with G), "measured"
   std::string date;

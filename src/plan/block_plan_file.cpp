@@ -3,7 +3,7 @@
 #include <bit>
 #include <set>
 
-#include "base/kind_from.hpp"
+#include "base/collective_from.hpp"
 #include "json/reader.hpp"
 #include "json/text.hpp"
 #include "plan/block_plan.hpp"
@@ -24,8 +24,8 @@ BlockPlan read_plan(const JsonNode& node, ObjectReader& outer) {
   ObjectReader reader(node, "plans");
   reader.only({"collective", "bytes", "origin", "date", "candidates"});
   BlockPlan plan;
-  plan.kind = kind_from(reader.text("collective")).value_or(Kind::kBarrier);
-  if (reader.ok() && plan.kind == Kind::kBarrier)
+  plan.collective = collective_from(reader.text("collective")).value_or(Collective::kBarrier);
+  if (reader.ok() && plan.collective == Collective::kBarrier)
     reader.complain(node, "'collective' names none that moves blocks");
   plan.bytes = static_cast<std::size_t>(reader.integer("bytes", 1, std::int64_t{1} << 52));
   if (reader.ok() && !std::has_single_bit(plan.bytes))
@@ -64,7 +64,7 @@ std::vector<std::int32_t> read_cpus(const JsonNode* list, std::int32_t members, 
 }
 
 std::string plan_text(const BlockPlan& plan) {
-  std::string out = "    {\"collective\": \"" + std::string(fermata::name_of(plan.kind)) +
+  std::string out = "    {\"collective\": \"" + std::string(fermata::name_of(plan.collective)) +
                     "\", \"bytes\": " + std::to_string(plan.bytes) +
                     ", \"origin\": " + json_string(plan.origin) + ", \"date\": " + json_string(plan.date) +
                     ", \"candidates\": [";
@@ -121,10 +121,10 @@ Result<BlockPlans> block_plans_from_json(std::string_view text) {
   const JsonNode* plans = reader.array("plans");
   if (plans == nullptr || plans->items.size() > kMostPlans)
     reader.complain(*root, "'plans' must be a list of at most 4096");
-  std::set<std::pair<Kind, std::size_t>> seen;
+  std::set<std::pair<Collective, std::size_t>> seen;
   for (std::size_t i = 0; reader.ok() && i < plans->items.size(); ++i) {
     out.plans.push_back(read_plan(plans->items[i], reader));
-    if (reader.ok() && !seen.insert({out.plans.back().kind, out.plans.back().bytes}).second)
+    if (reader.ok() && !seen.insert({out.plans.back().collective, out.plans.back().bytes}).second)
       reader.complain(plans->items[i], "a second plan of this collective and size");
   }
   if (!reader.ok()) return reader.error();
@@ -158,11 +158,12 @@ Result<std::string> save_block_plan(const PlanKey& key, const BlockPlan& plan) {
   if (!known && known.error().status != Status::kNotFound) return known.error();
   BlockPlans plans =
       known ? std::move(*known) : BlockPlans{key.fingerprint, key.engine, key.members, key.cpus, {}};
-  std::erase_if(plans.plans,
-                [&](const BlockPlan& old) { return old.kind == plan.kind && old.bytes == plan.bytes; });
+  std::erase_if(plans.plans, [&](const BlockPlan& old) {
+    return old.collective == plan.collective && old.bytes == plan.bytes;
+  });
   plans.plans.push_back(plan);
   std::sort(plans.plans.begin(), plans.plans.end(), [](const BlockPlan& a, const BlockPlan& b) {
-    return std::pair(a.kind, a.bytes) < std::pair(b.kind, b.bytes);
+    return std::pair(a.collective, a.bytes) < std::pair(b.collective, b.bytes);
   });
   return write_file_atomically(path, to_json(plans));
 }
@@ -174,7 +175,7 @@ std::vector<KnownChoice> known_choices(const PlanKey& key) {
   for (const BlockPlan& plan : plans->plans) {
     if (plan.origin != "measured") continue;
     out.push_back({hash_of(plan.entries.front().name),
-                   static_cast<std::uint8_t>(plan.kind),
+                   static_cast<std::uint8_t>(plan.collective),
                    static_cast<std::uint8_t>(std::countr_zero(plan.bytes)),
                    {}});
   }
@@ -182,7 +183,7 @@ std::vector<KnownChoice> known_choices(const PlanKey& key) {
 }
 
 std::string explain(const BlockPlan& plan, const PlanKey& key) {
-  std::string out = format("%s of %d %s, blocks of up to %zu bytes, ", fermata::name_of(plan.kind),
+  std::string out = format("%s of %d %s, blocks of up to %zu bytes, ", fermata::name_of(plan.collective),
                            key.members, name_of(key.engine), plan.bytes);
   out += key.cpus.empty() ? "unpinned" : "on CPUs " + cpu_list(key.cpus);
   const BlockEntry& chosen = plan.entries.front();

@@ -20,11 +20,12 @@ std::uint32_t unsigned_of(std::int64_t n) { return static_cast<std::uint32_t>(n)
 // Returns the block's place in a member's input or output, if any (fermata/collectives.hpp).
 std::optional<BlockAt> in_input(const Schedule& s, std::int32_t chunk, std::int32_t member) {
   if (!rule_of(s, chunk).contributes(member)) return {};
-  return BlockAt{BlockPlace::kInput, unsigned_of(rules_of(s.kind).place_in(block_of(s, chunk), s.members))};
+  return BlockAt{BlockPlace::kInput,
+                 unsigned_of(rules_of(s.collective).place_in(block_of(s, chunk), s.members))};
 }
 
 std::optional<BlockAt> in_output(const Schedule& s, std::int32_t chunk, std::int32_t member) {
-  const CollectiveRules& rules = rules_of(s.kind);
+  const CollectiveRules& rules = rules_of(s.collective);
   if (!rule_of(s, chunk).wanted(member) || !rules.out.is_at(member == s.root)) return {};
   // exscan does not define rank 0's output, so it stays unchanged.
   if (rules.folds() && rules.folded(member, s.members) == 0) return {};
@@ -104,7 +105,7 @@ class BlockCompiler {
   BlockCompiler(const Schedule& s, std::int32_t member)
       : s_(s),
         me_(member),
-        pieces_(unsigned_of(s.chunks / blocks_of(s.kind, s.members))),
+        pieces_(unsigned_of(s.chunks / blocks_of(s.collective, s.members))),
         space_(pieces_),
         registers_(static_cast<std::size_t>(s.chunks) * s.registers) {
     ways_.reserve(s.stages.size());
@@ -338,7 +339,7 @@ class BlockCompiler {
     out.edges = std::move(edges_);
     out.pieces = pieces_;
     BlockProgram& p = out.program;
-    p.kind = s_.kind;
+    p.collective = s_.collective;
     p.members = unsigned_of(s_.members);
     p.rank = unsigned_of(me_);
     p.root = unsigned_of(s_.root);
@@ -364,7 +365,7 @@ class BlockCompiler {
 };
 
 std::string flaw_of(const Schedule& s) {
-  if (s.kind == Kind::kBarrier) return "a barrier moves no blocks";
+  if (s.collective == Collective::kBarrier) return "a barrier moves no blocks";
   if (!s.words.empty()) return "words carry no blocks";
   for (const Stage& stage : s.stages) {
     for (const Transfer& t : stage.transfers) {

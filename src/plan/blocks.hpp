@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algo/algorithm.hpp"
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/result.hpp"
 #include "exec/block_program.hpp"
 #include "schedule/cost.hpp"
@@ -41,12 +41,12 @@ Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t mem
 
 // A collective on blocks that needs a schedule.
 struct BlockCase {
-  Kind kind = Kind::kBroadcast;
+  Collective collective = Collective::kBroadcast;
   std::int32_t members = 1;
   std::int32_t root = 0;
   std::size_t bytes = 1;  // of one block, which a member contributes or gets; irregular: the mean
-  // Blocks differ in size. If hides_lengths(kind), each block then goes directly from the member that has it
-  // to the member that gets it.
+  // Blocks differ in size. If hides_lengths(collective), each block then goes directly from the member that
+  // has it to the member that gets it.
   bool irregular = false;
   // Not associative: all members of an allreduce get the same bits. Not commutative: contributions fold in
   // rank order.
@@ -103,8 +103,8 @@ class BlockChooser {
 
 // Returns the first ranked schedule that is proved for wanted.op. The candidate whose name has the hash
 // `preferred` (plan/block_model.hpp) is tried first.
-// Preconditions: kind is not a barrier; root is a member; alltoall has at most kMaxAlltoallMembers members.
-// Other collectives with a block per member have at most 1024. Within these limits there is always a
+// Preconditions: collective is not a barrier; root is a member; alltoall has at most kMaxAlltoallMembers
+// members. Other collectives with a block per member have at most 1024. Within these limits there is always a
 // schedule. Beyond them the result has no chunks, and compile_blocks refuses it.
 Schedule choose_blocks(const BlockCase& wanted, const CostModel* model, std::uint64_t preferred = 0);
 

@@ -8,8 +8,8 @@ namespace fermata {
 namespace {
 
 std::string canonical(const PlanKey& key) {
-  std::string text = key.fingerprint + "|" + name_of(key.kind) + "|" + std::to_string(key.members) + "|" +
-                     std::to_string(key.payload) + "|" +
+  std::string text = key.fingerprint + "|" + name_of(key.collective) + "|" + std::to_string(key.members) +
+                     "|" + std::to_string(key.payload) + "|" +
                      (key.engine == Engine::kThreads ? "threads" : "processes");
   for (const std::int32_t cpu : key.cpus) text += "|" + std::to_string(cpu);
   for (const std::int32_t host : key.hosts) text += "|h" + std::to_string(host);
@@ -27,7 +27,8 @@ std::string compiled_path(const std::string& path) { return path.substr(0, path.
 // libfermata-rt knows only the number of its threads, so it takes plans for unpinned threads alone. The plan
 // must be for this machine, not for a topology that was read from a file.
 bool is_for_the_runtime(const PlanKey& key) {
-  if (key.kind != Kind::kBarrier || key.payload != 0 || key.engine != Engine::kThreads) return false;
+  if (key.collective != Collective::kBarrier || key.payload != 0 || key.engine != Engine::kThreads)
+    return false;
   if (!key.cpus.empty() || !key.hosts.empty()) return false;
   const auto here = discover_topology();
   return here && fingerprint(*here) == key.fingerprint;

@@ -58,7 +58,7 @@ std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topolo
   std::int32_t stride = 1;
   for (const LayoutChoice& choice : layouts.listed()) stride = std::max(stride, choice.stride);
   std::vector<std::int32_t> counts = {1, 2, 4};
-  if (key.kind == Kind::kReduce || key.kind == Kind::kBroadcast)
+  if (key.collective == Collective::kReduce || key.collective == Collective::kBroadcast)
     counts = {4, streaming_slots(key.members, stride, crowded)};
   if (counts.back() == counts.front()) counts.pop_back();
   for (const std::int32_t slots : counts) {

@@ -89,7 +89,7 @@ CostModel flat_model(std::int32_t members) {
 BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
     : wanted_(wanted),
       model_(model == nullptr ? flat_model(wanted.members) : *model),
-      straight_(wanted.irregular && hides_lengths(wanted.kind)) {
+      straight_(wanted.irregular && hides_lengths(wanted.collective)) {
   consider_table();
   if (!straight_) consider_compositions();
   std::stable_sort(ranked_.begin(), ranked_.end(), [](const BlockCandidate& a, const BlockCandidate& b) {
@@ -100,9 +100,9 @@ BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
   // Calls of a scan also overlap, since no member waits for higher ranks. If members share CPUs, the work of
   // all members decides the time of a call, not the path. Example: a call of 8 bytes on 2 CPUs. By chain it
   // takes 0.3 us with 8 processes and 0.8 us with 16. By complete it takes 1.8 and 6.5 us.
-  const bool passes_on = wanted_.kind == Kind::kScan || wanted_.kind == Kind::kExscan;
+  const bool passes_on = wanted_.collective == Collective::kScan || wanted_.collective == Collective::kExscan;
   if (passes_on && model_.members_per_cpu > 1) std::stable_sort(ranked_.begin(), ranked_.end(), fewer_steps);
-  if (!has_root(wanted_.kind) || ranked_.empty()) return;
+  if (!has_root(wanted_.collective) || ranked_.empty()) return;
   const double limit = ranked_.front().ns * (1 + kStreamNoise);
   const auto end =
       std::find_if(ranked_.begin(), ranked_.end(), [&](const BlockCandidate& c) { return c.ns > limit; });
@@ -110,15 +110,17 @@ BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
 }
 
 Request BlockChooser::request(std::int32_t degree) const {
-  return {.kind = wanted_.kind, .members = wanted_.members, .root = wanted_.root, .degree = degree};
+  return {
+      .collective = wanted_.collective, .members = wanted_.members, .root = wanted_.root, .degree = degree};
 }
 
 void BlockChooser::predict(const Schedule& schedule, BlockCandidate& candidate) const {
-  const double pieces = schedule.chunks / static_cast<double>(blocks_of(schedule.kind, schedule.members));
+  const double pieces =
+      schedule.chunks / static_cast<double>(blocks_of(schedule.collective, schedule.members));
   const double whole = static_cast<double>(wanted_.bytes), chunk = whole / pieces;
-  const Sizes& direct = model_.bytes.direct.of(folds(schedule.kind))[0];
+  const Sizes& direct = model_.bytes.direct.of(folds(schedule.collective))[0];
   const auto lies = [&](double bytes) { return direct.has(static_cast<std::size_t>(bytes)); };
-  const bool instead = has_root(schedule.kind) && lies(whole) && !lies(chunk);
+  const bool instead = has_root(schedule.collective) && lies(whole) && !lies(chunk);
   const Cost predicted = cost(schedule, model_, LayoutChoice{}, chunk);
   candidate.ns = predicted.critical_path_ns * (instead ? kSlotsInstead : 1);
   candidate.path_ns = *std::max_element(predicted.departure_ns.begin(), predicted.departure_ns.end());
@@ -139,7 +141,7 @@ void BlockChooser::consider_table() {
 
 // Composes along each tree: with the cheapest algorithm at each place, and with each family at all places.
 void BlockChooser::consider_compositions() {
-  const std::int32_t most = blocks_of(wanted_.kind, 2) > 1 ? kMostComposedOfBlocks : kMostComposed;
+  const std::int32_t most = blocks_of(wanted_.collective, 2) > 1 ? kMostComposedOfBlocks : kMostComposed;
   if (wanted_.members < 4 || wanted_.members > most) return;
   const auto bytes = static_cast<double>(wanted_.bytes);
   for (const Cluster& tree : block_trees(model_, bytes)) {
@@ -147,10 +149,10 @@ void BlockChooser::consider_compositions() {
     if (wanted_.members <= kMostByFamily)
       for (const Algorithm& algorithm : algorithms())
         if (algorithm.folding == nullptr && !algorithm.serial &&
-            algorithm.applicable({.kind = wanted_.kind, .members = 2}))
+            algorithm.applicable({.collective = wanted_.collective, .members = 2}))
           families.emplace_back(algorithm.name);
     for (const std::string& family : families) {
-      Schedule s = compose_blocks(wanted_.kind, wanted_.root, bytes, model_, tree, family);
+      Schedule s = compose_blocks(wanted_.collective, wanted_.root, bytes, model_, tree, family);
       const bool known = std::any_of(composed_.begin(), composed_.end(),
                                      [&](const Schedule& c) { return c.algorithm == s.algorithm; });
       if (s.stages.empty() || known) continue;
@@ -172,7 +174,7 @@ void BlockChooser::consider(const Schedule& schedule, BlockCandidate candidate) 
 
 void BlockChooser::cut(const Schedule& schedule, BlockCandidate& best) const {
   if (schedule.stages.size() < 2) return;  // one stage has nothing to overlap with
-  const std::int64_t pieces = schedule.chunks / blocks_of(schedule.kind, schedule.members);
+  const std::int64_t pieces = schedule.chunks / blocks_of(schedule.collective, schedule.members);
   int in_vain = 0;
   for (const std::int32_t segments : kSegments) {
     if (in_vain == kMostInVain) break;
@@ -213,7 +215,7 @@ Schedule choose_blocks(const BlockCase& wanted, const CostModel* model, std::uin
     if (verify(schedule, wanted.op)) return schedule;
   }
   Schedule none;
-  none.kind = wanted.kind;
+  none.collective = wanted.collective;
   none.members = wanted.members;
   none.root = wanted.root;
   return none;

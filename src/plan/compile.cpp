@@ -35,13 +35,13 @@ Result<std::vector<std::byte>> blob(const Plan& plan, const std::vector<Program>
   const Schedule& s = plan.schedule;
   ProgramHeader header;
   header.members = static_cast<std::uint32_t>(s.members);
-  header.kind = static_cast<std::uint32_t>(s.kind);
+  header.collective = static_cast<std::uint32_t>(s.collective);
   header.payload = static_cast<std::uint32_t>(plan.key.payload);
   header.registers = static_cast<std::uint32_t>(s.registers);
   header.line = static_cast<std::uint32_t>(plan.layout.longest_line());
   // One spare line, so that the longest slot that starts on the last line lies inside the region.
   header.region_bytes = static_cast<std::uint32_t>(round_up(bytes + kMaxLine, kMaxLine));
-  header.regions = has_root(s.kind) ? header.members : 1;
+  header.regions = has_root(s.collective) ? header.members : 1;
   header.roots = static_cast<std::uint32_t>(programs.size()) / header.members;
   for (const Program& p : programs) header.steps += static_cast<std::uint32_t>(p.size());
   header.programs_offset = static_cast<std::uint32_t>(round_up(sizeof header, 32));
@@ -94,10 +94,11 @@ Result<Verified> check(const Plan& plan) {
     return refused(plan, Status::kUnsupported, "members must be 1..4096");
   if (s.registers > static_cast<std::int32_t>(kMaxRegisters))
     return refused(plan, Status::kUnsupported, "too many registers");
-  if (!rides_on_a_line(s.kind))
-    return refused(plan, Status::kUnsupported, std::string(name_of(s.kind)) + " does not fit on a line");
+  if (!rides_on_a_line(s.collective))
+    return refused(plan, Status::kUnsupported,
+                   std::string(name_of(s.collective)) + " does not fit on a line");
   if (s.chunks > 1) return refused(plan, Status::kUnsupported, "more than one chunk does not fit on a line");
-  if (s.kind != Kind::kBarrier && plan.key.payload == 0)
+  if (s.collective != Collective::kBarrier && plan.key.payload == 0)
     return refused(plan, Status::kArgument, "no payload given");
   if (plan.key.payload > 0 && !s.words.empty())
     return refused(plan, Status::kUnsupported, "words carry no data");
@@ -118,7 +119,7 @@ Result<std::vector<std::byte>> assemble(const Plan& plan, const std::vector<Haza
   Credited credited;
   for (const Hazard& h : hazards)
     if (plan.credit_batch > 0) credited.insert({h.stage, h.transfer});
-  const std::int32_t roots = has_root(s.kind) && !hosts.empty() ? s.members : 1;
+  const std::int32_t roots = has_root(s.collective) && !hosts.empty() ? s.members : 1;
   std::vector<Program> programs;
   std::uint32_t bytes = 0;
   for (std::int32_t root = 0; root < roots; ++root) {

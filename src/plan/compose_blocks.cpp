@@ -91,44 +91,45 @@ struct Part {
 
 class BlockComposer {
  public:
-  BlockComposer(Kind kind, std::int32_t root, double bytes, const CostModel& model, const std::string& family)
-      : kind_(kind), root_(root), bytes_(bytes), model_(model), family_(family) {}
+  BlockComposer(Collective collective, std::int32_t root, double bytes, const CostModel& model,
+                const std::string& family)
+      : collective_(collective), root_(root), bytes_(bytes), model_(model), family_(family) {}
 
   Schedule compose(const Node& top) {
-    switch (kind_) {
-      case Kind::kBroadcast:
-      case Kind::kScatter: down(top, kind_, 0, 0); break;
-      case Kind::kReduce:
-      case Kind::kGather: up(top, kind_, 0, 0); break;
-      case Kind::kAllreduce: across(top, Kind::kReduce, Kind::kBroadcast); break;
-      case Kind::kAllgather: across(top, Kind::kGather, Kind::kBroadcast); break;
-      case Kind::kReduceScatter: across(top, Kind::kReduce, Kind::kScatter); break;
+    switch (collective_) {
+      case Collective::kBroadcast:
+      case Collective::kScatter: down(top, collective_, 0, 0); break;
+      case Collective::kReduce:
+      case Collective::kGather: up(top, collective_, 0, 0); break;
+      case Collective::kAllreduce: across(top, Collective::kReduce, Collective::kBroadcast); break;
+      case Collective::kAllgather: across(top, Collective::kGather, Collective::kBroadcast); break;
+      case Collective::kReduceScatter: across(top, Collective::kReduce, Collective::kScatter); break;
       default: return {};
     }
     return assembled();
   }
 
  private:
-  std::size_t up(const Node& node, Kind phase, std::size_t depth, std::size_t start) {
+  std::size_t up(const Node& node, Collective phase, std::size_t depth, std::size_t start) {
     std::size_t end = start;
     for (const Node& child : node.children) end = std::max(end, up(child, phase, depth + 1, start));
     return add(node, phase, depth, end);
   }
 
-  void down(const Node& node, Kind phase, std::size_t depth, std::size_t start) {
+  void down(const Node& node, Collective phase, std::size_t depth, std::size_t start) {
     const std::size_t next = add(node, phase, depth, start);
     for (const Node& child : node.children) down(child, phase, depth + 1, next);
   }
 
-  void across(const Node& top, Kind there, Kind back) {
+  void across(const Node& top, Collective there, Collective back) {
     std::size_t end = 0;
     for (const Node& child : top.children) end = std::max(end, up(child, there, 1, 0));
-    end = add(top, kind_, 0, end);
+    end = add(top, collective_, 0, end);
     for (const Node& child : top.children) down(child, back, 1, end);
   }
 
   // Returns the first stage after the new part.
-  std::size_t add(const Node& node, Kind phase, std::size_t depth, std::size_t start) {
+  std::size_t add(const Node& node, Collective phase, std::size_t depth, std::size_t start) {
     Part part;
     part.participants = node.participants();
     part.first_stage = start;
@@ -166,12 +167,12 @@ class BlockComposer {
   // Returns the bytes of all chunks of a part: the blocks of the node's members, or the whole vector.
   double bytes_of(const Part& part, const Node& node) const {
     if (!part.groups.empty()) return bytes_ * static_cast<double>(node.ranks.size());
-    return bytes_ * static_cast<double>(blocks_of(kind_, model_.members));
+    return bytes_ * static_cast<double>(blocks_of(collective_, model_.members));
   }
 
-  Schedule cheapest(const Part& part, Kind phase, const Node& node) const {
+  Schedule cheapest(const Part& part, Collective phase, const Node& node) const {
     const CostModel model = model_of(part.participants);
-    Request request{.kind = phase, .members = model.members};
+    Request request{.collective = phase, .members = model.members};
     if (has_root(phase)) {
       const auto at = std::find(part.participants.begin(), part.participants.end(), node.leader);
       request.root = static_cast<std::int32_t>(at - part.participants.begin());
@@ -232,11 +233,11 @@ class BlockComposer {
 
   Schedule assembled() const {
     Schedule out;
-    out.kind = kind_;
+    out.collective = collective_;
     out.members = model_.members;
-    out.root = has_root(kind_) ? root_ : 0;
+    out.root = has_root(collective_) ? root_ : 0;
     out.algorithm = name();
-    const bool one_block = blocks_of(kind_, 2) == 1;
+    const bool one_block = blocks_of(collective_, 2) == 1;
     const std::int32_t cut = one_block ? pieces() : out.members;
     if (impossible_ || cut == 0 || parts_.empty()) return {};
     out.chunks = cut;
@@ -255,7 +256,7 @@ class BlockComposer {
         }
       }
     }
-    if (kind_ == Kind::kAllgather) drop_known(out);
+    if (collective_ == Collective::kAllgather) drop_known(out);
     std::erase_if(out.stages, [](const Stage& stage) { return stage.transfers.empty(); });
     for (Stage& stage : out.stages) order_messages(stage);
     return out;
@@ -276,7 +277,7 @@ class BlockComposer {
     }
   }
 
-  const Kind kind_;
+  const Collective collective_;
   const std::int32_t root_;
   const double bytes_;
   const CostModel& model_;
@@ -288,11 +289,11 @@ class BlockComposer {
 
 }  // namespace
 
-Schedule compose_blocks(Kind kind, std::int32_t root, double bytes, const CostModel& model,
+Schedule compose_blocks(Collective collective, std::int32_t root, double bytes, const CostModel& model,
                         const Cluster& tree, const std::string& family) {
   if (tree.children.empty()) return {};
-  Schedule s = BlockComposer(kind, root, bytes, model, family)
-                   .compose(arrange(tree, has_root(kind) ? root : -1, model, bytes));
+  Schedule s = BlockComposer(collective, root, bytes, model, family)
+                   .compose(arrange(tree, has_root(collective) ? root : -1, model, bytes));
   if (!s.stages.empty()) s.algorithm += " (" + shape_text(tree) + ")";
   return s;
 }

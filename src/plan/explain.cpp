@@ -92,7 +92,7 @@ std::string runners_text(const Plan& plan) {
 
 std::string title(const Plan& plan) {
   const PlanKey& k = plan.key;
-  std::string line = format("%s of %d %s", name_of(k.kind), k.members,
+  std::string line = format("%s of %d %s", name_of(k.collective), k.members,
                             k.engine == Engine::kThreads ? "threads" : "processes");
   if (k.payload > 0) line += format(", up to %d bytes", k.payload);
   line += k.cpus.empty() ? ", unpinned" : ", on CPUs " + cpu_list(k.cpus);

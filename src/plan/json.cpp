@@ -11,7 +11,7 @@
 namespace fermata {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr double kMostNs = 1e15;
 constexpr std::int32_t kMostMembers = 4096;
 constexpr int kDeepest = 16;
@@ -89,18 +89,18 @@ int index_of(const std::string& name, const char* const* names, int count) {
 }
 
 PlanKey read_key(const JsonNode& node, ObjectReader& outer) {
-  constexpr const char* kKinds[kLineKindCount] = {"barrier", "broadcast", "reduce", "allreduce"};
+  constexpr const char* kNames[kLineCollectiveCount] = {"barrier", "broadcast", "reduce", "allreduce"};
   constexpr const char* kEngines[] = {"threads", "processes"};
   ObjectReader reader(node, "key");
   reader.only({"fingerprint", "collective", "members", "payload", "engine", "cpus", "hosts"});
   PlanKey key;
   key.fingerprint = reader.text("fingerprint");
-  const int kind = index_of(reader.text("collective"), kKinds, kLineKindCount);
+  const int collective = index_of(reader.text("collective"), kNames, kLineCollectiveCount);
   const int engine = index_of(reader.text("engine"), kEngines, 2);
-  if (reader.ok() && kind < 0)
+  if (reader.ok() && collective < 0)
     reader.complain(node, "'collective' must be barrier, broadcast, reduce or allreduce");
   if (reader.ok() && engine < 0) reader.complain(node, "'engine' must be threads or processes");
-  key.kind = static_cast<Kind>(std::max(0, kind));
+  key.collective = static_cast<Collective>(std::max(0, collective));
   key.engine = static_cast<Engine>(std::max(0, engine));
   key.members = static_cast<std::int32_t>(reader.integer("members", 1, kMostMembers));
   key.payload = static_cast<std::int32_t>(reader.integer("payload", 0, kLinePayload));
@@ -112,7 +112,7 @@ PlanKey read_key(const JsonNode& node, ObjectReader& outer) {
   if (reader.ok() && !key.hosts.empty() && key.hosts.size() != static_cast<std::size_t>(key.members))
     reader.complain(
         node, std::to_string(key.hosts.size()) + " hosts for " + std::to_string(key.members) + " members");
-  if (reader.ok() && key.payload != payload_class(key.kind, key.payload))
+  if (reader.ok() && key.payload != payload_class(key.collective, key.payload))
     reader.complain(node, "'payload' must be 8 or 56, or 0 for a barrier");
   outer.take_over(reader);
   return key;
@@ -163,8 +163,8 @@ Result<Schedule> read_schedule(const JsonNode& node) {
 std::string flaw_of(const Plan& plan) {
   const Schedule& s = plan.schedule;
   if (s.members != plan.key.members) return "the schedule is for " + std::to_string(s.members) + " members";
-  if (s.kind != plan.key.kind) return std::string("the schedule is a ") + name_of(s.kind);
-  if (s.kind != Kind::kBarrier && s.chunks != 1) return "a payload on a line must be one chunk";
+  if (s.collective != plan.key.collective) return std::string("the schedule is a ") + name_of(s.collective);
+  if (s.collective != Collective::kBarrier && s.chunks != 1) return "a payload on a line must be one chunk";
   std::vector<std::int32_t> ranks = plan.levels.ranks;
   std::sort(ranks.begin(), ranks.end());
   if (ranks.size() != static_cast<std::size_t>(s.members)) return "the levels don't hold every rank";
@@ -187,7 +187,7 @@ std::string to_json(const Plan& plan) {
   const PlanKey& k = plan.key;
   std::string out = "{\n  \"format\": \"fermata-plan\",\n  \"version\": " + std::to_string(kVersion) + ",\n";
   out += "  \"key\": {\"fingerprint\": " + json_string(k.fingerprint) + ", \"collective\": \"" +
-         name_of(k.kind) + "\", \"members\": " + std::to_string(k.members) +
+         name_of(k.collective) + "\", \"members\": " + std::to_string(k.members) +
          ", \"payload\": " + std::to_string(k.payload) + ", \"engine\": \"" +
          (k.engine == Engine::kThreads ? "threads" : "processes") + "\", \"cpus\": " + list(k.cpus) +
          (k.hosts.empty() ? "" : ", \"hosts\": " + list(k.hosts)) + "},\n";

@@ -279,7 +279,7 @@ class Maker {
   Fold fold_of(const Transfer& x) const {
     if (plan_.key.payload == 0) return Fold::kNone;
     // A barrier with tags folds them at every signal: a member that knows of another one must have its tag.
-    if (schedule_.kind == Kind::kBarrier) return Fold::kCombineRight;
+    if (schedule_.collective == Collective::kBarrier) return Fold::kCombineRight;
     if (x.action == Action::kCopy) return Fold::kCopy;
     if (x.action == Action::kSignal) return Fold::kNone;
     return x.side == Side::kLeft ? Fold::kCombineLeft : Fold::kCombineRight;

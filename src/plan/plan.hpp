@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/result.hpp"
 #include "profile/profile.hpp"
 #include "schedule/cost.hpp"
@@ -24,7 +24,7 @@ enum class Engine : std::uint8_t { kThreads = 0, kProcesses = 1 };
 
 struct PlanKey {
   std::string fingerprint;  // of the topology
-  Kind kind = Kind::kBarrier;
+  Collective collective = Collective::kBarrier;
   std::int32_t members = 1;
   std::int32_t payload = 0;  // class: 0, 8 or 56 bytes
   Engine engine = Engine::kThreads;
@@ -93,12 +93,12 @@ Result<Plan> make_plan(const Topology& topology, const Profile& profile, const P
 // Returns why this plan must not run, because of its schedule, slots or credits; empty: it is proved.
 std::string prove(const Plan& plan);
 
-// The operators that a plan of this kind must support. For collectives that fold: commutative, but neither
-// associative nor idempotent. One plan then serves floating-point sums and all easier operators.
-OpTraits algebra_of(Kind kind);
+// The operators that a plan of this collective must support. For collectives that fold: commutative, but
+// neither associative nor idempotent. One plan then serves floating-point sums and all easier operators.
+OpTraits algebra_of(Collective collective);
 
 // Returns the payload class for which plans are stored: 0, 8 or 56. Only a barrier without tags has class 0.
-std::int32_t payload_class(Kind kind, std::int32_t bytes);
+std::int32_t payload_class(Collective collective, std::int32_t bytes);
 
 // Makes the cost model of a placement from a profile. It finds rows by OS index. Members on one CPU share its
 // row.

@@ -144,7 +144,7 @@ class Search {
     const Schedule& s = drafts_[e.draft].schedule;
     auto [proof, unknown] = proofs_.try_emplace(e.draft);
     if (unknown)
-      if (const auto verified = verify(s, algebra_of(s.kind)); !verified)
+      if (const auto verified = verify(s, algebra_of(s.collective)); !verified)
         proof->second = "refused: " + verified.error().message;
     e.refusal = s.registers > kMaxScheduleRegisters ? "refused: too many registers" : proof->second;
     if (!e.refusal.empty()) return;
@@ -155,7 +155,7 @@ class Search {
     if (hazards->second.empty()) return;
     // A collective that does not synchronize needs credits from the receivers. A collective that synchronizes
     // needs one more slot.
-    if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast)
+    if (s.collective == Collective::kReduce || s.collective == Collective::kBroadcast)
       e.credit_batch = std::max(1, e.layout.least_slots() / 2);
     if (const std::string flaw = flaw_of_reuse(s, e.layout, hazards->second, e.credit_batch); !flaw.empty())
       e.refusal = "refused: " + flaw;

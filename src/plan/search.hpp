@@ -42,7 +42,7 @@ bool only_words(const Schedule& schedule);  // all signals go to words or come f
 double with_credits(double period, const Schedule& schedule, const CostModel& model, const Entry& entry);
 
 // Builds every algorithm and degree of the table over all members at once. Adds the algorithms that cannot
-// serve this kind to `refused`, with the reason.
+// serve this collective to `refused`, with the reason.
 std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std::vector<Candidate>& refused);
 
 // Builds one algorithm, as spelled, over all members. Errors: those of parse_algorithm; kUnsupported if it

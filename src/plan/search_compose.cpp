@@ -57,8 +57,8 @@ CostModel part_of(const CostModel& bare, const CostModel& model, const std::vect
   return part;
 }
 
-bool arrives(Kind kind) { return !root_gives(kind); }
-bool releases(Kind kind) { return !root_gets(kind); }
+bool arrives(Collective collective) { return !root_gives(collective); }
+bool releases(Collective collective) { return !root_gets(collective); }
 
 class Composer {
  public:
@@ -78,9 +78,10 @@ class Composer {
   Draft compose(const Cluster& tree, const std::string& family) {
     Joined joined = join(tree, family, true);
     Draft draft;
-    draft.schedule = arrives(key_.kind) && releases(key_.kind) ? then(joined.arrive, joined.release)
-                     : arrives(key_.kind)                      ? std::move(joined.arrive)
-                                                               : std::move(joined.release);
+    draft.schedule = arrives(key_.collective) && releases(key_.collective)
+                         ? then(joined.arrive, joined.release)
+                     : arrives(key_.collective) ? std::move(joined.arrive)
+                                                : std::move(joined.release);
     draft.schedule.algorithm = joined.name;
     draft.levels = tree;
     draft.family = (family.empty() ? "greedy" : family) + " along " + shape_text(tree);
@@ -92,14 +93,14 @@ class Composer {
   using Content = std::vector<double>;
 
   Request request(std::int32_t members, Half half, std::int32_t degree) const {
-    return {.kind = key_.kind, .half = half, .members = members, .root = 0, .degree = degree};
+    return {.collective = key_.collective, .half = half, .members = members, .root = 0, .degree = degree};
   }
 
   Schedule build(const Option& option, std::int32_t members, Half half) const {
     Schedule s = option.transposed
                      ? transpose(option.algorithm->build(request(members, Half::kArrive, option.degree)))
                      : option.algorithm->build(request(members, half, option.degree));
-    s.kind = key_.kind;
+    s.collective = key_.collective;
     return s;
   }
 
@@ -120,7 +121,7 @@ class Composer {
           if (!algorithm.build(request(part.members, Half::kArrive, degree)).words.empty()) continue;
         }
         const Request whole = request(part.members, Half::kWhole, degree);
-        if (!serves(algorithm, whole, algebra_of(key_.kind)) || skipped(algorithm, whole)) continue;
+        if (!serves(algorithm, whole, algebra_of(key_.collective)) || skipped(algorithm, whole)) continue;
         const Schedule s = build(option, part.members, half);
         // Words carry no data and never span hosts.
         if (!s.words.empty() && (key_.payload > 0 || !one_memory)) continue;
@@ -148,9 +149,9 @@ class Composer {
     content.push_back((root ? 1 : 0) + (one_memory ? 2 : 0));
     const auto [at, fresh] = levels_.try_emplace(std::move(content));
     if (fresh) {
-      if (arrives(key_.kind)) at->second.arrive = rank_options(part, one_memory, Half::kArrive);
-      if (releases(key_.kind)) at->second.release = rank_options(part, one_memory, Half::kRelease);
-      if (root && arrives(key_.kind) && releases(key_.kind))
+      if (arrives(key_.collective)) at->second.arrive = rank_options(part, one_memory, Half::kArrive);
+      if (releases(key_.collective)) at->second.release = rank_options(part, one_memory, Half::kRelease);
+      if (root && arrives(key_.collective) && releases(key_.collective))
         at->second.whole = rank_options(part, one_memory, Half::kWhole);
     }
     return at->second;
@@ -211,9 +212,9 @@ class Composer {
 
   Schedule nothing() const {
     Schedule s;
-    s.kind = key_.kind;
+    s.collective = key_.collective;
     s.members = key_.members;
-    s.chunks = key_.kind == Kind::kBarrier ? 0 : 1;
+    s.chunks = key_.collective == Collective::kBarrier ? 0 : 1;
     return s;
   }
 
@@ -239,12 +240,12 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
   };
   for (const Cluster& tree : trees) {
     // The flat drafts already contain the schedules of such a tree.
-    if (tree.children.empty() && releases(key.kind) != arrives(key.kind)) continue;
+    if (tree.children.empty() && releases(key.collective) != arrives(key.collective)) continue;
     add(composer.compose(tree, ""));
     if (tree.children.empty()) continue;
     for (const Algorithm& algorithm : algorithms()) {
-      const bool fits = !algorithm.cuts && algorithm.applicable({.kind = key.kind, .members = 2});
-      if (fits && (algorithm.folding == nullptr || key.kind == Kind::kBarrier))
+      const bool fits = !algorithm.cuts && algorithm.applicable({.collective = key.collective, .members = 2});
+      if (fits && (algorithm.folding == nullptr || key.collective == Collective::kBarrier))
         add(composer.compose(tree, algorithm.name));
     }
   }
@@ -284,7 +285,8 @@ std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& mod
   const Cluster declared = cluster_by_topology(topology, options.key.cpus, model);
   const Cluster measured =
       options.clusters_from_topology ? declared : cluster_by_distance(model, options.sparseness);
-  const bool may_lead = arrives(options.key.kind) && releases(options.key.kind) && !model.hosts.empty();
+  const bool may_lead =
+      arrives(options.key.collective) && releases(options.key.collective) && !model.hosts.empty();
   for (const Cluster& tree : {measured, declared}) {
     add(tree);
     if (may_lead) add(led_by_the_nearest(tree, model));

@@ -19,9 +19,9 @@ Cluster everyone(std::int32_t members) {
 
 std::string why_not(const Algorithm& algorithm, const Request& request) {
   if (!algorithm.applicable(request))
-    return std::string("refused: it has no ") + name_of(request.kind) + " of this size";
+    return std::string("refused: it has no ") + name_of(request.collective) + " of this size";
   if (algorithm.cuts) return kInPieces;
-  if (!serves(algorithm, request, algebra_of(request.kind)))
+  if (!serves(algorithm, request, algebra_of(request.collective)))
     return algorithm.folding(request) == Folding::kRepeated ? "refused: contributions arrive more than once"
                                                             : "refused: members fold in different orders";
   if (const char* reason = skipped(algorithm, request)) return std::string("skipped: ") + reason;
@@ -35,15 +35,17 @@ std::string flaw_of_words(const Schedule& schedule, const Topology& topology, co
 
 }  // namespace
 
-OpTraits algebra_of(Kind kind) {
-  return folds(kind) ? OpTraits{.associative = false, .commutative = true, .idempotent = false} : OpTraits{};
+OpTraits algebra_of(Collective collective) {
+  return folds(collective) ? OpTraits{.associative = false, .commutative = true, .idempotent = false}
+                           : OpTraits{};
 }
 
 std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key,
                                std::vector<Candidate>& refused) {
   std::vector<Draft> drafts;
   for (const Algorithm& algorithm : algorithms()) {
-    Request request{.kind = key.kind, .half = Half::kWhole, .members = key.members, .root = 0, .degree = 2};
+    Request request{
+        .collective = key.collective, .half = Half::kWhole, .members = key.members, .root = 0, .degree = 2};
     const std::vector<std::int32_t> degrees =
         algorithm.has_degree ? degrees_to_try(key.members) : std::vector<std::int32_t>{2};
     std::string reason;  // of the first degree that is passed over
@@ -73,10 +75,13 @@ Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const st
   const auto name = parse_algorithm(spelled);
   if (!name) return name.error();
   const Algorithm& algorithm = *name->algorithm;
-  const Request request{
-      .kind = key.kind, .half = Half::kWhole, .members = key.members, .root = 0, .degree = name->degree};
+  const Request request{.collective = key.collective,
+                        .half = Half::kWhole,
+                        .members = key.members,
+                        .root = 0,
+                        .degree = name->degree};
   if (!algorithm.applicable(request))
-    return Error{Status::kUnsupported, spelled + " has no " + name_of(key.kind) + " of " +
+    return Error{Status::kUnsupported, spelled + " has no " + name_of(key.collective) + " of " +
                                            std::to_string(key.members) + " members"};
   if (algorithm.cuts) return Error{Status::kUnsupported, spelled + ": " + kInPieces};
   Draft draft{algorithm.build(request), everyone(key.members), algorithm.name};

@@ -13,28 +13,28 @@ std::string joined(const std::string& a, const std::string& b) {
   return b.empty() ? a : a + "/" + b;
 }
 
-Kind joined(Kind a, Kind b) {
+Collective joined(Collective a, Collective b) {
   struct Sum {
-    Kind first, second, whole;
+    Collective first, second, whole;
   };
-  constexpr Sum kSums[] = {{Kind::kReduce, Kind::kBroadcast, Kind::kAllreduce},
-                           {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce},
-                           {Kind::kReduceScatter, Kind::kAllgather, Kind::kAllreduce},
-                           {Kind::kScatter, Kind::kAllgather, Kind::kBroadcast},
-                           {Kind::kGather, Kind::kBroadcast, Kind::kAllgather},
-                           {Kind::kReduceScatter, Kind::kGather, Kind::kReduce},
-                           {Kind::kReduce, Kind::kScatter, Kind::kReduceScatter}};
+  constexpr Sum kSums[] = {{Collective::kReduce, Collective::kBroadcast, Collective::kAllreduce},
+                           {Collective::kBroadcast, Collective::kReduce, Collective::kAllreduce},
+                           {Collective::kReduceScatter, Collective::kAllgather, Collective::kAllreduce},
+                           {Collective::kScatter, Collective::kAllgather, Collective::kBroadcast},
+                           {Collective::kGather, Collective::kBroadcast, Collective::kAllgather},
+                           {Collective::kReduceScatter, Collective::kGather, Collective::kReduce},
+                           {Collective::kReduce, Collective::kScatter, Collective::kReduceScatter}};
   for (const Sum& sum : kSums) {
     if (sum.first == a && sum.second == b) return sum.whole;
   }
   return std::max(a, b);
 }
 
-Kind turned(Kind arrival) {
+Collective turned(Collective arrival) {
   switch (arrival) {
-    case Kind::kReduce: return Kind::kBroadcast;
-    case Kind::kGather: return Kind::kScatter;
-    case Kind::kReduceScatter: return Kind::kAllgather;
+    case Collective::kReduce: return Collective::kBroadcast;
+    case Collective::kGather: return Collective::kScatter;
+    case Collective::kReduceScatter: return Collective::kAllgather;
     default: return arrival;
   }
 }
@@ -43,7 +43,7 @@ Kind turned(Kind arrival) {
 Schedule frame(const Schedule& a, const Schedule& b) {
   Schedule out;
   out.algorithm = joined(a.algorithm, b.algorithm);
-  out.kind = joined(a.kind, b.kind);
+  out.collective = joined(a.collective, b.collective);
   out.members = std::max(a.members, b.members);
   out.root = a.root;
   out.chunks = std::max(a.chunks, b.chunks);
@@ -110,7 +110,7 @@ Schedule then(const Schedule& a, const Schedule& b) {
 Schedule transpose(const Schedule& arrival) {
   if (!arrival.words.empty()) return arrival;
   Schedule out = arrival;
-  out.kind = turned(out.kind);
+  out.collective = turned(out.collective);
   std::reverse(out.stages.begin(), out.stages.end());
   for (Stage& stage : out.stages) {
     std::erase_if(stage.transfers, [](const Transfer& t) { return t.from == t.to; });

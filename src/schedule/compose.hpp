@@ -15,12 +15,13 @@ Schedule lift(const Schedule& schedule, const std::vector<std::int32_t>& ranks, 
 
 // Runs two disjoint schedules of the same team in the same stages. kEarly aligns their first stages (for
 // arrivals), kLate their last stages (for departures). b's words follow a's. The numbers of chunks and of
-// registers are the larger ones. The kind is as in `then`. The name is "a/b", or "a" if both have that name.
+// registers are the larger ones. The collective is as in `then`. The name is "a/b", or "a" if both have that
+// name.
 enum class Align { kEarly, kLate };
 Schedule beside(const Schedule& a, const Schedule& b, Align align);
 
-// Runs a, then b, of the same team. Words and names are as in `beside`. The kind of other pairs is the larger
-// Kind. For these pairs, with equal numbers of chunks, it is the one on the right:
+// Runs a, then b, of the same team. Words and names are as in `beside`. The collective of other pairs is the
+// larger one. For these pairs, with equal numbers of chunks, it is the one on the right:
 //   reduce + broadcast          = allreduce, in either order
 //   reduce_scatter + allgather  = allreduce
 //   scatter + allgather         = broadcast

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "schedule/schedule.hpp"
 
 namespace fermata {
@@ -26,15 +26,17 @@ struct ChunkRule {
 };
 
 // Number of blocks of a vector: 0 for a barrier, else 1, members, or members^2.
-constexpr std::int64_t blocks_of(Kind kind, std::int32_t members) { return rules_of(kind).blocks(members); }
+constexpr std::int64_t blocks_of(Collective collective, std::int32_t members) {
+  return rules_of(collective).blocks(members);
+}
 // Precondition: chunks is a multiple of blocks_of.
 std::int32_t block_of(const Schedule& schedule, std::int32_t chunk);
 ChunkRule rule_of(const Schedule& schedule, std::int32_t chunk);
 
 // For a collective that folds: how many of the lowest ranks contribute to the result of `member`. 0: its
 // result is undefined.
-constexpr std::int32_t folded_at(Kind kind, std::int32_t members, std::int32_t member) {
-  return rules_of(kind).folded(member, members);
+constexpr std::int32_t folded_at(Collective collective, std::int32_t members, std::int32_t member) {
+  return rules_of(collective).folded(member, members);
 }
 
 }  // namespace fermata

@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "base/kind_from.hpp"
+#include "base/collective_from.hpp"
 #include "schedule/print.hpp"
 
 namespace fermata {
@@ -50,7 +50,7 @@ class Parser {
   explicit Parser(std::string_view text) : rest_(text) {}
 
   Result<Schedule> parse() {
-    if (next() != "fermata-schedule 1") return refuse("the first line must be 'fermata-schedule 1'");
+    if (next() != "fermata-schedule 2") return refuse("the first line must be 'fermata-schedule 2'");
     if (std::string why = header(); !why.empty()) return refuse(why);
     while (true) {
       if (rest_.empty()) return refuse("'end' is missing");
@@ -88,16 +88,17 @@ class Parser {
       if (c < ' ' || c > '~') return "the algorithm's name is not printable";
     }
     s_.algorithm = name.substr(kName.size());
-    const Fields kind(next());
-    const std::optional<Kind> known =
-        kind.count == 2 && kind.is(0, "kind") ? kind_from(kind.at[1]) : std::nullopt;
+    const Fields collective(next());
+    const std::optional<Collective> known = collective.count == 2 && collective.is(0, "collective")
+                                                ? collective_from(collective.at[1])
+                                                : std::nullopt;
     if (!known) {
       std::string names;
-      for (int i = 0; i < kKindCount; ++i)
-        names += (i > 0 ? "|" : "") + std::string(name_of(static_cast<Kind>(i)));
-      return "expected 'kind " + names + "'";
+      for (int i = 0; i < kCollectiveCount; ++i)
+        names += (i > 0 ? "|" : "") + std::string(name_of(static_cast<Collective>(i)));
+      return "expected 'collective " + names + "'";
     }
-    s_.kind = *known;
+    s_.collective = *known;
     struct Count {
       const char* name;
       std::int32_t least, most;

@@ -40,7 +40,7 @@ class Fnv {
 }  // namespace
 
 std::string to_text(const Schedule& s) {
-  std::string out = "fermata-schedule 1\nalgorithm " + s.algorithm + "\nkind " + name_of(s.kind) +
+  std::string out = "fermata-schedule 2\nalgorithm " + s.algorithm + "\ncollective " + name_of(s.collective) +
                     "\nmembers " + std::to_string(s.members) + "\nroot " + std::to_string(s.root) +
                     "\nchunks " + std::to_string(s.chunks) + "\nregisters " + std::to_string(s.registers) +
                     "\n";
@@ -84,7 +84,7 @@ std::string to_matrices(const Schedule& s) {
 
 std::uint64_t hash_of(const Schedule& s) {
   Fnv hash;
-  hash.add(static_cast<std::uint8_t>(s.kind));
+  hash.add(static_cast<std::uint8_t>(s.collective));
   for (const std::int32_t field : {s.members, s.root, s.chunks, s.registers}) hash.add(field);
   hash.add(static_cast<std::uint32_t>(s.words.size()));
   for (const Word& w : s.words) {

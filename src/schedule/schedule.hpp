@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 
 namespace fermata {
 
@@ -68,7 +68,7 @@ inline constexpr std::int32_t kMaxScheduleChunks = 65536;
 
 struct Schedule {
   std::string algorithm;  // as the algorithm table and the tool spell it, e.g. "kary(4)"; composites: "a/b"
-  Kind kind = Kind::kBarrier;
+  Collective collective = Collective::kBarrier;
   std::int32_t members = 1;
   std::int32_t root = 0;    // of broadcast, reduce, gather and scatter
   std::int32_t chunks = 0;  // 0 for a barrier; contents.hpp has the rules

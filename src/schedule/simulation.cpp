@@ -46,7 +46,7 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts&
       sent_count_(s.vertices(), 0),
       link_(model.hosts.empty() ? 0 : 1 + *std::max_element(model.hosts.begin(), model.hosts.end()), 0),
       incoming_(s.members) {
-  const auto& direct = model.bytes.direct.of(folds(s.kind));
+  const auto& direct = model.bytes.direct.of(folds(s.collective));
   for (int alone = 0; alone < 2; ++alone)
     direct_[alone] = direct[alone].has(static_cast<std::size_t>(chunk_bytes));
   for (const Stage& stage : s.stages)

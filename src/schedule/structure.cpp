@@ -19,12 +19,13 @@ std::string check_header(const Schedule& s) {
   if (s.root < 0 || s.root >= s.members) return "root out of range";
   if (s.registers < 1 || s.registers > kMaxScheduleRegisters) return "registers out of range";
   if (s.chunks < 0 || s.chunks > kMaxScheduleChunks) return "chunks out of range";
-  if (static_cast<int>(s.kind) >= kKindCount) return "unknown kind";
-  if (s.kind == Kind::kBarrier && s.chunks != 0) return "a barrier has no chunks";
-  if (s.kind != Kind::kBarrier && s.chunks == 0) return "a collective with data has at least one chunk";
-  if (const std::int64_t blocks = blocks_of(s.kind, s.members); blocks > 1 && s.chunks % blocks != 0)
-    return std::string(name_of(s.kind)) + " of " + std::to_string(s.members) + " members has a multiple of " +
-           std::to_string(blocks) + " chunks";
+  if (static_cast<int>(s.collective) >= kCollectiveCount) return "unknown collective";
+  if (s.collective == Collective::kBarrier && s.chunks != 0) return "a barrier has no chunks";
+  if (s.collective != Collective::kBarrier && s.chunks == 0)
+    return "a collective with data has at least one chunk";
+  if (const std::int64_t blocks = blocks_of(s.collective, s.members); blocks > 1 && s.chunks % blocks != 0)
+    return std::string(name_of(s.collective)) + " of " + std::to_string(s.members) +
+           " members has a multiple of " + std::to_string(blocks) + " chunks";
   const auto words = static_cast<std::int64_t>(s.words.size());
   if (words > 4 * static_cast<std::int64_t>(kMaxScheduleMembers)) return "too many words";
   for (std::int64_t w = 0; w < words; ++w) {
@@ -148,7 +149,7 @@ Result<Verified> check_structure(const Schedule& s) {
     const std::vector<Transfer>& transfers = s.stages[a].transfers;
     for (std::size_t i = 0; i < transfers.size(); ++i) {
       if (std::string why = check_transfer(s, transfers[i]); !why.empty()) return refuse(at(a, i) + why);
-      if (s.kind == Kind::kBarrier && transfers[i].action != Action::kSignal) {
+      if (s.collective == Collective::kBarrier && transfers[i].action != Action::kSignal) {
         return refuse(at(a, i) + "a barrier carries no data");
       }
     }

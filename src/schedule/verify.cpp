@@ -54,13 +54,13 @@ class ResultCheck {
 
   std::string check_member(const ChunkRule& rule, std::int32_t member, const std::vector<NodeId>& registers) {
     const NodeId result = registers[static_cast<std::size_t>(member) * s_.registers];
-    const std::int32_t folded = folded_at(s_.kind, s_.members, member);
-    if (folds(s_.kind) && folded == 0) return {};
+    const std::int32_t folded = folded_at(s_.collective, s_.members, member);
+    if (folds(s_.collective) && folded == 0) return {};
     if (result == kNothing) return who(member) + "has no result";
-    if (!folds(s_.kind)) {
+    if (!folds(s_.collective)) {
       if (result == rule.starts_at) return {};
       return who(member) + "has " + x_.text(result) + " instead of " +
-             (rule.starts_at == s_.root && has_root(s_.kind)
+             (rule.starts_at == s_.root && has_root(s_.collective)
                   ? "the root's value"
                   : "the value of member " + std::to_string(rule.starts_at));
     }
@@ -164,7 +164,7 @@ Result<Verified> verify_data(const Schedule& s, OpTraits op) {
 
 Result<Verified> verify(const Schedule& schedule, OpTraits op) {
   if (Result<Verified> structure = check_structure(schedule); !structure) return structure;
-  return schedule.kind == Kind::kBarrier ? verify_barrier(schedule) : verify_data(schedule, op);
+  return schedule.collective == Collective::kBarrier ? verify_barrier(schedule) : verify_data(schedule, op);
 }
 
 std::string result_expression(const Schedule& schedule, std::int32_t member, std::int32_t chunk) {

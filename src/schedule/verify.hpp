@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/result.hpp"
 #include "schedule/layout.hpp"
 #include "schedule/schedule.hpp"

@@ -82,7 +82,7 @@ void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
   const auto own = [&](const BlockBuffer& b) {
     return b.base + (b.displacements != nullptr ? b.displacements[rank] : rank * b.count) * c.element;
   };
-  const CollectiveRules& rules = rules_of(c.kind);
+  const CollectiveRules& rules = rules_of(c.collective);
   if (rules.has_one_buffer()) call.input = call.output;
   if (o.out == FERMATA_IN_PLACE && rules.in_place_is_output()) call.output.base = own(call.input);
   if (o.in != FERMATA_IN_PLACE) return;
@@ -91,14 +91,14 @@ void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
 }
 
 // In place, output blocks would be written before the input blocks at the same place are sent.
-bool overwrites_input(Kind kind) {
-  const CollectiveRules& rules = rules_of(kind);
+bool overwrites_input(Collective collective) {
+  const CollectiveRules& rules = rules_of(collective);
   return rules.differs_by_receiver() && !rules.in_place_is_output();
 }
 
 void copy_input(fermata_request& r, const Checked& c, BlockCall& call, bool copies) {
   const std::uint32_t members = r.member->member->team().members();
-  std::size_t elements = (rules_of(c.kind).differs_by_receiver() ? members : 1) * call.input.count;
+  std::size_t elements = (rules_of(c.collective).differs_by_receiver() ? members : 1) * call.input.count;
   if (call.input.counts != nullptr) {
     elements = 0;
     for (std::uint32_t m = 0; m < members; ++m)  // an empty block's displacement has no meaning
@@ -140,9 +140,10 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
   const Blocks::Key key = key_of(c, root);
   if (const auto found = blocks.programs.find(key); found != blocks.programs.end()) return found->second;
   member->member->exclude_call();
-  if (c.kind == Kind::kAlltoall && team.members() > static_cast<std::uint32_t>(kMaxAlltoallMembers))
+  if (c.collective == Collective::kAlltoall &&
+      team.members() > static_cast<std::uint32_t>(kMaxAlltoallMembers))
     return Error{Status::kUnsupported, "alltoall is for teams of at most 256 members"};
-  const BlockCase wanted{.kind = c.kind,
+  const BlockCase wanted{.collective = c.collective,
                          .members = static_cast<std::int32_t>(team.members()),
                          .root = root,
                          .bytes = agreed_bytes(c),
@@ -150,7 +151,7 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
                          .op = c.traits};
   BlockKnowledge known;
   const bool knows = unpack_knowledge(team, &known);
-  const KnownChoice* measured = knows ? known.find(c.kind, wanted.bytes) : nullptr;
+  const KnownChoice* measured = knows ? known.find(c.collective, wanted.bytes) : nullptr;
   const Schedule schedule =
       choose_blocks(wanted, knows ? &known.model : nullptr, measured != nullptr ? measured->name : 0);
   // Proved for this operator: an idempotent one may get a contribution twice.
@@ -186,9 +187,9 @@ void allow_single_copy(Blocks& blocks, const exec::Team& team) {
 
 exec::Call call_of(const Checked& c, const fermata_operation& o) {
   exec::Call call;
-  call.kind = c.kind;
+  call.collective = c.collective;
   call.type = o.element != 0 ? exec::Call::kOwnType : static_cast<std::uint8_t>(o.type);
-  if (folds(c.kind)) {
+  if (folds(c.collective)) {
     call.op = o.fold != nullptr ? exec::Call::kOwnOp : static_cast<std::uint8_t>(o.op);
     // An order that only the team asks for is no part of the call, since calls on lines publish none.
     const bool asked = o.fold != nullptr || o.ordered == FERMATA_LEFT_TO_RIGHT;
@@ -196,7 +197,7 @@ exec::Call call_of(const Checked& c, const fermata_operation& o) {
         c.traits.left_to_right ? exec::Call::kLeftToRight : exec::Call::kRankOrder;
     call.order = asked && !c.traits.commutative ? given : exec::Call::kAnyOrder;
   }
-  if (has_root(c.kind)) call.root = static_cast<std::uint32_t>(o.root);
+  if (has_root(c.collective)) call.root = static_cast<std::uint32_t>(o.root);
   call.irregular = c.irregular;
   call.bytes = c.irregular ? c.sizes : c.mean;
   return call;
@@ -219,16 +220,16 @@ void fill(fermata_request& r, bool copies) {
   if (team.shared()) {
     call.home = r.member->member->home();
     call.bounce = r.member->blocks->bounce.get();
-    const auto& single_copy = r.member->blocks->single_copy.of(folds(c.kind));
+    const auto& single_copy = r.member->blocks->single_copy.of(folds(c.collective));
     std::copy(std::begin(single_copy), std::end(single_copy), call.single_copy);
   }
   r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
   std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
   const bool in_place = r.given.in == FERMATA_IN_PLACE || r.given.in == r.given.out;
-  r.filled = !(in_place && overwrites_input(c.kind));
+  r.filled = !(in_place && overwrites_input(c.collective));
   if (!r.filled) copy_input(r, c, call, copies);
   r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
-  if (in_place && r.filled && folds(c.kind) && r.core.operation.needs_copy()) {
+  if (in_place && r.filled && folds(c.collective) && r.core.operation.needs_copy()) {
     r.filled = false;
     copy_input(r, c, call, copies);
     r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
@@ -246,7 +247,7 @@ std::size_t agreed_bytes(const Checked& c) {
 
 Blocks::Key key_of(const Checked& c, std::int32_t root) {
   const OpTraits op = c.traits;
-  return {c.kind,
+  return {c.collective,
           root,
           std::countr_zero(agreed_bytes(c)),
           c.irregular,
@@ -294,7 +295,7 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   r.given = operation;
   r.filled = false;
   if (c->irregular) copy_sizes(r);
-  auto program = program_of(blocks_of(member), member, *c, has_root(c->kind) ? operation.root : 0);
+  auto program = program_of(blocks_of(member), member, *c, has_root(c->collective) ? operation.root : 0);
   if (!program) return fail(program.error());
   r.program = std::move(*program);
   r.core.call = call_of(*c, operation);

@@ -19,7 +19,7 @@ struct Theirs;
 
 // check() fills it from the arguments of a collective.
 struct Checked {
-  Kind kind = Kind::kBroadcast;
+  Collective collective = Collective::kBroadcast;
   std::size_t element = 1;
   std::size_t largest = 0;  // elements of the largest block that this member knows of
   std::size_t mean = 0;     // bytes of a block, where all members know the sizes
@@ -104,9 +104,9 @@ struct Theirs {
 // A member's data for its collectives on blocks.
 struct Blocks {
   explicit Blocks(const exec::Team& team) : heap(team.base(), team.layout().heap, team.layout().heap_bytes) {}
-  // Kind, root, log2 of the block's bytes, irregular, then the operator: associative, commutative,
+  // Collective, root, log2 of the block's bytes, irregular, then the operator: associative, commutative,
   // idempotent, left to right.
-  using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool, bool, bool>;
+  using Key = std::tuple<Collective, std::int32_t, int, bool, bool, bool, bool, bool>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
   // The request of blocking calls: all calls use the same memory. It also holds a call that was interrupted.
   std::unique_ptr<fermata_request> call;

@@ -16,7 +16,7 @@ inline int barrier(fermata_member* member) {
 // `bytes` may exceed one line.
 inline int broadcast(fermata_member* member, void* data, std::size_t bytes, int root) {
   if (bytes > kLinePayload)
-    return call(member, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
+    return call(member, {FERMATA_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
   return answer(member, member->member->broadcast(data, static_cast<std::uint32_t>(bytes),
                                                   static_cast<std::uint32_t>(root)));
 }
@@ -30,7 +30,7 @@ inline int least_at_all(fermata_member* member, std::int64_t* values, std::uint3
 }
 inline int allgather(fermata_member* member, const std::uint64_t* own, std::uint64_t* all,
                      std::size_t count) {
-  return call(member, {FERMATA_DO_ALLGATHER, FERMATA_UINT64, 0, 0, own, all, count});
+  return call(member, {FERMATA_ALLGATHER, FERMATA_UINT64, 0, 0, own, all, count});
 }
 
 }  // namespace fermata::team

@@ -94,7 +94,7 @@ class Arguments {
 
  private:
   int check_element() {
-    c_.kind = static_cast<Kind>(o_.collective);
+    c_.collective = static_cast<Collective>(o_.collective);
     if (o_.element > kMostElement)
       return fail(Status::kUnsupported, "an element has at most %zu bytes", kMostElement);
     if (o_.element == 0 && (o_.type < 0 || o_.type >= kTypeCount))
@@ -254,7 +254,7 @@ std::size_t own_count(const fermata_operation& o, const Checked& c, std::size_t 
 
 int check(const fermata_member* member, const fermata_operation& o, Checked* out) {
   if (o.size != sizeof o) return fail(Status::kArgument, "operation.size: use FERMATA_OPERATION_INIT");
-  if (o.collective < FERMATA_DO_BROADCAST || o.collective > FERMATA_DO_EXSCAN)
+  if (o.collective < FERMATA_BROADCAST || o.collective > FERMATA_EXSCAN)
     return fail(Status::kArgument, "collective %d is none of fermata_collective", o.collective);
   return Arguments(member, o, out).check();
 }

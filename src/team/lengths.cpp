@@ -31,7 +31,7 @@ bool adapt(exec::BlockRequest* core, std::uint64_t bytes) {
     theirs->out = zeroed_bytes(bytes);
     exec::BlockCall call = core->operation.call();
     call.output = {theirs->out.get(), c.largest};
-    if (folds(c.kind)) {
+    if (folds(c.collective)) {
       theirs->in = zeroed_bytes(bytes);
       if (const std::size_t both = std::min<std::size_t>(bytes, r.checked.mean); both != 0)
         std::memcpy(theirs->in.get(), call.input.base, both);
@@ -68,11 +68,11 @@ int move_split(fermata_member* member) {
     auto moved = std::make_shared<Moved>();
     std::memcpy(moved->in, split.in, sizeof moved->in);
     fermata_operation o = FERMATA_OPERATION_INIT;
-    o.collective = static_cast<int>(split.call.kind);
+    o.collective = static_cast<int>(split.call.collective);
     o.root = static_cast<int>(split.call.root);
     o.in = moved->in;
     o.out = split.out != nullptr ? split.out : &moved->in;  // without an output, nothing is written there
-    const bool folds = fermata::folds(split.call.kind);
+    const bool folds = fermata::folds(split.call.collective);
     o.type = folds ? split.call.type : static_cast<int>(FERMATA_INT8);
     o.op = split.call.op;
     o.count = split.call.bytes / size_of(static_cast<Type>(o.type));

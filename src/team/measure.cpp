@@ -19,10 +19,10 @@ using exec::Team;
 
 PlanSlot slot_of(const ProgramHeader& program) {
   const bool wide = program.payload > 8;
-  switch (static_cast<Kind>(program.kind)) {
-    case Kind::kBroadcast: return wide ? PlanSlot::kBroadcast56 : PlanSlot::kBroadcast8;
-    case Kind::kReduce: return wide ? PlanSlot::kReduce56 : PlanSlot::kReduce8;
-    case Kind::kAllreduce: return wide ? PlanSlot::kAllreduce56 : PlanSlot::kAllreduce8;
+  switch (static_cast<Collective>(program.collective)) {
+    case Collective::kBroadcast: return wide ? PlanSlot::kBroadcast56 : PlanSlot::kBroadcast8;
+    case Collective::kReduce: return wide ? PlanSlot::kReduce56 : PlanSlot::kReduce8;
+    case Collective::kAllreduce: return wide ? PlanSlot::kAllreduce56 : PlanSlot::kAllreduce8;
     default: break;
   }
   return PlanSlot::kBarrier;
@@ -59,11 +59,11 @@ Status one_episode(fermata_member& handle, const ProgramHeader& program) {
   Member& m = *handle.member;
   double values[7] = {1, 2, 3, 4, 5, 6, 7};
   const std::uint32_t count = program.payload > 8 ? 7 : 1;
-  switch (static_cast<Kind>(program.kind)) {
-    case Kind::kBarrier: return m.barrier(handle.first_signals);
-    case Kind::kBroadcast: return m.broadcast(values, count * 8, 0);
-    case Kind::kReduce: return m.reduce(values, values, count, Type::kDouble, Op::kMax, 0);
-    case Kind::kAllreduce:
+  switch (static_cast<Collective>(program.collective)) {
+    case Collective::kBarrier: return m.barrier(handle.first_signals);
+    case Collective::kBroadcast: return m.broadcast(values, count * 8, 0);
+    case Collective::kReduce: return m.reduce(values, values, count, Type::kDouble, Op::kMax, 0);
+    case Collective::kAllreduce:
       if (m.repeats(handle.first_signals, count, static_cast<unsigned>(Type::kDouble),
                     static_cast<unsigned>(Op::kMax)))
         return m.allreduce_again(handle.first_signals, values, values);

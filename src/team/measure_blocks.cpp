@@ -77,7 +77,7 @@ int work_as(fermata_member* member, std::uint32_t rank, const Subject& subject, 
   const std::unique_ptr<std::byte[]> in(new (std::nothrow) std::byte[blocks * subject.bytes]());
   const std::unique_ptr<std::byte[]> out(new (std::nothrow) std::byte[blocks * subject.bytes]());
   if (in == nullptr || out == nullptr) return FERMATA_ERR_MEMORY;
-  const Plain operation{.collective = static_cast<int>(subject.schedule.kind),
+  const Plain operation{.collective = static_cast<int>(subject.schedule.collective),
                         .type = doubles ? FERMATA_DOUBLE : FERMATA_UINT8,
                         .op = FERMATA_SUM,
                         .root = 0,

@@ -15,7 +15,7 @@ Result<std::vector<std::byte>> program_of_slot(const TeamRequest& request, const
                                                exec::PlanSlot slot) {
   PlanKey key = wanted_plan(slot, request);
   for (const Plan* plan : request.plans) {
-    if (plan->key.kind == key.kind && plan->key.payload == key.payload) {
+    if (plan->key.collective == key.collective && plan->key.payload == key.payload) {
       if (plan->key.hosts != request.hosts)
         return Error{Status::kArgument, "a plan for other hosts was given to a team"};
       if (plan->key.members == request.members) return compile(*plan);
@@ -60,17 +60,17 @@ TeamRequest request_like(const exec::Team& parent, std::size_t members) {
 PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request) {
   const exec::SlotUse& wanted = exec::kSlotUses[static_cast<int>(slot)];
   PlanKey key;
-  key.kind = wanted.kind;
+  key.collective = wanted.collective;
   key.members = request.members;
-  key.payload = wanted.kind == Kind::kBarrier && request.tagged ? 8 : wanted.payload;
+  key.payload = wanted.collective == Collective::kBarrier && request.tagged ? 8 : wanted.payload;
   key.engine = request.engine;
   return key;
 }
 
 std::string fixed_algorithm(const PlanKey& key) {
-  if (key.members == 1 || !folds(key.kind)) return "";
+  if (key.members == 1 || !folds(key.collective)) return "";
   // by name: the same bits in every release, whatever the table gains.
-  return key.kind == Kind::kReduce ? "binomial" : "extended_butterfly";
+  return key.collective == Collective::kReduce ? "binomial" : "extended_butterfly";
 }
 
 Result<TeamPlans> plans_for(const TeamRequest& request) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/result.hpp"
 #include "exec/team.hpp"
 #include "plan/plan.hpp"
@@ -42,7 +42,7 @@ TeamRequest request_like(const exec::Team& parent, std::size_t members);
 // The algorithm for reproducible results: one for each collective that folds. Its tree depends only on the
 // number of members, so every run gives the same bits. Empty: the fastest algorithm may be used.
 std::string fixed_algorithm(const PlanKey& key);
-// The key of a slot's plan: kind, members, payload and engine.
+// The key of a slot's plan: collective, members, payload and engine.
 PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request);
 
 // Plans for ranks on these hosts: the cached ones, else from measured costs, else from estimates.
@@ -50,7 +50,7 @@ class HostPlans {
  public:
   explicit HostPlans(const TeamRequest& request);
   HostPlans(const TeamRequest& request, Profile profile);
-  // For the kind, members and payload of `wanted`: the cached plan, else a new one.
+  // For the collective, members and payload of `wanted`: the cached plan, else a new one.
   Result<Plan> plan(const PlanKey& wanted) const;
   Result<std::vector<std::byte>> program(const PlanKey& wanted) const;
   std::vector<std::byte> block_knowledge(const TeamRequest& request) const;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "plan/plan.hpp"
 
 namespace fermata {

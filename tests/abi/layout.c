@@ -75,7 +75,7 @@ CHECK(FERMATA_MAX_PAYLOAD == 56);
 
 CHECK(offsetof(fermata_plan_request, size) == 0);
 CHECK(offsetof(fermata_plan_request, members) == 8);
-CHECK(offsetof(fermata_plan_request, kind) == 12);
+CHECK(offsetof(fermata_plan_request, collective) == 12);
 CHECK(offsetof(fermata_plan_request, engine) == 16);
 CHECK(offsetof(fermata_plan_request, payload) == 24);
 CHECK(offsetof(fermata_plan_request, cpus) == 32);

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/status.hpp"
 
 namespace fermata {
@@ -21,25 +21,22 @@ static_assert(same(Status::kUnsupported, FERMATA_ERR_UNSUPPORTED) &&
 static_assert(same(Status::kBusy, FERMATA_ERR_BUSY) && same(Status::kInterrupted, FERMATA_ERR_INTERRUPTED));
 static_assert(same(Status::kVerify, FERMATA_ERR_VERIFY) && same(Status::kNotFound, FERMATA_ERR_NOT_FOUND));
 
-constexpr bool same(Kind a, fermata_kind b) { return static_cast<int>(a) == static_cast<int>(b); }
-static_assert(same(Kind::kBarrier, FERMATA_BARRIER) && same(Kind::kBroadcast, FERMATA_BROADCAST));
-static_assert(same(Kind::kReduce, FERMATA_REDUCE) && same(Kind::kAllreduce, FERMATA_ALLREDUCE));
-
 // The rows of the public table of collectives.
-constexpr bool same(Kind a, fermata_collective b) { return static_cast<int>(a) == static_cast<int>(b); }
+constexpr bool same(Collective a, fermata_collective b) { return static_cast<int>(a) == static_cast<int>(b); }
 constexpr bool is_row(int collective, std::string_view name) { return rules_of(collective).name == name; }
-static_assert(same(Kind::kBroadcast, FERMATA_DO_BROADCAST) && is_row(FERMATA_DO_BROADCAST, "broadcast"));
-static_assert(same(Kind::kReduce, FERMATA_DO_REDUCE) && is_row(FERMATA_DO_REDUCE, "reduce"));
-static_assert(same(Kind::kAllreduce, FERMATA_DO_ALLREDUCE) && is_row(FERMATA_DO_ALLREDUCE, "allreduce"));
-static_assert(same(Kind::kGather, FERMATA_DO_GATHER) && is_row(FERMATA_DO_GATHER, "gather"));
-static_assert(same(Kind::kScatter, FERMATA_DO_SCATTER) && is_row(FERMATA_DO_SCATTER, "scatter"));
-static_assert(same(Kind::kAllgather, FERMATA_DO_ALLGATHER) && is_row(FERMATA_DO_ALLGATHER, "allgather"));
-static_assert(same(Kind::kReduceScatter, FERMATA_DO_REDUCE_SCATTER) &&
-              is_row(FERMATA_DO_REDUCE_SCATTER, "reduce_scatter"));
-static_assert(same(Kind::kAlltoall, FERMATA_DO_ALLTOALL) && is_row(FERMATA_DO_ALLTOALL, "alltoall"));
-static_assert(same(Kind::kScan, FERMATA_DO_SCAN) && is_row(FERMATA_DO_SCAN, "scan"));
-static_assert(same(Kind::kExscan, FERMATA_DO_EXSCAN) && is_row(FERMATA_DO_EXSCAN, "exscan"));
-static_assert(is_row(0, "barrier") && kCollectiveCount == FERMATA_DO_EXSCAN + 1);
+static_assert(same(Collective::kBroadcast, FERMATA_BROADCAST) && is_row(FERMATA_BROADCAST, "broadcast"));
+static_assert(same(Collective::kReduce, FERMATA_REDUCE) && is_row(FERMATA_REDUCE, "reduce"));
+static_assert(same(Collective::kAllreduce, FERMATA_ALLREDUCE) && is_row(FERMATA_ALLREDUCE, "allreduce"));
+static_assert(same(Collective::kGather, FERMATA_GATHER) && is_row(FERMATA_GATHER, "gather"));
+static_assert(same(Collective::kScatter, FERMATA_SCATTER) && is_row(FERMATA_SCATTER, "scatter"));
+static_assert(same(Collective::kAllgather, FERMATA_ALLGATHER) && is_row(FERMATA_ALLGATHER, "allgather"));
+static_assert(same(Collective::kReduceScatter, FERMATA_REDUCE_SCATTER) &&
+              is_row(FERMATA_REDUCE_SCATTER, "reduce_scatter"));
+static_assert(same(Collective::kAlltoall, FERMATA_ALLTOALL) && is_row(FERMATA_ALLTOALL, "alltoall"));
+static_assert(same(Collective::kScan, FERMATA_SCAN) && is_row(FERMATA_SCAN, "scan"));
+static_assert(same(Collective::kExscan, FERMATA_EXSCAN) && is_row(FERMATA_EXSCAN, "exscan"));
+static_assert(same(Collective::kBarrier, FERMATA_BARRIER) && is_row(FERMATA_BARRIER, "barrier"));
+static_assert(kCollectiveCount == FERMATA_EXSCAN + 1);
 
 constexpr bool same(Type a, fermata_type b) { return static_cast<int>(a) == static_cast<int>(b); }
 static_assert(same(Type::kInt32, FERMATA_INT32) && same(Type::kInt64, FERMATA_INT64));

@@ -14,10 +14,10 @@ Programs make_programs(const Wanted& wanted) {
   if (!named) return out.error = named.error().message, out;
   const auto layout = parse_layout(wanted.layout);
   if (!layout) return out.error = layout.error().message, out;
-  const Request request{.kind = wanted.kind, .members = wanted.members, .degree = named->degree};
+  const Request request{.collective = wanted.collective, .members = wanted.members, .degree = named->degree};
   if (!named->algorithm->applicable(request)) return out.error = wanted.algorithm + " is not applicable", out;
   Plan plan;
-  plan.key.kind = wanted.kind;
+  plan.key.collective = wanted.collective;
   plan.key.members = wanted.members;
   plan.key.payload = wanted.payload;
   plan.key.hosts = wanted.hosts;

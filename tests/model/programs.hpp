@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "exec/program.hpp"
 
 namespace fermata::model {
 
 struct Wanted {
-  Kind kind = Kind::kBarrier;
+  Collective collective = Collective::kBarrier;
   std::string algorithm;  // as spelled in the table
   std::string layout;     // as spelled in plans
   std::int32_t members = 2;

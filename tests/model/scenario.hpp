@@ -106,8 +106,8 @@ struct ProgramSuite : Suite<N> {
                                           word);
       finish<Load::kWords>(cursor, carried, regs);
     }
-    if (scenario->wanted.kind == Kind::kReduce && member != 0) return;
-    const std::uint32_t givers = scenario->wanted.kind == Kind::kBroadcast ? 1 : N;
+    if (scenario->wanted.collective == Collective::kReduce && member != 0) return;
+    const std::uint32_t givers = scenario->wanted.collective == Collective::kBroadcast ? 1 : N;
     for (std::uint32_t i = 0; i < words; ++i) {
       std::uint64_t expected = 0;
       for (std::uint32_t m = 0; m < givers; ++m) expected += value(m, episode) + 1000 * i;

@@ -9,11 +9,11 @@
 namespace fermata::model {
 
 inline Wanted barrier(const char* algorithm, const char* layout, std::int32_t members) {
-  return {.kind = Kind::kBarrier, .algorithm = algorithm, .layout = layout, .members = members};
+  return {.collective = Collective::kBarrier, .algorithm = algorithm, .layout = layout, .members = members};
 }
-inline Wanted data(Kind kind, const char* algorithm, const char* layout, std::int32_t members,
+inline Wanted data(Collective collective, const char* algorithm, const char* layout, std::int32_t members,
                    std::int32_t credits) {
-  return {.kind = kind,
+  return {.collective = collective,
           .algorithm = algorithm,
           .layout = layout,
           .members = members,
@@ -104,13 +104,13 @@ inline std::vector<Scenario> trees() {
 // Programs that several scenarios run.
 struct CommonPrograms {
   Wanted flags = barrier("butterfly", "private", 2);
-  Wanted exchange = data(Kind::kAllreduce, "butterfly", "private+2slots", 2, 0);
+  Wanted exchange = data(Collective::kAllreduce, "butterfly", "private+2slots", 2, 0);
   Wanted wide = exchange;
   Wanted counter = barrier("counter", "private", 2);
   Wanted sense = barrier("sense_reversing", "private", 2);
-  Wanted one_slot = data(Kind::kBroadcast, "linear", "private", 2, 1);
-  Wanted two_slots = data(Kind::kBroadcast, "linear", "private+2slots", 2, 1);
-  Wanted published = data(Kind::kBroadcast, "linear", "published", 3, 1);
+  Wanted one_slot = data(Collective::kBroadcast, "linear", "private", 2, 1);
+  Wanted two_slots = data(Collective::kBroadcast, "linear", "private+2slots", 2, 1);
+  Wanted published = data(Collective::kBroadcast, "linear", "published", 3, 1);
   Wanted exchange_away = exchange, one_slot_away = one_slot;
   CommonPrograms() {
     wide.payload = 16;
@@ -131,12 +131,12 @@ inline std::vector<Scenario> slots() {
       {"exchange2_words", "two words of payload", p.wide, 2, full()},
       {"exchange2_random", "the same, many episodes", p.exchange, 6, random(200000)},
       {"reduce3", "two senders, one slot each, given back by credits",
-       data(Kind::kReduce, "linear", "private", 3, 1), 3, bounded(2)},
+       data(Collective::kReduce, "linear", "private", 3, 1), 3, bounded(2)},
       {"broadcast2_slot1", "one slot, given back by credits", p.one_slot, 2, full()},
       {"broadcast2_slot1_reuse", "the same, three episodes", p.one_slot, 3, bounded(5)},
       {"broadcast2_slots2", "two slots, given back by credits", p.two_slots, 3, full()},
       {"broadcast2_batch2", "two slots, credits for both at once",
-       data(Kind::kBroadcast, "linear", "private+2slots", 2, 2), 3, full()},
+       data(Collective::kBroadcast, "linear", "private+2slots", 2, 2), 3, full()},
       {"published3", "one line read by two, credits from both", p.published, 3, bounded(2)},
       {"away2", "a line from another host: payload, then flag", p.exchange_away, 2, full()},
       {"away2_slot1", "the same with one slot, given back by credits", p.one_slot_away, 2, full()},

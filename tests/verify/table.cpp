@@ -23,27 +23,27 @@ std::vector<std::int32_t> range(int from, int to) {
 
 class EveryAlgorithm : public testing::TestWithParam<std::pair<const char*, int>> {};
 
-// Of each kind that the algorithm does at all: every size that it can, one verdict for a barrier and for what
-// is only moved, else one for each class of operators, several roots where there is one.
+// Of each collective that the algorithm does at all: every size that it can, one verdict for a barrier and
+// for what is only moved, else one for each class of operators, several roots where there is one.
 TEST_P(EveryAlgorithm, OneToSeventy) {
   const auto [name, degree] = GetParam();
   const Algorithm& algorithm = *find_algorithm(name);
   const SweepRow row = sweep(algorithm, degree, range(1, 70));
   EXPECT_EQ(row.wrong, 0) << row.first_wrong;
   std::int64_t all_refused = 0;
-  for (int k = 0; k < kKindCount; ++k) {
-    const Kind kind = static_cast<Kind>(k);
+  for (int k = 0; k < kCollectiveCount; ++k) {
+    const Collective collective = static_cast<Collective>(k);
     std::int64_t verdicts = 0, refused = 0;
     for (int p = 1; p <= 70; ++p) {
-      const Request request{.kind = kind, .members = p, .degree = degree};
+      const Request request{.collective = collective, .members = p, .degree = degree};
       if (!algorithm.applicable(request)) continue;
-      const int roots = has_root(kind) ? std::min(p, 3) : 1;
-      verdicts += roots * (folds(kind) ? 3 : 1);
-      if (!folds(kind)) continue;
+      const int roots = has_root(collective) ? std::min(p, 3) : 1;
+      verdicts += roots * (folds(collective) ? 3 : 1);
+      if (!folds(collective)) continue;
       for (const OpTraits op : {kIntegerSum, kFloatSum, kMax})
         refused += serves(algorithm, request, op) ? 0 : roots;
     }
-    EXPECT_EQ(row.proved[k], verdicts - refused) << name_of(kind);
+    EXPECT_EQ(row.proved[k], verdicts - refused) << name_of(collective);
     all_refused += refused;
   }
   EXPECT_EQ(row.refused, all_refused);
@@ -74,13 +74,14 @@ INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(table()), test
 
 TEST(Roots, EveryOneUpToThirtyThreeMembers) {
   for (const Algorithm& algorithm : algorithms()) {
-    for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kGather, Kind::kScatter}) {
+    for (const Collective collective :
+         {Collective::kBroadcast, Collective::kReduce, Collective::kGather, Collective::kScatter}) {
       for (int p = 1; p <= 33; ++p) {
         for (int root = 0; root < p; ++root) {
-          const Request request{.kind = kind, .members = p, .root = root, .degree = 3};
+          const Request request{.collective = collective, .members = p, .root = root, .degree = 3};
           if (!algorithm.applicable(request)) continue;
           const auto verdict = verify(algorithm.build(request), kFloatSum);
-          ASSERT_TRUE(verdict.ok()) << algorithm.name << " " << name_of(kind) << " P=" << p << " root "
+          ASSERT_TRUE(verdict.ok()) << algorithm.name << " " << name_of(collective) << " P=" << p << " root "
                                     << root << ": " << verdict.error().message;
         }
       }
@@ -99,7 +100,7 @@ TEST(Broken, EveryScheduleBrokenOnPurposeIsSeen) {
 TEST(Dissemination, SumsAndMax) {
   const Algorithm& a = *find_algorithm("dissemination");
   for (int p = 1; p <= 70; ++p) {
-    const Schedule s = a.build({.kind = Kind::kAllreduce, .members = p});
+    const Schedule s = a.build({.collective = Collective::kAllreduce, .members = p});
     EXPECT_EQ(verify(s, kFloatSum).ok(), p <= 2) << p;
     EXPECT_EQ(verify(s, kIntegerSum).ok(), std::has_single_bit(static_cast<unsigned>(p))) << p;
     EXPECT_TRUE(verify(s, kMax).ok()) << p;
@@ -110,7 +111,7 @@ TEST(FloatingPointSums, AcceptedWhereAllMembersFoldOneTree) {
   int proved = 0;
   for (const Algorithm& algorithm : algorithms()) {
     for (int p = 1; p <= 70; ++p) {
-      const Request request{.kind = Kind::kAllreduce, .members = p};
+      const Request request{.collective = Collective::kAllreduce, .members = p};
       if (!algorithm.applicable(request) || algorithm.folding != nullptr) continue;
       EXPECT_TRUE(verify(algorithm.build(request), kFloatSum).ok()) << algorithm.name << p;
       ++proved;

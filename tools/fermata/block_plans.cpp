@@ -36,12 +36,12 @@ BlockPlans file_of(const PlanKey& key, const BlockPlan& plan) {
 
 void note_line(const PlanRequest& request) {
   const std::size_t all =
-      bytes_together(request.key.kind, static_cast<std::size_t>(request.key.members), request.bytes);
+      bytes_together(request.key.collective, static_cast<std::size_t>(request.key.members), request.bytes);
   if (all == 0) return;
   fmt::print(stderr,
              "note: {} of {} bytes carries all these small blocks on one line; only requests and wide types "
              "use this plan\n",
-             request.key.kind == Kind::kScatter ? "a broadcast" : "an allreduce", all);
+             request.key.collective == Collective::kScatter ? "a broadcast" : "an allreduce", all);
 }
 
 bool is_measured(const BlockPlan& plan) { return plan.origin == "measured"; }
@@ -50,7 +50,7 @@ bool is_measured(const BlockPlan& plan) { return plan.origin == "measured"; }
 bool has_measured(const PlanKey& key, const BlockPlan& like) {
   const auto known = load_block_plans(key);
   for (const BlockPlan& plan : known ? known->plans : std::vector<BlockPlan>{})
-    if (plan.kind == like.kind && plan.bytes == like.bytes && is_measured(plan)) return true;
+    if (plan.collective == like.collective && plan.bytes == like.bytes && is_measured(plan)) return true;
   return false;
 }
 
@@ -83,7 +83,7 @@ void explain_blocks(const PlanRequest& request, bool json) {
     if (!known && known.error().status != Status::kNotFound) throw CommandError(known.error().message);
     const std::size_t bytes = std::bit_ceil(std::max<std::size_t>(1, request.bytes));
     for (const BlockPlan& plan : known ? known->plans : std::vector<BlockPlan>{})
-      if (plan.kind == request.key.kind && plan.bytes == bytes) return show(plan);
+      if (plan.collective == request.key.collective && plan.bytes == bytes) return show(plan);
   }
   print_notices(request, stderr);
   fmt::print(
@@ -110,7 +110,7 @@ void predict_blocks(const PlanRequest& request, const std::string& json) {
   if (plan.entries.size() < 2) throw CommandError("fewer than two schedules can run: no order to compare");
   const Agreement found = agreement(predicted, measured, kNoise);
   fmt::print("\n{} of {} members, blocks of {} bytes: {} schedules; ties within {:.0f} %\n",
-             name_of(plan.kind), request.key.members, plan.bytes, plan.entries.size(), 100 * kNoise);
+             name_of(plan.collective), request.key.members, plan.bytes, plan.entries.size(), 100 * kNoise);
   fmt::print("rank correlation {:.2f}; {:.0f} % of the pairs that differ are predicted in order\n",
              found.rank_correlation, 100 * found.pairs_in_order);
   fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error,
@@ -121,7 +121,7 @@ void predict_blocks(const PlanRequest& request, const std::string& json) {
              measured[static_cast<std::size_t>(first)] / measured.front());
   if (json.empty()) return;
   const nlohmann::json out = {{"members", request.key.members},
-                              {"collective", name_of(plan.kind)},
+                              {"collective", name_of(plan.collective)},
                               {"bytes", plan.bytes},
                               {"rank_correlation", found.rank_correlation},
                               {"pairs_in_order", found.pairs_in_order},

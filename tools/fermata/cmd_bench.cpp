@@ -47,7 +47,9 @@ std::vector<std::string> names(const std::string& list) {
 bench::Options options_from(const BenchArguments& a) {
   bench::Options o;
   const bool plain = a.collective.empty() || a.collective == kPlanning || a.collective == kTeams;
-  o.collective = plain ? Kind::kBarrier : a.collective == kOverlap ? Kind::kAllreduce : kind_of(a.collective);
+  o.collective = plain                      ? Collective::kBarrier
+                 : a.collective == kOverlap ? Collective::kAllreduce
+                                            : collective_of(a.collective);
   o.members = numbers("-n", a.members);
   o.bytes = numbers("--bytes", a.bytes);
   o.engines.clear();
@@ -117,14 +119,15 @@ void compare(bench::Options options, const BenchArguments& a) {
 }
 
 void check_guidelines(bench::Options options, const BenchArguments& a) {
-  std::vector<Kind> kinds;
-  for (int kind = 0; kind < kKindCount && a.collective.empty(); ++kind) {
-    if (bench::has_guidelines(static_cast<Kind>(kind))) kinds.push_back(static_cast<Kind>(kind));
+  std::vector<Collective> collectives;
+  for (int collective = 0; collective < kCollectiveCount && a.collective.empty(); ++collective) {
+    if (bench::has_guidelines(static_cast<Collective>(collective)))
+      collectives.push_back(static_cast<Collective>(collective));
   }
-  if (kinds.empty()) kinds = {options.collective};
-  refuse(bench::check_guidelines(options, kinds));
+  if (collectives.empty()) collectives = {options.collective};
+  refuse(bench::check_guidelines(options, collectives));
   check_output(a.json);
-  const bench::Outcome outcome = bench::run_guidelines(options, kinds);
+  const bench::Outcome outcome = bench::run_guidelines(options, collectives);
   end_progress();
   const std::vector<bench::Guideline> guidelines = bench::judge(outcome);
   fmt::print("{}{}", bench::guidelines_table(guidelines), bench::left_out_table(outcome));

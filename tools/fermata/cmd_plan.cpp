@@ -42,7 +42,7 @@ std::string ns(double value) {
 }
 
 void print_summary(const Plan& plan) {
-  fmt::print("{} of {} {}: {} in {}\n", name_of(plan.key.kind), plan.key.members,
+  fmt::print("{} of {} {}: {} in {}\n", name_of(plan.key.collective), plan.key.members,
              plan.key.engine == Engine::kThreads ? "threads" : "processes", plan.schedule.algorithm,
              to_string(plan.layout));
   if (!plan.levels.children.empty()) fmt::print("  levels     {}\n", shape_text(plan.levels));
@@ -103,9 +103,9 @@ void keep(const Plan& plan) {
 
 // A header holds the barrier and the allreduce. `plan` is one of them; the other one is searched for.
 void emit(const PlanningArguments& a, const Plan& plan) {
-  const bool is_barrier = plan.key.kind == Kind::kBarrier;
+  const bool is_barrier = plan.key.collective == Collective::kBarrier;
   PlanningArguments other = a;
-  other.which.collective = name_of(is_barrier ? Kind::kAllreduce : Kind::kBarrier);
+  other.which.collective = name_of(is_barrier ? Collective::kAllreduce : Collective::kBarrier);
   if (!is_barrier) other.which.bytes = 0;
   other.algorithm.clear();
   other.layout.clear();

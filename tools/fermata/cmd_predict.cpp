@@ -102,7 +102,7 @@ void run(const PredictArguments& a) {
              100 * found.worst_error);
   if (a.json.empty()) return;
   const nlohmann::json out = {{"members", request.key.members},
-                              {"collective", name_of(request.key.kind)},
+                              {"collective", name_of(request.key.collective)},
                               {"rank_correlation", found.rank_correlation},
                               {"pairs_in_order", found.pairs_in_order},
                               {"median_error", found.median_error},

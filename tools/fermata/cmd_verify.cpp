@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 struct VerifyArguments {
   bool all = false, programs = false;
   std::int32_t most = 70;
-  std::string json, algorithm, file, kind = "barrier";
+  std::string json, algorithm, file, collective = "barrier";
   std::int32_t members = 8, root = 0;
 };
 
@@ -46,7 +46,8 @@ constexpr NamedOp kOps[] = {
 
 Json to_json(const SweepRow& row) {
   Json proved;
-  for (int kind = 0; kind < kKindCount; ++kind) proved[name_of(static_cast<Kind>(kind))] = row.proved[kind];
+  for (int collective = 0; collective < kCollectiveCount; ++collective)
+    proved[name_of(static_cast<Collective>(collective))] = row.proved[collective];
   return {{"algorithm", row.algorithm},
           {"proved", proved},
           {"refused", row.refused},
@@ -59,10 +60,10 @@ Json to_json(const SweepRow& row) {
 }
 
 std::int64_t print_table(const std::vector<std::int32_t>& sizes, Json& rows) {
-  // Short forms, since the kinds' names do not fit.
-  constexpr const char* kColumns[kKindCount] = {"barrier",  "bcast",   "reduce",  "allred",
-                                                "gather",   "scatter", "allgath", "redscat",
-                                                "alltoall", "scan",    "exscan"};
+  // Short forms, since the collectives' names do not fit.
+  constexpr const char* kColumns[kCollectiveCount] = {"barrier",  "bcast",   "reduce",  "allred",
+                                                      "gather",   "scatter", "allgath", "redscat",
+                                                      "alltoall", "scan",    "exscan"};
   fmt::print("{:<24}", "algorithm");
   for (const char* column : kColumns) fmt::print("{:>9}", column);
   fmt::print("{:>8}{:>12}{:>7}{:>7}{:>9}\n", "refused", "rank order", "reuse", "wrong", "ms");
@@ -108,7 +109,7 @@ void verify_all(const VerifyArguments& options) {
     if (p > options.most && options.most >= 70) sizes.push_back(p);
   }
   fmt::print(
-      "every algorithm, every kind, P = 1..{}{};\n"
+      "every algorithm, every collective, P = 1..{}{};\n"
       "integer sum, floating-point sum, max where something is folded; roots 0, P/2, P-1\n\n",
       options.most,
       options.most >= 70 && options.most < 1024
@@ -118,7 +119,8 @@ void verify_all(const VerifyArguments& options) {
   const std::int64_t wrong = print_table(sizes, json["algorithms"]) + print_broken(json["broken"]);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fmt::print(
-      "\nnumbers count verdicts as expected: proofs by kind; refused: contributions repeated under a sum,\n"
+      "\nnumbers count verdicts as expected: proofs by collective; refused: contributions repeated under a "
+      "sum,\n"
       "or trees that differ under a floating-point sum; rank order: serves operators that do not commute;\n"
       "reuse: back-to-back episodes without run-ahead hazard (words; allreduce, allgather,\n"
       "reduce_scatter and alltoall with two slots).\n"
@@ -141,13 +143,13 @@ Schedule chosen(const VerifyArguments& options) {
   }
   const Result<AlgorithmName> name = parse_algorithm(options.algorithm);
   if (!name) throw CommandError(name.error().message);
-  const Request request{.kind = kind_of(options.kind),
+  const Request request{.collective = collective_of(options.collective),
                         .members = options.members,
                         .root = options.root,
                         .degree = name->degree};
   if (!name->algorithm->applicable(request)) {
     throw CommandError(fmt::format("{} cannot do a {} of {} members with root {}", options.algorithm,
-                                   options.kind, options.members, options.root));
+                                   options.collective, options.members, options.root));
   }
   return name->algorithm->build(request);
 }
@@ -177,7 +179,8 @@ void print_results(const Schedule& s) {
   int shown = 0, more = 0;
   for (std::int32_t m = 0; m < s.members; ++m) {
     for (std::int32_t chunk = 0; chunk < s.chunks; ++chunk) {
-      if (!rule_of(s, chunk).wanted(m) || (folds(s.kind) && folded_at(s.kind, s.members, m) == 0)) continue;
+      if (!rule_of(s, chunk).wanted(m) || (folds(s.collective) && folded_at(s.collective, s.members, m) == 0))
+        continue;
       if (shown == kMostShown) {
         ++more;
         continue;
@@ -197,12 +200,12 @@ bool print_verdicts(const Schedule& s) {
   for (const NamedOp& named : kOps) {
     const Result<Verified> verdict = verify(s, named.op);
     any = any || verdict.ok();
-    fmt::print("{}: {}\n", folds(s.kind) ? named.name : name_of(s.kind),
+    fmt::print("{}: {}\n", folds(s.collective) ? named.name : name_of(s.collective),
                verdict ? std::string("proved") : "refused: " + verdict.error().message);
-    if (!folds(s.kind)) break;
+    if (!folds(s.collective)) break;
   }
   for (const int slots : {1, 2, 4}) {
-    const std::size_t hazards = reuse_hazards(s, slots, s.kind != Kind::kBarrier).size();
+    const std::size_t hazards = reuse_hazards(s, slots, s.collective != Collective::kBarrier).size();
     fmt::print(
         "back to back with {} slot{}: {}\n", slots, slots > 1 ? "s" : "",
         hazards == 0 ? std::string("safe") : fmt::format("{} run-ahead hazards: credits needed", hazards));
@@ -217,12 +220,12 @@ void verify_one(const VerifyArguments& options) {
   if (s.transfer_count() <= kMostPrinted) {
     fmt::print("{}", to_text(s));
   } else {
-    fmt::print("{} {}, {} members, {} stages, {} transfers\n", s.algorithm, name_of(s.kind), s.members,
+    fmt::print("{} {}, {} members, {} stages, {} transfers\n", s.algorithm, name_of(s.collective), s.members,
                s.stages.size(), s.transfer_count());
   }
   if (s.vertices() <= 24) fmt::print("\n{}", to_matrices(s));
   const bool proved = print_verdicts(s);
-  if (s.kind == Kind::kBarrier) {
+  if (s.collective == Collective::kBarrier) {
     if (proved) print_knowledge(s);
   } else {
     print_results(s);
@@ -236,7 +239,8 @@ void verify_one(const VerifyArguments& options) {
 void add_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyArguments>();
   CLI::App* command = app.add_subcommand("verify", "prove schedules, and check that broken ones are refused");
-  command->add_flag("--all", options->all, "every algorithm, kind and size, and schedules broken on purpose");
+  command->add_flag("--all", options->all,
+                    "every algorithm, collective and size, and schedules broken on purpose");
   command
       ->add_option("--max", options->most,
                    "with --all: every size up to this one (from 70 on with spot checks beyond)")
@@ -250,7 +254,7 @@ void add_verify(CLI::App& app) {
   command->add_option("-n,--members", options->members, "members")
       ->check(CLI::Range(1, kMaxScheduleMembers))
       ->capture_default_str();
-  command->add_option("--kind", options->kind, collectives())->capture_default_str();
+  command->add_option("--collective", options->collective, collectives())->capture_default_str();
   command->add_option("--root", options->root, "root of a broadcast, reduce, gather or scatter")
       ->capture_default_str();
   command->callback([options] {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "base/kind_from.hpp"
+#include "base/collective_from.hpp"
 #include "commands.hpp"
 #include "plan/hosts.hpp"
 #include "profile/measure.hpp"
@@ -17,17 +17,17 @@ namespace fermata::tool {
 
 std::string collectives() {
   std::string list;
-  for (int kind = 0; kind < kKindCount; ++kind) {
-    list += (list.empty()             ? ""
-             : kind + 1 == kKindCount ? " or "
-                                      : ", ") +
-            std::string(name_of(static_cast<Kind>(kind)));
+  for (int collective = 0; collective < kCollectiveCount; ++collective) {
+    list += (list.empty()                         ? ""
+             : collective + 1 == kCollectiveCount ? " or "
+                                                  : ", ") +
+            std::string(name_of(static_cast<Collective>(collective)));
   }
   return list;
 }
 
-Kind kind_of(const std::string& name) {
-  if (const auto known = kind_from(name)) return *known;
+Collective collective_of(const std::string& name) {
+  if (const auto known = collective_from(name)) return *known;
   throw CommandError("no collective is called '" + name + "'; choose " + collectives());
 }
 
@@ -165,12 +165,13 @@ PlanRequest resolve(const PlanArguments& a) {
   if (a.members == 0 && !a.cpus.empty())
     r.key.members = static_cast<std::int32_t>(take(parse_cpu_list(a.cpus)).size());
   if (r.key.members == 0) r.key.members = r.topology.usable_cpus();
-  r.key.kind = kind_of(a.collective);
+  r.key.collective = collective_of(a.collective);
   r.key.engine = a.engine == "threads" ? Engine::kThreads : Engine::kProcesses;
   r.bytes = a.bytes < 0 ? 8 : static_cast<std::size_t>(a.bytes);
-  r.blocks = !rides_on_a_line(r.key.kind) || r.bytes > kLinePayload;
-  if (r.blocks && r.key.kind == Kind::kBarrier) throw CommandError("a barrier carries 8 bytes at most");
-  r.key.payload = r.blocks ? 0 : payload_class(r.key.kind, static_cast<std::int32_t>(a.bytes));
+  r.blocks = !rides_on_a_line(r.key.collective) || r.bytes > kLinePayload;
+  if (r.blocks && r.key.collective == Collective::kBarrier)
+    throw CommandError("a barrier carries 8 bytes at most");
+  r.key.payload = r.blocks ? 0 : payload_class(r.key.collective, static_cast<std::int32_t>(a.bytes));
   r.key.fingerprint = fingerprint(r.topology);
   r.key.cpus = placement(a, r);
   if (!r.profile.hosts.empty()) take_allocation(r);

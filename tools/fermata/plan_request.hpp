@@ -13,8 +13,8 @@
 
 namespace fermata::tool {
 
-std::string collectives();              // "barrier, allreduce, ... or NAME"
-Kind kind_of(const std::string& name);  // throws CommandError
+std::string collectives();                          // "barrier, allreduce, ... or NAME"
+Collective collective_of(const std::string& name);  // throws CommandError
 
 struct PlanArguments {
   int members = 0;

@@ -18,14 +18,14 @@ constexpr std::int32_t kSizes[] = {2, 16, 64, 256, 1024};
 // A schedule with more signals is left out, so that the table appears soon.
 constexpr std::size_t kMostSignals = 32768;
 
-Plan plan_of(const Algorithm& algorithm, Kind kind, std::int32_t members) {
+Plan plan_of(const Algorithm& algorithm, Collective collective, std::int32_t members) {
   Plan plan;
-  plan.key.kind = kind;
+  plan.key.collective = collective;
   plan.key.members = members;
-  plan.key.payload = kind == Kind::kBarrier ? 0 : 8;
-  plan.schedule = algorithm.build({.kind = kind, .members = members, .degree = 4});
-  plan.layout = LayoutChoice{.slots = synchronizes(kind) ? 2 : 128};
-  plan.credit_batch = synchronizes(kind) ? 0 : 64;
+  plan.key.payload = collective == Collective::kBarrier ? 0 : 8;
+  plan.schedule = algorithm.build({.collective = collective, .members = members, .degree = 4});
+  plan.layout = LayoutChoice{.slots = synchronizes(collective) ? 2 : 128};
+  plan.credit_batch = synchronizes(collective) ? 0 : 64;
   return plan;
 }
 
@@ -46,10 +46,10 @@ double microseconds(const ProgramHeader& program) {
 }
 
 // Empty if the algorithm has no such program.
-std::string time_of(const Algorithm& algorithm, Kind kind, std::int32_t members) {
-  const Request request{.kind = kind, .members = members, .degree = 4};
-  if (!algorithm.applicable(request) || !serves(algorithm, request, algebra_of(kind))) return {};
-  const Plan plan = plan_of(algorithm, kind, members);
+std::string time_of(const Algorithm& algorithm, Collective collective, std::int32_t members) {
+  const Request request{.collective = collective, .members = members, .degree = 4};
+  if (!algorithm.applicable(request) || !serves(algorithm, request, algebra_of(collective))) return {};
+  const Plan plan = plan_of(algorithm, collective, members);
   if (plan.schedule.transfer_count() > kMostSignals) return {};
   const auto program = compile(plan);
   if (!program) return {};
@@ -64,17 +64,17 @@ void time_program_proofs() {
   for (const std::int32_t members : kSizes) fmt::print("{:>10}", fmt::format("n={}", members));
   fmt::print("\n");
   for (const Algorithm& algorithm : algorithms())
-    for (int k = 0; k < kLineKindCount; ++k) {
-      const Kind kind = static_cast<Kind>(k);
+    for (int k = 0; k < kLineCollectiveCount; ++k) {
+      const Collective collective = static_cast<Collective>(k);
       if (algorithm.cuts) continue;
       std::string line;
       bool any = false;
       for (const std::int32_t members : kSizes) {
-        const std::string time = time_of(algorithm, kind, members);
+        const std::string time = time_of(algorithm, collective, members);
         any = any || !time.empty();
         line += fmt::format("{:>10}", time.empty() ? "-" : time);
       }
-      if (any) fmt::print("{:<24}{:<11}{}\n", algorithm.name, name_of(kind), line);
+      if (any) fmt::print("{:<24}{:<11}{}\n", algorithm.name, name_of(collective), line);
     }
 }
 

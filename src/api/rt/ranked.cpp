@@ -99,7 +99,8 @@ ProgramHeader* planned_barrier(std::uint32_t members) {
   ProgramHeader* plan = read_plan(fd);
   close(fd);
   if (plan == nullptr) return nullptr;
-  const bool fits = plan->members == members && plan->kind == static_cast<std::uint32_t>(Kind::kBarrier) &&
+  const bool fits = plan->members == members &&
+                    plan->collective == static_cast<std::uint32_t>(Collective::kBarrier) &&
                     plan->payload == 0 && plan->regions == 1;
   if (fits && exec::prove_program(*plan)) return plan;
   free(plan);

@@ -11,7 +11,7 @@
 // as many slots as a batch of credits covers).
 #include "exec/proof/data.hpp"
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "exec/proof/expressions.hpp"
 
 namespace fermata::exec::proof {
@@ -25,7 +25,7 @@ class DataProof {
       : set_(set),
         members_(set.header.members),
         registers_(set.header.registers),
-        kind_(static_cast<Kind>(set.header.kind)),
+        collective_(static_cast<Collective>(set.header.collective)),
         scratch_(scratch),
         locations_(set.header, terms, scratch),
         expressions_(members_, scratch) {}
@@ -131,7 +131,7 @@ class DataProof {
     sent_ = scratch_.array<std::uint32_t>(locations_.count());
     if (scratch_.failed()) return no_memory();
     for (std::uint32_t m = 0; m < members_; ++m)
-      if (kind_ != Kind::kBroadcast || m == set_.root) reg(m, 0) = expressions_.contribution(m);
+      if (collective_ != Collective::kBroadcast || m == set_.root) reg(m, 0) = expressions_.contribution(m);
     const auto send = [&](std::uint32_t m, std::uint32_t i, std::uint32_t location) {
       content_[location] = reg(m, step(m, i).reg);
       return true;
@@ -159,19 +159,19 @@ class DataProof {
     for (std::uint32_t m = 0; m < members_; ++m) {
       const Node result = reg(m, 0);
       const std::uint32_t last = now_[m];
-      if (kind_ == Kind::kReduce && m != set_.root) continue;
-      if (kind_ == Kind::kBroadcast) {
+      if (collective_ == Collective::kReduce && m != set_.root) continue;
+      if (collective_ == Collective::kBroadcast) {
         if (result != expressions_.contribution(set_.root))
           return fail("its result is not the root's value", m, last);
         continue;
       }
-      if (m > 0 && kind_ != Kind::kReduce && result == reg(m - 1, 0)) continue;
+      if (m > 0 && collective_ != Collective::kReduce && result == reg(m - 1, 0)) continue;
       if (!expressions_.has_all(result))
         return fail("it ends without the contribution of every member", m, last);
-      if (kind_ == Kind::kBarrier) continue;  // tags, which may arrive more than once
+      if (collective_ == Collective::kBarrier) continue;  // tags, which may arrive more than once
       if (!expressions_.has_none_twice(result))
         return fail("it ends with a contribution more than once", m, last);
-      if (kind_ != Kind::kReduce && !expressions_.same(result, reg(0, 0)))
+      if (collective_ != Collective::kReduce && !expressions_.same(result, reg(0, 0)))
         return fail("it folds in another order than member 0", m, last);
     }
     return true;
@@ -318,7 +318,7 @@ class DataProof {
 
   const ProgramSet& set_;
   const std::uint32_t members_, registers_;
-  const Kind kind_;
+  const Collective collective_;
   Scratch& scratch_;
   Locations locations_;
   Expressions expressions_;

@@ -2,18 +2,19 @@
 
 #include <stdio.h>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "exec/proof/data.hpp"
 #include "exec/proof/words.hpp"
 
 namespace fermata::exec {
 
 Proof prove_program(const ProgramHeader& program, const ProofTerms& terms) {
-  const Kind kind = static_cast<Kind>(program.kind);
-  if (kind != Kind::kBarrier && program.payload == 0) return {"a collective with data carries no data"};
-  if ((has_root(kind) ? program.members : 1) != program.regions)
+  const Collective collective = static_cast<Collective>(program.collective);
+  if (collective != Collective::kBarrier && program.payload == 0)
+    return {"a collective with data carries no data"};
+  if ((has_root(collective) ? program.members : 1) != program.regions)
     return {"it does not have one region per root"};
-  if (terms.hosts != nullptr && has_root(kind) && program.roots == 1 && program.members > 1)
+  if (terms.hosts != nullptr && has_root(collective) && program.roots == 1 && program.members > 1)
     return {"over several hosts it needs a set of programs for each root"};
   for (std::uint32_t root = 0; root < program.roots; ++root) {
     const proof::ProgramSet set(program, root);

@@ -104,8 +104,9 @@ static inline int NAME_allreduce(struct NAME_member* me, void* values, size_t by
 
 std::optional<Error> flaw_of(const Plan& barrier, const Plan& allreduce, const std::string& name) {
   if (!is_identifier(name)) return Error{Status::kArgument, "names in C cannot begin with '" + name + "'"};
-  const bool kinds = barrier.key.kind == Kind::kBarrier && allreduce.key.kind == Kind::kAllreduce;
-  if (!kinds || barrier.key.payload != 0 || barrier.key.members != allreduce.key.members)
+  const bool are_these =
+      barrier.key.collective == Collective::kBarrier && allreduce.key.collective == Collective::kAllreduce;
+  if (!are_these || barrier.key.payload != 0 || barrier.key.members != allreduce.key.members)
     return Error{Status::kArgument, "a header holds an untagged barrier and an allreduce of the same team"};
   if (!barrier.key.hosts.empty() || !allreduce.key.hosts.empty())
     return Error{Status::kUnsupported, "the signals of a header are stores, which reach no other host"};

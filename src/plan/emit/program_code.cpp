@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <set>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/line.hpp"
 #include "exec/program.hpp"
 
@@ -21,7 +21,7 @@ class ProgramCode {
         header_(program_header(blob.data())),
         programs_(reinterpret_cast<const MemberProgram*>(blob.data() + header_.programs_offset)),
         steps_(reinterpret_cast<const Step*>(blob.data() + header_.steps_offset)),
-        carries_(static_cast<Kind>(header_.kind) != Kind::kBarrier) {}
+        carries_(static_cast<Collective>(header_.collective) != Collective::kBarrier) {}
 
   std::string run() {
     out_ = "  switch (me->rank) {\n";

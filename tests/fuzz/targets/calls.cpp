@@ -81,7 +81,7 @@ class Session {
     for (std::uint32_t r = 0; r < n; ++r) {
       data[r].fill(r + 1);
       fermata_operation o = FERMATA_OPERATION_INIT;
-      o.collective = FERMATA_DO_ALLREDUCE;
+      o.collective = FERMATA_ALLREDUCE;
       o.in = FERMATA_IN_PLACE;
       o.out = data[r].data();
       o.count = count;

@@ -43,12 +43,12 @@ struct Plans {
 inline const std::vector<fermata_plan*>& plans(int members) {
   static std::array<Plans, kMostMembers + 1> made;
   std::vector<fermata_plan*>& mine = made[static_cast<std::size_t>(members)].owned;
-  for (int kind = FERMATA_BARRIER; kind <= FERMATA_ALLREDUCE && mine.size() < 8; ++kind)
+  for (int collective = FERMATA_BARRIER; collective <= FERMATA_ALLREDUCE && mine.size() < 8; ++collective)
     for (const std::size_t payload :
-         {kind == FERMATA_BARRIER ? std::size_t{0} : std::size_t{56}, std::size_t{8}}) {
+         {collective == FERMATA_BARRIER ? std::size_t{0} : std::size_t{56}, std::size_t{8}}) {
       fermata_plan_request r = FERMATA_PLAN_REQUEST_INIT;
       r.members = members;
-      r.kind = kind;
+      r.collective = collective;
       r.payload = payload;
       fermata_plan* plan = nullptr;
       if (fermata_plan_make(&r, &plan) != FERMATA_OK) fail("no plan", fermata_error_detail());

@@ -29,11 +29,12 @@ Profile machine(const std::string& name) {
   return *profile;
 }
 
-PlanKey key_of(const Profile& p, Kind kind, std::int32_t members, std::int32_t bytes, Placement placement) {
+PlanKey key_of(const Profile& p, Collective collective, std::int32_t members, std::int32_t bytes,
+               Placement placement) {
   PlanKey key;
-  key.kind = kind;
+  key.collective = collective;
   key.members = members;
-  key.payload = payload_class(kind, bytes);
+  key.payload = payload_class(collective, bytes);
   key.cpus = place(p.topology, members, placement);
   return key;
 }
@@ -56,9 +57,9 @@ constexpr Case kCases[] = {
     {"cluster-10x2x6", 120, Placement::kCore}, {"mesh-64x16", 1024, Placement::kCore},
 };
 
-std::string plan_line(const Profile& p, const Case& c, Kind kind, std::int32_t bytes) {
+std::string plan_line(const Profile& p, const Case& c, Collective collective, std::int32_t bytes) {
   PlanOptions options;
-  options.key = key_of(p, kind, c.members, bytes, c.placement);
+  options.key = key_of(p, collective, c.members, bytes, c.placement);
   const auto plan = make_plan(p.topology, p, options, nullptr);
   EXPECT_TRUE(plan.ok()) << c.machine << ": " << plan.error().message;
   if (!plan.ok()) return {};
@@ -67,21 +68,21 @@ std::string plan_line(const Profile& p, const Case& c, Kind kind, std::int32_t b
                 c.placement == Placement::kCore  ? "core"
                 : c.placement == Placement::kCpu ? "cpu"
                                                  : "round-robin",
-                name_of(kind), options.key.payload, plan->schedule.algorithm.c_str(),
+                name_of(collective), options.key.payload, plan->schedule.algorithm.c_str(),
                 to_string(plan->layout).c_str(), plan->credit_batch, shape_text(plan->levels).c_str(),
                 plan->predicted_period_ns, plan->predicted_latency_ns);
 }
 
 TEST(GoldenPlans, OfTheRecordedMachines) {
-  std::string text = "machine      members placement   kind   bytes  algorithm" + std::string(34, ' ') +
+  std::string text = "machine      members placement   collective B  algorithm" + std::string(34, ' ') +
                      "layout                       credits  levels    period_ns latency_ns\n";
   for (const Case& c : kCases) {
     const Profile p = machine(c.machine);
-    text += plan_line(p, c, Kind::kBarrier, 0);
+    text += plan_line(p, c, Collective::kBarrier, 0);
     if (c.members > 256) continue;
-    for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce})
-      text += plan_line(p, c, kind, 8);
-    text += plan_line(p, c, Kind::kAllreduce, 56);
+    for (const Collective collective : {Collective::kBroadcast, Collective::kReduce, Collective::kAllreduce})
+      text += plan_line(p, c, collective, 8);
+    text += plan_line(p, c, Collective::kAllreduce, 56);
   }
   expect_golden("plans.txt", text);
 }
@@ -121,7 +122,7 @@ TEST(GoldenPlans, MatricesOfSmallTeams) {
   const Profile p = machine("power8-4x6x8");
   for (const std::int32_t members : {8, 9, 16, 17}) {
     PlanOptions options;
-    options.key = key_of(p, Kind::kBarrier, members, 0, Placement::kCore);
+    options.key = key_of(p, Collective::kBarrier, members, 0, Placement::kCore);
     options.algorithm = "linear";
     const auto plan = make_plan(p.topology, p, options, nullptr);
     ASSERT_TRUE(plan.ok());
@@ -139,7 +140,7 @@ double period(const Profile& p, const std::string& algorithm, const std::vector<
   PlanKey key;
   key.members = static_cast<std::int32_t>(cpus.size());
   key.cpus = cpus;
-  const Request request{.kind = Kind::kBarrier,
+  const Request request{.collective = Collective::kBarrier,
                         .half = Half::kWhole,
                         .members = key.members,
                         .root = 0,

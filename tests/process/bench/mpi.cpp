@@ -37,9 +37,9 @@ INSTANTIATE_TEST_SUITE_P(Rivals, Mpi, testing::Values("openmpi", "mpich", "openm
                          [](const auto& each) { return std::string(each.param); });
 
 TEST_P(Mpi, EveryCollectiveIsRight) {
-  for (int kind = 0; kind < kKindCount; ++kind) {
-    what_.collective = static_cast<Kind>(kind);
-    what_.bytes = what_.collective == Kind::kBarrier ? 0 : kind % 2 == 0 ? 8 : 40000;
+  for (int collective = 0; collective < kCollectiveCount; ++collective) {
+    what_.collective = static_cast<Collective>(collective);
+    what_.bytes = what_.collective == Collective::kBarrier ? 0 : collective % 2 == 0 ? 8 : 40000;
     SCOPED_TRACE(name_of(what_.collective));
     Remote remote;
     ASSERT_EQ(remote.start(launch_, what_), "");
@@ -52,18 +52,19 @@ TEST_P(Mpi, EveryCollectiveIsRight) {
 }
 
 TEST_P(Mpi, RootsRotate) {
-  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kGather, Kind::kScatter}) {
-    what_.collective = kind;
+  for (const Collective collective :
+       {Collective::kBroadcast, Collective::kReduce, Collective::kGather, Collective::kScatter}) {
+    what_.collective = collective;
     what_.bytes = 8;
     what_.rotating = true;
     Remote remote;
     ASSERT_EQ(remote.start(launch_, what_), "");
-    EXPECT_EQ(turn(remote).error, "") << name_of(kind);
+    EXPECT_EQ(turn(remote).error, "") << name_of(collective);
   }
 }
 
 TEST_P(Mpi, AnAllreduceGoesOnWhileRanksCompute) {
-  what_.collective = Kind::kAllreduce;
+  what_.collective = Collective::kAllreduce;
   what_.bytes = 40000;
   Remote remote;
   ASSERT_EQ(remote.start(launch_, what_), "");

@@ -41,10 +41,10 @@ int call_ordered(fermata_member* m, const Called& c, const double* in, double* o
 int call(fermata_member* m, const Called& c, const double* in, double* out) {
   if (c.ordered != FERMATA_ANY_ORDER) return call_ordered(m, c, in, out);
   switch (c.collective) {
-    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, out, c.count * sizeof(double), c.root);
-    case FERMATA_DO_REDUCE: return fermata_reduce(m, in, out, c.count, FERMATA_DOUBLE, c.op, c.root);
-    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, in, out, c.count, FERMATA_DOUBLE, c.op);
-    case FERMATA_DO_ALLGATHER: return fermata_allgather(m, in, out, c.count, FERMATA_DOUBLE);
+    case FERMATA_BROADCAST: return fermata_broadcast(m, out, c.count * sizeof(double), c.root);
+    case FERMATA_REDUCE: return fermata_reduce(m, in, out, c.count, FERMATA_DOUBLE, c.op, c.root);
+    case FERMATA_ALLREDUCE: return fermata_allreduce(m, in, out, c.count, FERMATA_DOUBLE, c.op);
+    case FERMATA_ALLGATHER: return fermata_allgather(m, in, out, c.count, FERMATA_DOUBLE);
     default: return fermata_alltoall(m, in, out, c.count, FERMATA_DOUBLE);
   }
 }
@@ -68,23 +68,22 @@ void expect_mismatch(int members, const Called& most, const Called& one) {
 TEST(BlockMismatch, EveryMemberNamesBothCalls) {
   for (const int members : {2, 3}) {
     for (const std::size_t count : {std::size_t{8}, std::size_t{100}, std::size_t{20000}}) {
-      expect_mismatch(members, {FERMATA_DO_ALLGATHER, count, 0, 0, "allgather"},
-                      {FERMATA_DO_ALLTOALL, count, 0, 0, "alltoall"});
-      expect_mismatch(members, {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum"},
-                      {FERMATA_DO_ALLREDUCE, count, FERMATA_MAX, 0, "max"});
-      expect_mismatch(members, {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "allreduce"},
-                      {FERMATA_DO_ALLGATHER, count, 0, 0, "allgather"});
-      expect_mismatch(
-          members, {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum,"},
-          {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum left to right", FERMATA_LEFT_TO_RIGHT});
+      expect_mismatch(members, {FERMATA_ALLGATHER, count, 0, 0, "allgather"},
+                      {FERMATA_ALLTOALL, count, 0, 0, "alltoall"});
+      expect_mismatch(members, {FERMATA_ALLREDUCE, count, FERMATA_SUM, 0, "sum"},
+                      {FERMATA_ALLREDUCE, count, FERMATA_MAX, 0, "max"});
+      expect_mismatch(members, {FERMATA_ALLREDUCE, count, FERMATA_SUM, 0, "allreduce"},
+                      {FERMATA_ALLGATHER, count, 0, 0, "allgather"});
+      expect_mismatch(members, {FERMATA_ALLREDUCE, count, FERMATA_SUM, 0, "sum,"},
+                      {FERMATA_ALLREDUCE, count, FERMATA_SUM, 0, "sum left to right", FERMATA_LEFT_TO_RIGHT});
     }
   }
 }
 
 TEST(BlockMismatch, OnALineAgainstOnBlocks) {
   for (const int members : {2, 3})
-    expect_mismatch(members, {FERMATA_DO_ALLREDUCE, 7, FERMATA_SUM, 0, "56 bytes"},
-                    {FERMATA_DO_ALLREDUCE, 8, FERMATA_SUM, 0, "64 bytes"});
+    expect_mismatch(members, {FERMATA_ALLREDUCE, 7, FERMATA_SUM, 0, "56 bytes"},
+                    {FERMATA_ALLREDUCE, 8, FERMATA_SUM, 0, "64 bytes"});
 }
 
 // Runs operations of 1 MiB until one fails.
@@ -153,7 +152,7 @@ TEST(BlockArguments, BadOnesAreRefusedAndChangeNothing) {
     };
     refused([](fermata_operation& o) { o.size = 8; }, FERMATA_ERR_ARGUMENT);
     refused([](fermata_operation& o) { o.collective = 0; }, FERMATA_ERR_ARGUMENT);
-    refused([](fermata_operation& o) { o.collective = FERMATA_DO_EXSCAN + 1; }, FERMATA_ERR_ARGUMENT);
+    refused([](fermata_operation& o) { o.collective = FERMATA_EXSCAN + 1; }, FERMATA_ERR_ARGUMENT);
     refused([](fermata_operation& o) { o.out = nullptr; }, FERMATA_ERR_ARGUMENT);
     refused([](fermata_operation& o) { o.count = SIZE_MAX / 16; }, FERMATA_ERR_ARGUMENT);
     // elements without an operator of their own
@@ -162,7 +161,7 @@ TEST(BlockArguments, BadOnesAreRefusedAndChangeNothing) {
     refused([](fermata_operation& o) { o.irregular = 1; }, FERMATA_ERR_UNSUPPORTED);
     refused(
         [&](fermata_operation& o) {
-          o.collective = FERMATA_DO_ALLGATHER;
+          o.collective = FERMATA_ALLGATHER;
           o.out_counts = counts;
         },
         FERMATA_ERR_ARGUMENT);

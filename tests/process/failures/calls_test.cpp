@@ -236,7 +236,7 @@ TEST(Stall, TheReportSaysWhatEachIsIn) {
     config.members = 3;
     fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
     request.members = 3;
-    request.kind = FERMATA_REDUCE;
+    request.collective = FERMATA_REDUCE;
     request.payload = 8;
     request.algorithm = "linear";
     fermata_plan* plan = nullptr;

@@ -31,7 +31,7 @@ void note(fermata_request*, int status, void* user) {
 
 fermata_operation operation_on(Ending& e, std::size_t i) {
   fermata_operation o = in_place_sum(e.data.data(), e.data.size());
-  if (i % 2 != 0) o.collective = FERMATA_DO_BROADCAST;
+  if (i % 2 != 0) o.collective = FERMATA_BROADCAST;
   o.root = 1;
   return o;
 }

@@ -85,10 +85,10 @@ struct Work {
 int call(fermata_member* m, const Trial& t, Work& w, int root) {
   switch (t.collective) {
     case 0: return fermata_barrier(m);
-    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, w.out.data(), t.count * sizeof(double), root);
-    case FERMATA_DO_REDUCE:
+    case FERMATA_BROADCAST: return fermata_broadcast(m, w.out.data(), t.count * sizeof(double), root);
+    case FERMATA_REDUCE:
       return fermata_reduce(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_SUM, root);
-    case FERMATA_DO_ALLREDUCE:
+    case FERMATA_ALLREDUCE:
       return fermata_allreduce(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_SUM);
     default: break;
   }
@@ -98,16 +98,13 @@ int call(fermata_member* m, const Trial& t, Work& w, int root) {
     return fermata_execute(m, &o);
   }
   switch (t.collective) {
-    case FERMATA_DO_GATHER:
-      return fermata_gather(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, root);
-    case FERMATA_DO_SCATTER:
-      return fermata_scatter(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, root);
-    case FERMATA_DO_ALLGATHER:
-      return fermata_allgather(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE);
-    case FERMATA_DO_REDUCE_SCATTER:
+    case FERMATA_GATHER: return fermata_gather(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, root);
+    case FERMATA_SCATTER: return fermata_scatter(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, root);
+    case FERMATA_ALLGATHER: return fermata_allgather(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE);
+    case FERMATA_REDUCE_SCATTER:
       return fermata_reduce_scatter(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_MAX);
-    case FERMATA_DO_ALLTOALL: return fermata_alltoall(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE);
-    case FERMATA_DO_SCAN:
+    case FERMATA_ALLTOALL: return fermata_alltoall(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE);
+    case FERMATA_SCAN:
       return fermata_scan(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_MAX);
     default: return fermata_exscan(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_MAX);
   }

@@ -33,7 +33,7 @@ struct Differing {
 fermata_operation operation_of(const Call& c, double* in, double* out) {
   fermata_operation o = FERMATA_OPERATION_INIT;
   o.collective = c.collective;
-  o.in = c.collective == FERMATA_DO_BROADCAST ? nullptr : in;
+  o.in = c.collective == FERMATA_BROADCAST ? nullptr : in;
   o.out = out;
   o.count = c.count;
   o.type = c.type;
@@ -45,9 +45,9 @@ fermata_operation operation_of(const Call& c, double* in, double* out) {
 int call(fermata_member* m, const Call& c, double* in, double* out) {
   switch (c.collective) {
     case kBarrier: return fermata_barrier(m);
-    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, out, c.count * sizeof(double), c.root);
-    case FERMATA_DO_REDUCE: return fermata_reduce(m, in, out, c.count, c.type, c.op, c.root);
-    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, in, out, c.count, c.type, c.op);
+    case FERMATA_BROADCAST: return fermata_broadcast(m, out, c.count * sizeof(double), c.root);
+    case FERMATA_REDUCE: return fermata_reduce(m, in, out, c.count, c.type, c.op, c.root);
+    case FERMATA_ALLREDUCE: return fermata_allreduce(m, in, out, c.count, c.type, c.op);
     default: {
       const fermata_operation o = operation_of(c, in, out);
       return fermata_execute(m, &o);
@@ -139,10 +139,11 @@ std::vector<Differing> calls_that_only_send(int members, std::size_t count) {
   const int last = members - 1;
   const std::string own = "root 0", other = "root " + std::to_string(last);
   std::vector<Differing> all;
-  for (const int kind : {FERMATA_DO_BROADCAST, FERMATA_DO_SCATTER})
-    all.push_back({"each is root", {{kind, count, 0}}, {{kind, count, last}}, {own, other}});
-  for (const int kind : {FERMATA_DO_REDUCE, FERMATA_DO_GATHER})
-    all.push_back({"somebody else is root", {{kind, count, last}}, {{kind, count, 0}}, {own, other}});
+  for (const int collective : {FERMATA_BROADCAST, FERMATA_SCATTER})
+    all.push_back({"each is root", {{collective, count, 0}}, {{collective, count, last}}, {own, other}});
+  for (const int collective : {FERMATA_REDUCE, FERMATA_GATHER})
+    all.push_back(
+        {"somebody else is root", {{collective, count, last}}, {{collective, count, 0}}, {own, other}});
   return all;
 }
 
@@ -166,10 +167,13 @@ TEST(Mismatch, BetweenProcesses) {
 constexpr const char* kNames[] = {"barrier",   "broadcast",      "reduce",   "allreduce", "gather", "scatter",
                                   "allgather", "reduce_scatter", "alltoall", "scan",      "exscan"};
 
-TEST(Mismatch, OfEachKindWithTheNext) {
+TEST(Mismatch, OfEachCollectiveWithTheNext) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{100}})
-    for (int kind = kBarrier; kind < FERMATA_DO_EXSCAN; ++kind) {
-      const Differing d{"kinds", {{kind, count}}, {{kind + 1, count}}, {kNames[kind], kNames[kind + 1]}};
+    for (int collective = kBarrier; collective < FERMATA_EXSCAN; ++collective) {
+      const Differing d{"collectives",
+                        {{collective, count}},
+                        {{collective + 1, count}},
+                        {kNames[collective], kNames[collective + 1]}};
       expect_mismatch(make_team(2, FERMATA_THREADS), d, next_barrier);
       expect_mismatch(make_team(3, FERMATA_THREADS), d, next_allreduce);
       expect_mismatch_of_processes(2, 1, d, next_barrier);
@@ -208,7 +212,7 @@ fermata_team* make_team_of_words(int members) {
 
 TEST(Mismatch, IsFoundByABarrierWhoseSignalsCarryNothing) {
   const Differing late{"an arrival too early",
-                       {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}},
+                       {{FERMATA_BROADCAST, 1, 0}, {kBarrier}},
                        {{kBarrier}},
                        {"broadcast", "barrier"}};
   for (const int members : {2, 3}) {
@@ -223,48 +227,45 @@ TEST(Mismatch, IsFoundByABarrierWhoseSignalsCarryNothing) {
 TEST(Mismatch, AfterAgreementInSuchBarriers) {
   fermata_team* team = make_team_of_words(2);
   const std::vector<Call> before{
-      {FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {kBarrier}, {FERMATA_DO_REDUCE, 1, 1}, {kBarrier}};
+      {FERMATA_BROADCAST, 1, 0}, {kBarrier}, {kBarrier}, {FERMATA_REDUCE, 1, 1}, {kBarrier}};
   Differing d{"later", before, before, {"root 0", "root 1"}};
-  d.most.push_back({FERMATA_DO_BROADCAST, 1, 0});
-  d.last.push_back({FERMATA_DO_BROADCAST, 1, 1});
+  d.most.push_back({FERMATA_BROADCAST, 1, 0});
+  d.last.push_back({FERMATA_BROADCAST, 1, 1});
   expect_mismatch(team, d, next_barrier);
 }
 
 TEST(Mismatch, OfCallsOnLines) {
   const Differing all[] = {
       {"operators",
-       {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_SUM}},
-       {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_MAX}},
+       {{FERMATA_ALLREDUCE, 1, 0, FERMATA_SUM}},
+       {{FERMATA_ALLREDUCE, 1, 0, FERMATA_MAX}},
        {"sum", "max"}},
       {"types",
-       {{FERMATA_DO_ALLREDUCE, 1}},
-       {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_SUM, FERMATA_INT64}},
+       {{FERMATA_ALLREDUCE, 1}},
+       {{FERMATA_ALLREDUCE, 1, 0, FERMATA_SUM, FERMATA_INT64}},
        {"double", "int64"}},
       {"types on blocks",
-       {{FERMATA_DO_ALLREDUCE, 9}},
-       {{FERMATA_DO_ALLREDUCE, 9, 0, FERMATA_SUM, FERMATA_INT64}},
+       {{FERMATA_ALLREDUCE, 9}},
+       {{FERMATA_ALLREDUCE, 9, 0, FERMATA_SUM, FERMATA_INT64}},
        {"double", "int64"}},
       {"types of what is moved",
-       {{FERMATA_DO_GATHER, 9}},
-       {{FERMATA_DO_GATHER, 9, 0, 0, FERMATA_INT64}},
+       {{FERMATA_GATHER, 9}},
+       {{FERMATA_GATHER, 9, 0, 0, FERMATA_INT64}},
        {"double", "int64"}},
       {"several words",
-       {{FERMATA_DO_ALLREDUCE, 5, 0, FERMATA_SUM}},
-       {{FERMATA_DO_ALLREDUCE, 5, 0, FERMATA_MAX}},
+       {{FERMATA_ALLREDUCE, 5, 0, FERMATA_SUM}},
+       {{FERMATA_ALLREDUCE, 5, 0, FERMATA_MAX}},
        {"sum", "max"}},
-      {"counts", {{FERMATA_DO_ALLREDUCE, 5}}, {{FERMATA_DO_ALLREDUCE, 6}}, {"40 bytes", "48 bytes"}},
-      {"counts of a broadcast",
-       {{FERMATA_DO_BROADCAST, 3}},
-       {{FERMATA_DO_BROADCAST, 4}},
-       {"24 bytes", "32 bytes"}},
-      {"one call too many", {{FERMATA_DO_BROADCAST, 1}}, {}, {"broadcast", "barrier"}},
+      {"counts", {{FERMATA_ALLREDUCE, 5}}, {{FERMATA_ALLREDUCE, 6}}, {"40 bytes", "48 bytes"}},
+      {"counts of a broadcast", {{FERMATA_BROADCAST, 3}}, {{FERMATA_BROADCAST, 4}}, {"24 bytes", "32 bytes"}},
+      {"one call too many", {{FERMATA_BROADCAST, 1}}, {}, {"broadcast", "barrier"}},
       {"order",
-       {{FERMATA_DO_BROADCAST, 1}, {FERMATA_DO_REDUCE, 1, 1}},
-       {{FERMATA_DO_REDUCE, 1, 1}, {FERMATA_DO_BROADCAST, 1}},
+       {{FERMATA_BROADCAST, 1}, {FERMATA_REDUCE, 1, 1}},
+       {{FERMATA_REDUCE, 1, 1}, {FERMATA_BROADCAST, 1}},
        {"broadcast", "reduce"}},
       {"long ago",
-       {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {FERMATA_DO_BROADCAST, 1, 0}, {FERMATA_DO_BROADCAST, 1, 0}},
-       {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {FERMATA_DO_BROADCAST, 1, 1}, {FERMATA_DO_BROADCAST, 1, 1}},
+       {{FERMATA_BROADCAST, 1, 0}, {kBarrier}, {FERMATA_BROADCAST, 1, 0}, {FERMATA_BROADCAST, 1, 0}},
+       {{FERMATA_BROADCAST, 1, 0}, {kBarrier}, {FERMATA_BROADCAST, 1, 1}, {FERMATA_BROADCAST, 1, 1}},
        {"call 3", "root 1"}},
   };
   for (const int members : {2, 3, 4})
@@ -273,14 +274,11 @@ TEST(Mismatch, OfCallsOnLines) {
 
 TEST(Mismatch, OfSizesTellsThem) {
   const Differing all[] = {
-      {"large",
-       {{FERMATA_DO_ALLREDUCE, 20000}},
-       {{FERMATA_DO_ALLREDUCE, 20001}},
-       {"160000 bytes", "160008 bytes"}},
-      {"small", {{FERMATA_DO_ALLREDUCE, 8}}, {{FERMATA_DO_ALLREDUCE, 9}}, {"64 bytes", "72 bytes"}},
+      {"large", {{FERMATA_ALLREDUCE, 20000}}, {{FERMATA_ALLREDUCE, 20001}}, {"160000 bytes", "160008 bytes"}},
+      {"small", {{FERMATA_ALLREDUCE, 8}}, {{FERMATA_ALLREDUCE, 9}}, {"64 bytes", "72 bytes"}},
       {"none",
-       {{FERMATA_DO_ALLGATHER, 0}},
-       {{FERMATA_DO_ALLGATHER, 1}},
+       {{FERMATA_ALLGATHER, 0}},
+       {{FERMATA_ALLGATHER, 1}},
        {"allgather(double, 0 bytes)", "allgather(double, 8 bytes)"}},
   };
   for (const Differing& d : all) expect_mismatch(make_team(2, FERMATA_THREADS), d, next_barrier);
@@ -303,7 +301,7 @@ TEST(Mismatch, OfPreparedOperations) {
       fermata_member* m = nullptr;
       ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
       std::vector<double> x(100);
-      fermata_operation o = operation_of({FERMATA_DO_ALLREDUCE, 100}, x.data(), x.data());
+      fermata_operation o = operation_of({FERMATA_ALLREDUCE, 100}, x.data(), x.data());
       o.op = r == 0 ? FERMATA_SUM : FERMATA_MAX;
       fermata_request* request = nullptr;
       int status = fermata_prepare(m, &o, &request);

@@ -76,7 +76,7 @@ void forks_with_a_request(int engine) {
   std::int32_t out[2] = {};
   fermata_request* requests[2] = {};
   const auto begin = [&](int r) {
-    const fermata_operation sum = test::operation(FERMATA_DO_ALLREDUCE, &in[r], &out[r], 1, FERMATA_INT32);
+    const fermata_operation sum = test::operation(FERMATA_ALLREDUCE, &in[r], &out[r], 1, FERMATA_INT32);
     return fermata_begin(members[r], &sum, &requests[r]);
   };
   ASSERT_EQ(begin(0), FERMATA_OK);

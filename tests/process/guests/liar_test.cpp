@@ -133,7 +133,7 @@ struct Worker {
 
   int request(bool prepared, std::size_t count) {
     const fermata_operation o =
-        test::operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), count, FERMATA_INT32);
+        test::operation(FERMATA_ALLREDUCE, in.data(), out.data(), count, FERMATA_INT32);
     fermata_request* r = nullptr;
     int rc = prepared ? fermata_prepare(member, &o, &r) : fermata_begin(member, &o, &r);
     if (rc == FERMATA_OK && prepared) rc = fermata_request_start(r);

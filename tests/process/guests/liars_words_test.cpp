@@ -103,7 +103,7 @@ TEST(ALiarsLength, TakesNoMemory) {
     fermata_member* const member = victim.member;
     fermata_member_set_bounded(member, 1);
     exec::Call call;
-    call.kind = gathers ? Kind::kGather : Kind::kBroadcast;
+    call.collective = gathers ? Collective::kGather : Collective::kBroadcast;
     call.root = gathers ? 0 : 1;
     call.type = gathers ? FERMATA_INT32 : FERMATA_INT8;
     call.bytes = kBytes;

@@ -159,7 +159,7 @@ TEST(HostsDie, TheOthersAreToldInBlocks) {
       const int limit = house.hosts[rank] == 2 ? 2 : 20;  // s: host 2 receives nothing any more
       fermata_member_set_timeout(m, limit);
       fermata_operation operation = FERMATA_OPERATION_INIT;
-      operation.collective = FERMATA_DO_ALLREDUCE;
+      operation.collective = FERMATA_ALLREDUCE;
       operation.in = in.data();
       operation.out = out.data();
       operation.count = in.size();

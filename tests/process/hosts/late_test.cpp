@@ -29,7 +29,7 @@ constexpr int kMembers = 8, kHosts = 4;
 struct Case {
   const char* name;
   const char* algorithm;  // "": the best composed one
-  Kind kind;
+  Collective collective;
   bool slow_link;
 };
 
@@ -44,8 +44,8 @@ Plan plan_of(const Case& c) {
     }
   PlanOptions options;
   options.algorithm = c.algorithm;
-  options.key.kind = c.kind;
-  options.key.payload = c.kind == Kind::kBarrier ? 0 : 8;
+  options.key.collective = c.collective;
+  options.key.payload = c.collective == Collective::kBarrier ? 0 : 8;
   options.key.members = kMembers;
   options.key.hosts = kHostOf;
   options.key.cpus.resize(kMembers);
@@ -86,7 +86,7 @@ TEST_P(HostsLate, RankInTurnIsSeenByAll) {
       const auto me = static_cast<std::size_t>(rank);
       entered[me] = Clock::now();
       double one = 1, all = 0;
-      const int status = c.kind == Kind::kBarrier
+      const int status = c.collective == Collective::kBarrier
                              ? fermata_barrier(member)
                              : fermata_allreduce(member, &one, &all, 1, FERMATA_DOUBLE, FERMATA_SUM);
       left[me] = Clock::now();
@@ -107,12 +107,12 @@ TEST_P(HostsLate, RankInTurnIsSeenByAll) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OverHosts, HostsLate,
-                         testing::Values(Case{"Composed", "", Kind::kBarrier, false},
-                                         Case{"RoundASlowLink", "", Kind::kBarrier, true},
-                                         Case{"Linear", "linear", Kind::kBarrier, false},
-                                         Case{"Binomial", "binomial", Kind::kBarrier, false},
-                                         Case{"Dissemination", "dissemination", Kind::kBarrier, false},
-                                         Case{"Allreduce", "", Kind::kAllreduce, false}),
+                         testing::Values(Case{"Composed", "", Collective::kBarrier, false},
+                                         Case{"RoundASlowLink", "", Collective::kBarrier, true},
+                                         Case{"Linear", "linear", Collective::kBarrier, false},
+                                         Case{"Binomial", "binomial", Collective::kBarrier, false},
+                                         Case{"Dissemination", "dissemination", Collective::kBarrier, false},
+                                         Case{"Allreduce", "", Collective::kAllreduce, false}),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

@@ -24,18 +24,18 @@ using Numbers = std::vector<std::int32_t>;
 int call(fermata_member* m, int collective, std::size_t count, int root) {
   Numbers in(count * kMembers, 1), out(count * kMembers, 2);
   switch (collective) {
-    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, in.data(), count * sizeof in[0], root);
-    case FERMATA_DO_REDUCE:
+    case FERMATA_BROADCAST: return fermata_broadcast(m, in.data(), count * sizeof in[0], root);
+    case FERMATA_REDUCE:
       return fermata_reduce(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM, root);
-    case FERMATA_DO_ALLREDUCE:
+    case FERMATA_ALLREDUCE:
       return fermata_allreduce(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
-    case FERMATA_DO_GATHER: return fermata_gather(m, in.data(), out.data(), count, FERMATA_INT32, root);
-    case FERMATA_DO_SCATTER: return fermata_scatter(m, in.data(), out.data(), count, FERMATA_INT32, root);
-    case FERMATA_DO_ALLGATHER: return fermata_allgather(m, in.data(), out.data(), count, FERMATA_INT32);
-    case FERMATA_DO_REDUCE_SCATTER:
+    case FERMATA_GATHER: return fermata_gather(m, in.data(), out.data(), count, FERMATA_INT32, root);
+    case FERMATA_SCATTER: return fermata_scatter(m, in.data(), out.data(), count, FERMATA_INT32, root);
+    case FERMATA_ALLGATHER: return fermata_allgather(m, in.data(), out.data(), count, FERMATA_INT32);
+    case FERMATA_REDUCE_SCATTER:
       return fermata_reduce_scatter(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
-    case FERMATA_DO_ALLTOALL: return fermata_alltoall(m, in.data(), out.data(), count, FERMATA_INT32);
-    case FERMATA_DO_SCAN: return fermata_scan(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
+    case FERMATA_ALLTOALL: return fermata_alltoall(m, in.data(), out.data(), count, FERMATA_INT32);
+    case FERMATA_SCAN: return fermata_scan(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
     default: return fermata_exscan(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
   }
 }
@@ -73,10 +73,9 @@ TEST_P(LengthsOverHosts, AreMetByAll) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, LengthsOverHosts,
-                         testing::Values(FERMATA_DO_ALLREDUCE, FERMATA_DO_ALLGATHER,
-                                         FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL, FERMATA_DO_SCAN,
-                                         FERMATA_DO_EXSCAN));
+INSTANTIATE_TEST_SUITE_P(Collectives, LengthsOverHosts,
+                         testing::Values(FERMATA_ALLREDUCE, FERMATA_ALLGATHER, FERMATA_REDUCE_SCATTER,
+                                         FERMATA_ALLTOALL, FERMATA_SCAN, FERMATA_EXSCAN));
 
 class LengthsOfARoot : public testing::TestWithParam<int> {};
 
@@ -127,7 +126,7 @@ TEST(LengthsOverHostsBegun, MayBeOvertaken) {
             continue;
           }
           fermata_operation o = FERMATA_OPERATION_INIT;
-          o.collective = FERMATA_DO_BROADCAST;
+          o.collective = FERMATA_BROADCAST;
           o.out = data[c].data();
           o.count = data[c].size();
           o.type = FERMATA_INT32;
@@ -162,7 +161,7 @@ TEST(LengthsOverHostsBegun, AreMovedOnByAThread) {
       fermata_request* requests[2] = {};
       for (int i = 0; i < 2 && status == FERMATA_OK; ++i) {
         fermata_operation o = FERMATA_OPERATION_INIT;
-        o.collective = FERMATA_DO_REDUCE;
+        o.collective = FERMATA_REDUCE;
         o.in = in.data();
         o.out = out[i].data();
         o.count = rank != 0 && i == 0 ? 10 : in.size();
@@ -196,9 +195,8 @@ TEST_P(LengthsOfARoot, MayBeWrongAtAnyOther) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, LengthsOfARoot,
-                         testing::Values(FERMATA_DO_BROADCAST, FERMATA_DO_REDUCE, FERMATA_DO_GATHER,
-                                         FERMATA_DO_SCATTER));
+INSTANTIATE_TEST_SUITE_P(Collectives, LengthsOfARoot,
+                         testing::Values(FERMATA_BROADCAST, FERMATA_REDUCE, FERMATA_GATHER, FERMATA_SCATTER));
 
 }  // namespace
 }  // namespace fermata::test

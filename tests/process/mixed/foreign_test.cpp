@@ -293,7 +293,7 @@ TEST_F(Foreign, AProgramOfAnotherSlotIsRefused) {
       rehash(changed);
       // A program for the larger payload of the same collective also carries the smaller one.
       const exec::SlotUse &wanted = exec::kSlotUses[a], &has = exec::kSlotUses[b];
-      const bool serves = wanted.kind == has.kind && wanted.payload <= has.payload;
+      const bool serves = wanted.collective == has.collective && wanted.payload <= has.payload;
       if (a == b || !serves) {
         EXPECT_EQ(try_out(changed), a == b ? Status::kOk : Status::kMismatch) << a << ", " << b;
       }

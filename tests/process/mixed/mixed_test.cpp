@@ -213,7 +213,7 @@ int reduce_pair(fermata_member* world, int rank, int first, int second) {
   for (double& x : inputs[rank]) x = rank + 1;
   double out[kDoubles];
   fermata_operation o = FERMATA_OPERATION_INIT;
-  o.collective = FERMATA_DO_REDUCE;
+  o.collective = FERMATA_REDUCE;
   o.in = inputs[rank];
   o.out = out;
   o.count = kDoubles;

@@ -49,7 +49,7 @@ class Plan {
   explicit Plan(const char* algorithm) {
     fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
     request.members = kMembers;
-    request.kind = FERMATA_ALLREDUCE;
+    request.collective = FERMATA_ALLREDUCE;
     request.payload = FERMATA_MAX_PAYLOAD;
     request.algorithm = algorithm;
     EXPECT_EQ(fermata_plan_make(&request, &plan_), FERMATA_OK) << fermata_error_detail();

@@ -26,7 +26,7 @@ TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
   const auto ends = house.run([&](fermata_member* m, int rank) -> int {
     std::vector<double> data(kOutlastsAnEpisode, 1.0);
     const fermata_operation operation =
-        test::operation(FERMATA_DO_ALLREDUCE, data.data(), data.data(), data.size(), FERMATA_DOUBLE);
+        test::operation(FERMATA_ALLREDUCE, data.data(), data.data(), data.size(), FERMATA_DOUBLE);
     int e = 0;
     // One request after the other is started before each episode, and so before each refresh. That holds from
     // the start, because the time of the next refresh depends on how long earlier calls took.

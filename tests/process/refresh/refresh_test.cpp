@@ -177,7 +177,7 @@ TEST(Refresh, EverythingElseIsRightBehindAChange) {
     if (status != FERMATA_OK) return status;
     // All but the last rank start it before a link becomes slow. It ends after the last rank has started it.
     const fermata_operation operation =
-        test::operation(FERMATA_DO_ALLREDUCE, in.data(), again.data(), kCount, FERMATA_DOUBLE);
+        test::operation(FERMATA_ALLREDUCE, in.data(), again.data(), kCount, FERMATA_DOUBLE);
     fermata_request* request = nullptr;
     if (rank == 0) house.loop.set_delay(0, 1, 2 * kFar);
     if ((status = fermata_begin(m, &operation, &request)) == FERMATA_OK)

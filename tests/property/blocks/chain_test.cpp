@@ -27,9 +27,9 @@ struct ThreeLinks {
   ThreeLinks(Seat& seat, std::size_t n)
       : count(n), in(n), sum(n), all(n * static_cast<std::size_t>(seat.members)), back(n) {
     const fermata_operation steps[] = {
-        operation(FERMATA_DO_ALLREDUCE, in.data(), sum.data(), n, FERMATA_DOUBLE),
-        operation(FERMATA_DO_ALLGATHER, sum.data(), all.data(), n, FERMATA_DOUBLE),
-        operation(FERMATA_DO_REDUCE_SCATTER, all.data(), back.data(), n, FERMATA_DOUBLE)};
+        operation(FERMATA_ALLREDUCE, in.data(), sum.data(), n, FERMATA_DOUBLE),
+        operation(FERMATA_ALLGATHER, sum.data(), all.data(), n, FERMATA_DOUBLE),
+        operation(FERMATA_REDUCE_SCATTER, all.data(), back.data(), n, FERMATA_DOUBLE)};
     fermata_request* links[3] = {};
     for (int i = 0; i < 3; ++i)
       if (!seat.holds(fermata_prepare(seat.member, &steps[i], &links[i]), "prepare")) return;
@@ -98,10 +98,10 @@ void hierarchy(Seat& seat) {
     links.emplace_back();
     return seat.holds(fermata_prepare(member, &o, &links.back()), "prepare");
   };
-  bool ok = add(near, operation(FERMATA_DO_REDUCE, a.data(), b.data(), kCount, FERMATA_DOUBLE));
+  bool ok = add(near, operation(FERMATA_REDUCE, a.data(), b.data(), kCount, FERMATA_DOUBLE));
   if (leads)
-    ok = ok && add(leaders, operation(FERMATA_DO_ALLREDUCE, b.data(), result.data(), kCount, FERMATA_DOUBLE));
-  ok = ok && add(near, operation(FERMATA_DO_BROADCAST, nullptr, result.data(), kCount, FERMATA_DOUBLE));
+    ok = ok && add(leaders, operation(FERMATA_ALLREDUCE, b.data(), result.data(), kCount, FERMATA_DOUBLE));
+  ok = ok && add(near, operation(FERMATA_BROADCAST, nullptr, result.data(), kCount, FERMATA_DOUBLE));
   fermata_request* chain = nullptr;
   ok = ok && seat.holds(fermata_chain(links.data(), links.size(), &chain), "chain");
   for (int round = 0; ok && round < kRounds; ++round) {
@@ -127,9 +127,9 @@ void along_a_buffer(Seat& seat) {
   constexpr std::size_t kPart = 900, kParts = 5;
   std::vector<double> in(kPart * kParts, seat.rank), out(kPart * kParts, -1), between(kPart);
   const fermata_operation first =
-      operation(FERMATA_DO_ALLREDUCE, in.data(), between.data(), kPart, FERMATA_DOUBLE);
+      operation(FERMATA_ALLREDUCE, in.data(), between.data(), kPart, FERMATA_DOUBLE);
   const fermata_operation last =
-      operation(FERMATA_DO_ALLREDUCE, between.data(), out.data(), kPart, FERMATA_DOUBLE);
+      operation(FERMATA_ALLREDUCE, between.data(), out.data(), kPart, FERMATA_DOUBLE);
   fermata_request* links[2] = {};
   fermata_request* chain = nullptr;
   bool ok = seat.holds(fermata_prepare(seat.member, &first, &links[0]), "prepare");
@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, Chains, ::testing::ValuesIn(engines()), name_o
 // A call that makes no chain has no effect.
 void refused(Seat& seat) {
   double v = 1;
-  const fermata_operation o = operation(FERMATA_DO_ALLREDUCE, FERMATA_IN_PLACE, &v, 1, FERMATA_DOUBLE);
+  const fermata_operation o = operation(FERMATA_ALLREDUCE, FERMATA_IN_PLACE, &v, 1, FERMATA_DOUBLE);
   std::array<fermata_request*, 3> r{};
   if (!seat.holds(fermata_prepare(seat.member, &o, &r[0]), "prepare") ||
       !seat.holds(fermata_prepare(seat.member, &o, &r[1]), "prepare") ||

@@ -16,9 +16,9 @@ namespace {
 // Bytes of a block: none, one element, the header's line, a signal's line, the first sizes sent as addresses,
 // one slot, five slots.
 constexpr std::size_t kSizes[] = {0, 1, 48, 56, 57, 2040, 2048, 2049, 16376, 16384, 16385, 5 * 16384 + 1};
-constexpr int kRegular = FERMATA_DO_EXSCAN;  // the last regular collective
-constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER,
-                              FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL};
+constexpr int kRegular = FERMATA_EXSCAN;  // the last regular collective
+constexpr int kIrregular[] = {FERMATA_GATHER, FERMATA_SCATTER, FERMATA_ALLGATHER, FERMATA_REDUCE_SCATTER,
+                              FERMATA_ALLTOALL};
 constexpr int kIrregulars = static_cast<int>(std::size(kIrregular));
 
 std::vector<Shape> shapes(int members) {
@@ -133,7 +133,7 @@ TEST_P(Blocks, AMebibyte) {
     const std::string problem = run_team(
         test,
         [&](Seat& seat) {
-          for (int collective = FERMATA_DO_BROADCAST; collective <= FERMATA_DO_EXSCAN; ++collective) {
+          for (int collective = FERMATA_BROADCAST; collective <= FERMATA_EXSCAN; ++collective) {
             Shape s;
             s.collective = collective;
             s.element = collective % 3 == 0 ? Element::kAffine : Element::kDouble;
@@ -151,8 +151,8 @@ TEST_P(Blocks, AMebibyte) {
 
 // Every size class has its own schedule; folded left to right, all give the bits of a serial sum.
 TEST_P(Blocks, LeftToRightAtEverySize) {
-  constexpr int kFolds[] = {FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_REDUCE_SCATTER,
-                            FERMATA_DO_SCAN, FERMATA_DO_EXSCAN};
+  constexpr int kFolds[] = {FERMATA_REDUCE, FERMATA_ALLREDUCE, FERMATA_REDUCE_SCATTER, FERMATA_SCAN,
+                            FERMATA_EXSCAN};
   for (const int members : {2, 3, 4, 7}) {
     if (GetParam() == kMixed && members < 3) continue;
     long ran = 0;
@@ -244,7 +244,7 @@ std::vector<Shape> typed_shapes(int members) {
   std::vector<Shape> all;
   for (int type = 0; type < kTypes; ++type)
     for (int op = 0; op < kOps; ++op)
-      for (int collective = FERMATA_DO_BROADCAST; collective <= FERMATA_DO_EXSCAN; ++collective) {
+      for (int collective = FERMATA_BROADCAST; collective <= FERMATA_EXSCAN; ++collective) {
         const bool folds = rules_of(collective).folds();
         if (folds ? !typed_fold_is_defined(type, op) : op != type % kOps) continue;
         Shape s;
@@ -295,7 +295,7 @@ TEST_P(Blocks, AroundEveryThreshold) {
     std::vector<Shape> all;
     for (const std::size_t threshold : thresholds)
       for (const std::size_t bytes : {threshold - 1, threshold, threshold + 1})
-        for (int collective = FERMATA_DO_BROADCAST; collective <= FERMATA_DO_EXSCAN; ++collective) {
+        for (int collective = FERMATA_BROADCAST; collective <= FERMATA_EXSCAN; ++collective) {
           if (bytes > 100'000 && (collective + static_cast<int>(bytes)) % 3 != 0) continue;
           Shape s;
           s.element = Element::kTyped;

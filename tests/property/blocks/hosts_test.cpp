@@ -17,19 +17,19 @@ struct Layout {
   bool scattered;
 };
 constexpr Layout kLayouts[] = {{2, 2, false}, {3, 2, false}, {4, 2, true}, {5, 3, true}, {8, 4, false}};
-constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER,
-                              FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL};
+constexpr int kIrregular[] = {FERMATA_GATHER, FERMATA_SCATTER, FERMATA_ALLGATHER, FERMATA_REDUCE_SCATTER,
+                              FERMATA_ALLTOALL};
 constexpr int kIrregulars = static_cast<int>(std::size(kIrregular));
 
 // All collectives with all sizes, each starting at another size.
 std::vector<Shape> shapes(int members, const std::vector<std::size_t>& sizes, std::size_t first) {
   std::vector<Shape> all;
   for (std::size_t k = 0; k < sizes.size(); ++k)
-    for (int which = 0; which < FERMATA_DO_EXSCAN + kIrregulars; ++which) {
+    for (int which = 0; which < FERMATA_EXSCAN + kIrregulars; ++which) {
       Shape s;
       s.seed = first + all.size();
-      s.irregular = which >= FERMATA_DO_EXSCAN;
-      s.collective = s.irregular ? kIrregular[which - FERMATA_DO_EXSCAN] : which + 1;
+      s.irregular = which >= FERMATA_EXSCAN;
+      s.collective = s.irregular ? kIrregular[which - FERMATA_EXSCAN] : which + 1;
       s.element = kElements[s.seed % std::size(kElements)];
       s.count = (sizes[k] + size_of(s.element) - 1) / size_of(s.element);
       s.root = static_cast<int>(s.seed) % members;
@@ -166,7 +166,7 @@ TEST(BlocksOverHosts, PreparedOnesUseTheirSlotsAgain) {
 // Runs calls and requests in a team of `members`, in which this member has `rank`.
 bool works(Seat& seat, fermata_member* member, int rank, int members, std::uint64_t seed) {
   if (!seat.holds(fermata_member_rank(member) == rank ? "" : "another rank than its key says")) return false;
-  for (const int collective : {FERMATA_DO_ALLREDUCE, FERMATA_DO_BROADCAST, FERMATA_DO_ALLTOALL}) {
+  for (const int collective : {FERMATA_ALLREDUCE, FERMATA_BROADCAST, FERMATA_ALLTOALL}) {
     Shape s;
     s.collective = collective;
     s.count = 1 + (seed + static_cast<std::uint64_t>(collective)) * 211 % 700;
@@ -229,7 +229,7 @@ TEST(BlocksOverHosts, PreparedOnesByTheThousand) {
       [&](Seat& seat) {
         std::vector<double> data(4000), sum(4000);
         fermata_operation operation = FERMATA_OPERATION_INIT;
-        operation.collective = FERMATA_DO_ALLREDUCE;
+        operation.collective = FERMATA_ALLREDUCE;
         operation.in = data.data();
         operation.out = sum.data();
         operation.count = data.size();

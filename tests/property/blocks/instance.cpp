@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "fermata/collectives.hpp"
 #include "typed.hpp"
 
@@ -155,16 +155,15 @@ Instance::Instance(const Shape& shape, int rank, int members)
     : shape_(shape), rank_(rank), members_(members), operation_(FERMATA_OPERATION_INIT) {
   lay_out(in_, several_in(shape.collective), false);
   // In place, the input lies where the output is.
-  const bool reduces_here = in_place_here() && shape.collective == FERMATA_DO_REDUCE_SCATTER;
+  const bool reduces_here = in_place_here() && shape.collective == FERMATA_REDUCE_SCATTER;
   lay_out(out_, several_out(shape.collective) || (in_place_here() && several_in(shape.collective)),
           !reduces_here);
   operation_.collective = shape.collective;
   operation_.root = shape.root;
   operation_.irregular = shape.irregular ? 1 : 0;
   operation_.count = shape.count;
-  if (shape.irregular && shape.collective == FERMATA_DO_GATHER) operation_.count = count_of(rank, shape.root);
-  if (shape.irregular && shape.collective == FERMATA_DO_SCATTER)
-    operation_.count = count_of(shape.root, rank);
+  if (shape.irregular && shape.collective == FERMATA_GATHER) operation_.count = count_of(rank, shape.root);
+  if (shape.irregular && shape.collective == FERMATA_SCATTER) operation_.count = count_of(shape.root, rank);
   if (shape.element == Element::kAffine) {
     operation_.element = sizeof(Affine);
     operation_.fold = fold_affine;
@@ -188,8 +187,8 @@ bool Instance::in_place_here() const { return shape_.in_place && has_input() && 
 std::size_t Instance::count_of(int from, int to) const {
   if (!shape_.irregular) return shape_.count;
   int which = from;
-  if (shape_.collective == FERMATA_DO_SCATTER || shape_.collective == FERMATA_DO_REDUCE_SCATTER) which = to;
-  if (shape_.collective == FERMATA_DO_ALLTOALL) {
+  if (shape_.collective == FERMATA_SCATTER || shape_.collective == FERMATA_REDUCE_SCATTER) which = to;
+  if (shape_.collective == FERMATA_ALLTOALL) {
     if (shape_.in_place && from > to) std::swap(from, to);
     which = from * 64 + to;
   }
@@ -205,7 +204,7 @@ void Instance::lay_out(Side& side, bool several, bool receives) {
     int from = receives ? b : rank_;
     int to = receives ? rank_ : b;
     if (!several) from = rank_;
-    if (shape_.collective == FERMATA_DO_SCATTER) {
+    if (shape_.collective == FERMATA_SCATTER) {
       from = shape_.root;
       to = several ? b : rank_;
     }
@@ -239,9 +238,9 @@ void Instance::fill(std::uint64_t seed) {
   in_.bytes.assign(in_.elements * size + kGuard, kUntouched);
   out_.bytes.assign(out_.elements * size + kGuard, kUntouched);
   const bool in_place = in_place_here();
-  const bool scatters = shape_.collective == FERMATA_DO_SCATTER;
+  const bool scatters = shape_.collective == FERMATA_SCATTER;
   if (has_input() && (!in_place || scatters)) write_input(in_.bytes, in_);
-  if ((in_place && !scatters) || (shape_.collective == FERMATA_DO_BROADCAST && is_root()))
+  if ((in_place && !scatters) || (shape_.collective == FERMATA_BROADCAST && is_root()))
     write_input(out_.bytes, out_);
   operation_.in = has_input() ? in_.bytes.data() : nullptr;
   operation_.out = has_output() ? out_.bytes.data() : nullptr;
@@ -262,25 +261,25 @@ std::vector<unsigned char> Instance::expected_output() const {
   std::vector<unsigned char> expected(out_.bytes.size(), kUntouched);
   const std::size_t size = size_of(shape_);
   const int c = shape_.collective;
-  if (in_place_here() && c == FERMATA_DO_EXSCAN && rank_ == 0) write_input(expected, out_);
-  if (!has_output() || (in_place_here() && c == FERMATA_DO_SCATTER) || (c == FERMATA_DO_EXSCAN && rank_ == 0))
+  if (in_place_here() && c == FERMATA_EXSCAN && rank_ == 0) write_input(expected, out_);
+  if (!has_output() || (in_place_here() && c == FERMATA_SCATTER) || (c == FERMATA_EXSCAN && rank_ == 0))
     return expected;
   const std::size_t blocks = several_out(c) ? static_cast<std::size_t>(members_) : 1;
   const auto given = [&](int rank, int block, std::size_t i) { return contribution(shape_, rank, block, i); };
   for (std::size_t b = 0; b < blocks; ++b) {
     // A reduce_scatter in place writes its result to the first block's place.
-    const bool first = c == FERMATA_DO_REDUCE_SCATTER;
+    const bool first = c == FERMATA_REDUCE_SCATTER;
     const std::size_t count = first ? count_of(rank_, rank_) : out_.counts[b],
                       at = first ? 0 : out_.displacements[b];
     for (std::size_t i = 0; i < count; ++i) {
       Value v;
-      if (c == FERMATA_DO_BROADCAST) v = given(shape_.root, 0, i);
-      else if (c == FERMATA_DO_SCATTER) v = given(shape_.root, rank_, i);
-      else if (c == FERMATA_DO_GATHER || c == FERMATA_DO_ALLGATHER) v = given(static_cast<int>(b), 0, i);
-      else if (c == FERMATA_DO_ALLTOALL) v = given(static_cast<int>(b), rank_, i);
+      if (c == FERMATA_BROADCAST) v = given(shape_.root, 0, i);
+      else if (c == FERMATA_SCATTER) v = given(shape_.root, rank_, i);
+      else if (c == FERMATA_GATHER || c == FERMATA_ALLGATHER) v = given(static_cast<int>(b), 0, i);
+      else if (c == FERMATA_ALLTOALL) v = given(static_cast<int>(b), rank_, i);
       else {
-        const int last = c == FERMATA_DO_SCAN ? rank_ : c == FERMATA_DO_EXSCAN ? rank_ - 1 : members_ - 1;
-        const int block = c == FERMATA_DO_REDUCE_SCATTER ? rank_ : 0;
+        const int last = c == FERMATA_SCAN ? rank_ : c == FERMATA_EXSCAN ? rank_ - 1 : members_ - 1;
+        const int block = c == FERMATA_REDUCE_SCATTER ? rank_ : 0;
         v = given(0, block, i);
         for (int r = 1; r <= last; ++r) v = fold(shape_, v, given(r, block, i));
       }
@@ -294,7 +293,7 @@ std::vector<unsigned char> Instance::expected_output() const {
 std::string Instance::check() const {
   std::vector<unsigned char> expected = expected_output();
   // The other blocks were input; their contents afterwards are undefined.
-  if (in_place_here() && shape_.collective == FERMATA_DO_REDUCE_SCATTER) {
+  if (in_place_here() && shape_.collective == FERMATA_REDUCE_SCATTER) {
     const std::size_t own = count_of(rank_, rank_) * size_of(shape_);
     const auto from = static_cast<std::ptrdiff_t>(own);
     std::copy(out_.bytes.begin() + from, out_.bytes.end() - kGuard, expected.begin() + from);
@@ -305,36 +304,36 @@ std::string Instance::check() const {
            std::to_string(wrong.first - expected.begin()) + " of " +
            std::to_string(out_.bytes.size() - kGuard);
   std::vector<unsigned char> given(in_.bytes.size(), kUntouched);
-  if (has_input() && (!in_place_here() || shape_.collective == FERMATA_DO_SCATTER)) write_input(given, in_);
+  if (has_input() && (!in_place_here() || shape_.collective == FERMATA_SCATTER)) write_input(given, in_);
   return given == in_.bytes ? "" : describe(shape_) + ": the input has changed";
 }
 
 int Instance::own_function(fermata_member* m) const {
   const fermata_operation& o = operation_;
   switch (o.collective) {
-    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, o.out, o.count * size_of(shape_), o.root);
-    case FERMATA_DO_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
-    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
-    case FERMATA_DO_GATHER:
+    case FERMATA_BROADCAST: return fermata_broadcast(m, o.out, o.count * size_of(shape_), o.root);
+    case FERMATA_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
+    case FERMATA_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_GATHER:
       return o.irregular
                  ? fermata_gatherv(m, o.in, o.count, o.out, o.out_counts, o.out_displacements, o.type, o.root)
                  : fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
-    case FERMATA_DO_SCATTER:
+    case FERMATA_SCATTER:
       return o.irregular
                  ? fermata_scatterv(m, o.in, o.in_counts, o.in_displacements, o.out, o.count, o.type, o.root)
                  : fermata_scatter(m, o.in, o.out, o.count, o.type, o.root);
-    case FERMATA_DO_ALLGATHER:
+    case FERMATA_ALLGATHER:
       return o.irregular ? fermata_allgatherv(m, o.in, o.out, o.out_counts, o.out_displacements, o.type)
                          : fermata_allgather(m, o.in, o.out, o.count, o.type);
-    case FERMATA_DO_REDUCE_SCATTER:
+    case FERMATA_REDUCE_SCATTER:
       return o.irregular
                  ? fermata_reduce_scatterv(m, o.in, o.in_counts, o.in_displacements, o.out, o.type, o.op)
                  : fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
-    case FERMATA_DO_ALLTOALL:
+    case FERMATA_ALLTOALL:
       return o.irregular ? fermata_alltoallv(m, o.in, o.in_counts, o.in_displacements, o.out, o.out_counts,
                                              o.out_displacements, o.type)
                          : fermata_alltoall(m, o.in, o.out, o.count, o.type);
-    case FERMATA_DO_SCAN: return fermata_scan(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_SCAN: return fermata_scan(m, o.in, o.out, o.count, o.type, o.op);
     default: return fermata_exscan(m, o.in, o.out, o.count, o.type, o.op);
   }
 }

@@ -21,7 +21,7 @@ inline constexpr Element kElements[] = {Element::kDouble, Element::kInt32,    El
 std::size_t size_of(Element element);
 
 struct Shape {
-  int collective = FERMATA_DO_ALLREDUCE;
+  int collective = FERMATA_ALLREDUCE;
   Element element = Element::kDouble;
   std::size_t count = 1;
   int root = 0;

@@ -13,8 +13,8 @@ namespace {
 
 using Bytes = std::vector<unsigned char>;
 
-constexpr int kFolds[] = {FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_SCAN,
-                          FERMATA_DO_EXSCAN};
+constexpr int kFolds[] = {FERMATA_REDUCE, FERMATA_ALLREDUCE, FERMATA_REDUCE_SCATTER, FERMATA_SCAN,
+                          FERMATA_EXSCAN};
 constexpr std::size_t kElementBytes[] = {1, 5, 8, 100, 4096};
 
 // Folds bytes. The ordered operator neither commutes nor associates, so its result shows the place of each
@@ -138,9 +138,9 @@ TEST(Limits, LargeTeamsAndLongElements) {
   const struct {
     int members, collective, status;
     std::size_t element;
-  } cases[] = {{257, FERMATA_DO_ALLTOALL, FERMATA_ERR_UNSUPPORTED, 8},
-               {1025, FERMATA_DO_ALLGATHER, FERMATA_ERR_UNSUPPORTED, 8},
-               {128, FERMATA_DO_ALLGATHER, FERMATA_ERR_UNSUPPORTED, 4096}};
+  } cases[] = {{257, FERMATA_ALLTOALL, FERMATA_ERR_UNSUPPORTED, 8},
+               {1025, FERMATA_ALLGATHER, FERMATA_ERR_UNSUPPORTED, 8},
+               {128, FERMATA_ALLGATHER, FERMATA_ERR_UNSUPPORTED, 4096}};
   for (const auto& c : cases) {
     if (FERMATA_TEST_SCALE > 1 && c.members > 1024) continue;  // its plans alone take 20 s under a sanitizer
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;

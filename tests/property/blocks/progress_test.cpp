@@ -30,7 +30,7 @@ struct Second {
 struct Sum {
   Sum(Seat& seat, std::size_t count)
       : values(count, seat.rank + 1.0), expected(seat.members * (seat.members + 1) / 2.0) {
-    operation.collective = FERMATA_DO_ALLREDUCE;
+    operation.collective = FERMATA_ALLREDUCE;
     operation.in = FERMATA_IN_PLACE;
     operation.out = values.data();
     operation.count = count;

@@ -67,7 +67,7 @@ void all_kinds(Seat& seat) {
   std::vector<fermata_request*> prepared;
   for (std::size_t i = 0; i < 3; ++i) {
     Shape s;
-    s.collective = i == 1 ? FERMATA_DO_ALLTOALL : FERMATA_DO_ALLREDUCE;
+    s.collective = i == 1 ? FERMATA_ALLTOALL : FERMATA_ALLREDUCE;
     s.count = kCounts[i];
     persistent.push_back(std::make_unique<Instance>(s, seat.rank, seat.members));
     prepared.emplace_back();

@@ -133,7 +133,7 @@ void made_and_freed(Seat& seat) {
     Begun& one = kept[static_cast<std::size_t>(n + seat.rank * (n / 7)) % kKept];
     if (one.request != nullptr && !check_and_free(seat, one)) return;
     Shape s;
-    s.collective = n % 3 == 0 ? FERMATA_DO_ALLTOALL : FERMATA_DO_ALLREDUCE;
+    s.collective = n % 3 == 0 ? FERMATA_ALLTOALL : FERMATA_ALLREDUCE;
     s.count = kCounts[static_cast<std::size_t>(n) % 5] / static_cast<std::size_t>(seat.members);
     s.seed = static_cast<std::uint64_t>(n);
     one.instance = std::make_unique<Instance>(s, seat.rank, seat.members);

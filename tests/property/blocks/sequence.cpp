@@ -183,7 +183,7 @@ bool Sequence::arrive() {
   std::int64_t* const to = split_ == Split::kNone ? &sum_out_ : &out;
   if (split_ == Split::kNone) in = sum_in_ = seat_.rank + 1;
   const fermata_operation o =
-      operation(FERMATA_DO_ALLREDUCE, split_ == Split::kNone ? &sum_in_ : &in, to, 1, FERMATA_INT64);
+      operation(FERMATA_ALLREDUCE, split_ == Split::kNone ? &sum_in_ : &in, to, 1, FERMATA_INT64);
   const int status = with_data ? fermata_arrive_with(seat_.member, &o) : fermata_arrive(seat_.member);
   if (!returns(status, {split_ == Split::kNone ? FERMATA_OK : FERMATA_ERR_BUSY}, at_.c_str())) return false;
   if (split_ == Split::kNone) split_ = with_data ? Split::kData : Split::kBarrier;

@@ -68,13 +68,13 @@ bool Sequence::free_early() {
 bool Sequence::refuse_operation() {
   at_ += ", an illegal operation";
   double in[8] = {}, out[8] = {};
-  fermata_operation o = operation(FERMATA_DO_REDUCE, in, out, 8, FERMATA_DOUBLE);
+  fermata_operation o = operation(FERMATA_REDUCE, in, out, 8, FERMATA_DOUBLE);
   switch (draw(own_, 9)) {
     case 0: o.root = seat_.members; break;
     case 1: o.root = -1; break;
     case 2: o.type = FERMATA_INT16_INT + 1; break;
     case 3: o.op = FERMATA_XOR; break;
-    case 4: o.collective = FERMATA_DO_EXSCAN + 1; break;
+    case 4: o.collective = FERMATA_EXSCAN + 1; break;
     case 5: o.count = SIZE_MAX / 4; break;
     case 6: o.size = 8; break;
     case 7: o.count = SIZE_MAX; break;

@@ -56,8 +56,8 @@ enum Way { kBlocking, kBegun, kPersistent, kWays };
 int carry_out(fermata_member* m, const fermata_operation& o, Way way) {
   if (way == kBlocking) {
     switch (o.collective) {
-      case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
-      case FERMATA_DO_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
+      case FERMATA_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
+      case FERMATA_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
       default: return fermata_execute(m, &o);
     }
   }
@@ -101,8 +101,8 @@ std::string check(Seat& seat, int collective, std::size_t count, Way way) {
   return "";
 }
 
-constexpr int kFolding[] = {FERMATA_DO_ALLREDUCE, FERMATA_DO_REDUCE, FERMATA_DO_REDUCE_SCATTER,
-                            FERMATA_DO_SCAN, FERMATA_DO_EXSCAN};
+constexpr int kFolding[] = {FERMATA_ALLREDUCE, FERMATA_REDUCE, FERMATA_REDUCE_SCATTER, FERMATA_SCAN,
+                            FERMATA_EXSCAN};
 
 void body(Seat& seat) {
   const std::size_t long_one = FERMATA_TEST_SCALE > 1 ? 700 : 9000;

@@ -16,12 +16,13 @@ constexpr Shape kShapes[] = {{2, 2, false}, {3, 2, false}, {4, 2, false},
                              {4, 2, true},  {5, 3, true},  {8, 4, false}};
 
 constexpr struct {
-  int kind, payload;
-} kKinds[] = {{FERMATA_BARRIER, 0}, {FERMATA_ALLREDUCE, 8}, {FERMATA_ALLREDUCE, 56}, {FERMATA_REDUCE, 8},
-              {FERMATA_REDUCE, 56}, {FERMATA_BROADCAST, 8}, {FERMATA_BROADCAST, 56}};
+  int collective, payload;
+} kCollectives[] = {{FERMATA_BARRIER, 0},   {FERMATA_ALLREDUCE, 8}, {FERMATA_ALLREDUCE, 56},
+                    {FERMATA_REDUCE, 8},    {FERMATA_REDUCE, 56},   {FERMATA_BROADCAST, 8},
+                    {FERMATA_BROADCAST, 56}};
 
 std::string name_of_case(const PropertyCase& c) {
-  return std::string(name_of(static_cast<Kind>(c.kind))) + " of " + std::to_string(c.payload) +
+  return std::string(name_of(static_cast<Collective>(c.collective))) + " of " + std::to_string(c.payload) +
          " bytes by '" + c.algorithm + "', " + std::to_string(c.members) + " members, " +
          std::to_string(c.hosts) + (c.scattered ? " hosts in turn" : " hosts");
 }
@@ -30,9 +31,9 @@ void expect_property(const PropertyCase& c) { EXPECT_EQ(run_property(c), "") << 
 
 TEST(Hosts, ThePlannersCompositionsKeepTheProperty) {
   for (const Shape& shape : kShapes)
-    for (const auto& [kind, payload] : kKinds)
+    for (const auto& [collective, payload] : kCollectives)
       for (const net::LoopOptions& links : {kGoodLinks, kBadLinks})
-        expect_property({.kind = kind,
+        expect_property({.collective = collective,
                          .members = shape.members,
                          .payload = payload,
                          .episodes = 20 / FERMATA_TEST_SCALE + 2,
@@ -45,9 +46,9 @@ TEST(Hosts, ThePlannersCompositionsKeepTheProperty) {
 TEST(Hosts, EveryAlgorithmKeepsThePropertyFlatOverHosts) {
   int run = 0;
   for (const Algorithm& algorithm : algorithms())
-    for (const auto& [kind, payload] : kKinds) {
+    for (const auto& [collective, payload] : kCollectives) {
       const PropertyCase c{.algorithm = algorithm.name,
-                           .kind = kind,
+                           .collective = collective,
                            .members = 4,
                            .payload = payload,
                            .episodes = 12 / FERMATA_TEST_SCALE + 1,
@@ -66,7 +67,7 @@ TEST(Hosts, EveryAlgorithmKeepsThePropertyFlatOverHosts) {
 TEST(Hosts, LateLinksAndEveryWaitPolicy) {
   for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK})
     for (const Arrivals arrivals : {Arrivals::kOneLate, Arrivals::kOneEarly})
-      expect_property({.kind = FERMATA_ALLREDUCE,
+      expect_property({.collective = FERMATA_ALLREDUCE,
                        .members = 4,
                        .payload = 8,
                        .wait = wait,
@@ -77,7 +78,7 @@ TEST(Hosts, LateLinksAndEveryWaitPolicy) {
 }
 
 TEST(Hosts, TagsAreComparedAcrossHosts) {
-  expect_property({.kind = FERMATA_BARRIER,
+  expect_property({.collective = FERMATA_BARRIER,
                    .members = 6,
                    .episodes = 20,
                    .tagged = true,
@@ -88,7 +89,7 @@ TEST(Hosts, TagsAreComparedAcrossHosts) {
 TEST(Hosts, PublishedLinesStayOnTheirHost) {
   expect_property({.algorithm = "linear",
                    .layout = "published+2slots",
-                   .kind = FERMATA_ALLREDUCE,
+                   .collective = FERMATA_ALLREDUCE,
                    .members = 6,
                    .payload = 8,
                    .episodes = 20,
@@ -100,7 +101,7 @@ TEST(Hosts, TheWorkerSeesABrokenBarrier) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a member that does not wait makes a data race, which ThreadSanitizer reports";
 #endif
-  EXPECT_NE(run_property({.kind = FERMATA_BARRIER,
+  EXPECT_NE(run_property({.collective = FERMATA_BARRIER,
                           .members = 4,
                           .episodes = 20,
                           .sabotage = true,

@@ -14,15 +14,18 @@ namespace {
 // Sanitizers and emulators run fewer cases.
 constexpr int kScale = FERMATA_TEST_SCALE > 1 ? 4 : 1;
 
-std::vector<std::string> spellings(int kind, int members) {
+std::vector<std::string> spellings(int collective, int members) {
   std::vector<std::string> all;
   for (const Algorithm& a : algorithms()) {
-    Request request{
-        .kind = static_cast<Kind>(kind), .half = Half::kWhole, .members = members, .root = 0, .degree = 2};
+    Request request{.collective = static_cast<Collective>(collective),
+                    .half = Half::kWhole,
+                    .members = members,
+                    .root = 0,
+                    .degree = 2};
     const std::vector<int> degrees = a.has_degree ? std::vector<int>{2, 3, 5} : std::vector<int>{2};
     for (const int degree : degrees) {
       request.degree = degree;
-      if (a.applicable(request) && serves(a, request, algebra_of(request.kind)))
+      if (a.applicable(request) && serves(a, request, algebra_of(request.collective)))
         all.push_back(a.has_degree ? std::string(a.name) + "(" + std::to_string(degree) + ")" : a.name);
     }
   }
@@ -30,7 +33,7 @@ std::vector<std::string> spellings(int kind, int members) {
 }
 
 std::string describe(const PropertyCase& c) {
-  return c.algorithm + "/" + c.layout + " kind " + std::to_string(c.kind) + " P " +
+  return c.algorithm + "/" + c.layout + " collective " + std::to_string(c.collective) + " P " +
          std::to_string(c.members) + " bytes " + std::to_string(c.payload) + " engine " +
          std::to_string(c.engine) + " wait " + std::to_string(c.wait);
 }
@@ -50,21 +53,21 @@ int expect_holds(const PropertyCase& c) {
   return 1;
 }
 
-struct KindParam {
+struct CollectiveParam {
   const char* name;
-  int kind;
+  int collective;
   int payload;
 };
 
-class Property : public ::testing::TestWithParam<KindParam> {};
+class Property : public ::testing::TestWithParam<CollectiveParam> {};
 
 TEST_P(Property, EveryAlgorithmEverySmallTeam) {
   int ran = 0;
   for (int members = 1; members <= 9; ++members) {
-    for (const std::string& algorithm : spellings(GetParam().kind, members)) {
+    for (const std::string& algorithm : spellings(GetParam().collective, members)) {
       PropertyCase c{.algorithm = algorithm,
                      .layout = "private+2slots",
-                     .kind = GetParam().kind,
+                     .collective = GetParam().collective,
                      .members = members,
                      .payload = GetParam().payload,
                      .episodes = 40 / kScale};
@@ -82,7 +85,7 @@ bool is_left_out(std::size_t one, std::size_t other, std::size_t another) {
 }
 
 // Engines, wait policies and layouts change with different periods, so that all combinations occur.
-PropertyCase rotated(int n, const std::string& algorithm, const KindParam& kind, int members) {
+PropertyCase rotated(int n, const std::string& algorithm, const CollectiveParam& param, int members) {
   static constexpr int kEngines[] = {FERMATA_THREADS, FERMATA_PROCESSES, kMixed};
   static constexpr int kWaits[] = {FERMATA_WAIT_AUTO, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK,
                                    FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN};
@@ -90,9 +93,9 @@ PropertyCase rotated(int n, const std::string& algorithm, const KindParam& kind,
                                              "private+4slots+stride3"};
   PropertyCase c{.algorithm = algorithm,
                  .layout = kLayouts[n % 4],
-                 .kind = kind.kind,
+                 .collective = param.collective,
                  .members = members,
-                 .payload = kind.payload,
+                 .payload = param.payload,
                  .engine = kEngines[n % 3],
                  .wait = kWaits[n % 5],
                  .episodes = 8 / (kScale > 1 ? 2 : 1)};
@@ -108,10 +111,10 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
   int n = 0;
   for (int members = 1; members <= 33; ++members) {
     if (kScale > 1 && members != 2 && members != 17) continue;  // under sanitizers a size takes minutes
-    // Large teams: half of the kinds run the even sizes, half the odd ones; each algorithm runs both.
-    if (kScale == 1 && members > 17 && (members + GetParam().kind + GetParam().payload / 56) % 2 == 0)
+    // Large teams: half of the collectives run the even sizes, half the odd ones; each algorithm runs both.
+    if (kScale == 1 && members > 17 && (members + GetParam().collective + GetParam().payload / 56) % 2 == 0)
       continue;
-    for (const std::string& algorithm : spellings(GetParam().kind, members)) {
+    for (const std::string& algorithm : spellings(GetParam().collective, members)) {
       PropertyCase c = rotated(n++, algorithm, GetParam(), members);
       std::string problem = run_property(c);
       if (is_refused(problem)) {
@@ -137,12 +140,12 @@ TEST_P(Property, LayoutsSlotsAndStrides) {
     ++nth_layout;
     for (const int members : {2, 3, 5, 8}) {
       if (kScale > 1 && members != 2 && members != 5) continue;
-      const std::vector<std::string> algorithms = spellings(GetParam().kind, members);
+      const std::vector<std::string> algorithms = spellings(GetParam().collective, members);
       for (std::size_t a = 0; a < algorithms.size(); ++a) {
         if (is_left_out(nth_layout, static_cast<std::size_t>(members), a)) continue;
         PropertyCase c{.algorithm = algorithms[a],
                        .layout = layout,
-                       .kind = GetParam().kind,
+                       .collective = GetParam().collective,
                        .members = members,
                        .payload = GetParam().payload,
                        .episodes = 30 / kScale};
@@ -166,12 +169,12 @@ TEST_P(Property, WaitPoliciesAndEngines) {
         // a spinner without a CPU of its own only wastes time slices
         if (wait == FERMATA_WAIT_SPIN && members > 2) continue;
         if (engine == kMixed && (members < 4 || wait == FERMATA_WAIT_YIELD || !kSeesOtherProcesses)) continue;
-        const std::vector<std::string> algorithms = spellings(GetParam().kind, members);
+        const std::vector<std::string> algorithms = spellings(GetParam().collective, members);
         for (std::size_t a = 0; a < algorithms.size(); ++a) {
           if (is_left_out(static_cast<std::size_t>(engine), static_cast<std::size_t>(wait), a)) continue;
           PropertyCase c{.algorithm = algorithms[a],
                          .layout = "private+2slots",
-                         .kind = GetParam().kind,
+                         .collective = GetParam().collective,
                          .members = members,
                          .payload = GetParam().payload,
                          .engine = engine,
@@ -192,7 +195,7 @@ TEST_P(Property, ThePlannersChoice) {
     if (kScale > 1 && members > 9 && members % 16 > 1) continue;
     PropertyCase c{.algorithm = "",
                    .layout = "",
-                   .kind = GetParam().kind,
+                   .collective = GetParam().collective,
                    .members = members,
                    .payload = GetParam().payload,
                    .episodes = 20 / kScale};
@@ -201,14 +204,14 @@ TEST_P(Property, ThePlannersChoice) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Property,
-                         ::testing::Values(KindParam{"barrier", FERMATA_BARRIER, 0},
-                                           KindParam{"allreduce8", FERMATA_ALLREDUCE, 8},
-                                           KindParam{"allreduce56", FERMATA_ALLREDUCE, 56},
-                                           KindParam{"reduce8", FERMATA_REDUCE, 8},
-                                           KindParam{"reduce56", FERMATA_REDUCE, 56},
-                                           KindParam{"broadcast8", FERMATA_BROADCAST, 8},
-                                           KindParam{"broadcast56", FERMATA_BROADCAST, 56}),
+INSTANTIATE_TEST_SUITE_P(Collectives, Property,
+                         ::testing::Values(CollectiveParam{"barrier", FERMATA_BARRIER, 0},
+                                           CollectiveParam{"allreduce8", FERMATA_ALLREDUCE, 8},
+                                           CollectiveParam{"allreduce56", FERMATA_ALLREDUCE, 56},
+                                           CollectiveParam{"reduce8", FERMATA_REDUCE, 8},
+                                           CollectiveParam{"reduce56", FERMATA_REDUCE, 56},
+                                           CollectiveParam{"broadcast8", FERMATA_BROADCAST, 8},
+                                           CollectiveParam{"broadcast56", FERMATA_BROADCAST, 56}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 TEST(Worker, SeesAMemberThatDidNotWait) {
@@ -229,7 +232,7 @@ TEST(TaggedBarrier, EveryAlgorithmWithoutWords) {
     for (const std::string& algorithm : spellings(FERMATA_BARRIER, members)) {
       PropertyCase c{.algorithm = algorithm,
                      .layout = "private+2slots",
-                     .kind = FERMATA_BARRIER,
+                     .collective = FERMATA_BARRIER,
                      .members = members,
                      .episodes = 20 / kScale,
                      .tagged = true};

@@ -88,7 +88,7 @@ class Worker {
   int root(std::uint64_t e) const { return static_cast<int>(e % static_cast<unsigned>(test_.members)); }
 
   int episode(std::uint64_t e) {
-    switch (test_.kind) {
+    switch (test_.collective) {
       case FERMATA_BARRIER: return barrier(e);
       case FERMATA_ALLREDUCE: return allreduce(e);
       case FERMATA_REDUCE: return reduce(e);
@@ -230,7 +230,7 @@ struct Handles {
 
 std::string make_plan_over_hosts(const PropertyCase& test, Handles& h) {
   PlanOptions options;
-  options.key.kind = static_cast<Kind>(test.kind);
+  options.key.collective = static_cast<Collective>(test.collective);
   options.key.members = test.members;
   options.key.payload = test.tagged ? 8 : test.payload;
   options.key.hosts = h.host_of;
@@ -249,7 +249,7 @@ std::string make_plan_over_hosts(const PropertyCase& test, Handles& h) {
 std::string prepare(const PropertyCase& test, Handles& h) {
   fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
   request.members = test.members;
-  request.kind = test.kind;
+  request.collective = test.collective;
   const int engine = team_engine(test.engine);
   request.engine = engine;
   request.payload = static_cast<std::size_t>(test.tagged ? 8 : test.payload);

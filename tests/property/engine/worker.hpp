@@ -18,7 +18,7 @@ enum class Arrivals { kTogether, kOneLate, kOneEarly, kRandom };
 struct PropertyCase {
   std::string algorithm = {};  // empty: the planner chooses
   std::string layout = {};
-  int kind = FERMATA_BARRIER;
+  int collective = FERMATA_BARRIER;
   int members = 2;
   int payload = 0;
   int engine = FERMATA_THREADS;  // or FERMATA_PROCESSES or kMixed

@@ -29,8 +29,8 @@ TEST(AddingAnAlgorithm, TheExampleIsProved) {
   for (int p = 1; p <= 70; ++p) sizes.push_back(p);
   const SweepRow row = sweep(algo::pairs(), 2, sizes);
   EXPECT_EQ(row.wrong, 0) << row.first_wrong;
-  EXPECT_EQ(row.proved[static_cast<int>(Kind::kBarrier)], 70);
-  EXPECT_EQ(row.proved[static_cast<int>(Kind::kAllreduce)], 210);
+  EXPECT_EQ(row.proved[static_cast<int>(Collective::kBarrier)], 70);
+  EXPECT_EQ(row.proved[static_cast<int>(Collective::kAllreduce)], 210);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 // The odd ranks signal member 0, too, which hears of them from the even ones.
 Schedule with_needless_signals(const Request& request) {
   Schedule s = algo::pairs().build(request);
-  if (s.kind != Kind::kBarrier || s.members < 4) return s;
+  if (s.collective != Collective::kBarrier || s.members < 4) return s;
   for (std::int32_t odd = 3; odd < s.members; odd += 2)
     s.stages[1].transfers.push_back({.from = odd, .to = 0});
   return s;
@@ -57,7 +57,7 @@ TEST(WrongEntry, ThatFoldsBetterThanItSays) {
 TEST(WrongEntry, ThatFoldsWorseThanItSays) {
   int refused = 0;
   for (Algorithm a : algorithms()) {
-    const Request request{.kind = Kind::kAllreduce, .members = 7};
+    const Request request{.collective = Collective::kAllreduce, .members = 7};
     if (a.folding == nullptr || !a.applicable(request)) continue;
     a.folding = nullptr;
     EXPECT_FALSE(wrong(a).empty()) << a.name;
@@ -68,7 +68,7 @@ TEST(WrongEntry, ThatFoldsWorseThanItSays) {
 
 TEST(WrongEntry, ThatCanLessThanItSays) {
   Algorithm a = algo::pairs();
-  a.applicable = [](const Request& r) { return r.kind == Kind::kAlltoall; };
+  a.applicable = [](const Request& r) { return r.collective == Collective::kAlltoall; };
   EXPECT_FALSE(wrong(a).empty());
 }
 

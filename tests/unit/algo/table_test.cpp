@@ -17,14 +17,14 @@ TEST(Table, NamesAreUniqueAndSourced) {
     EXPECT_TRUE(names.insert(a.name).second) << a.name;
     EXPECT_GT(std::string(a.source).size(), 10u) << a.name;
     EXPECT_EQ(find_algorithm(a.name), &a);
-    int kinds = 0;
-    for (int kind = 0; kind < kKindCount; ++kind) {
-      const Request request{.kind = static_cast<Kind>(kind), .members = 4, .degree = 3};
+    int collectives = 0;
+    for (int collective = 0; collective < kCollectiveCount; ++collective) {
+      const Request request{.collective = static_cast<Collective>(collective), .members = 4, .degree = 3};
       if (!a.applicable(request)) continue;
-      ++kinds;
+      ++collectives;
       EXPECT_EQ(a.build(request).algorithm, std::string(a.name) + (a.has_degree ? "(3)" : ""));
     }
-    EXPECT_GT(kinds, 0) << a.name;
+    EXPECT_GT(collectives, 0) << a.name;
   }
   EXPECT_EQ(find_algorithm("nothing"), nullptr);
 }
@@ -48,7 +48,7 @@ TEST(Table, WhatAnAlgorithmSaysOfItselfDependsOnTheSize) {
     std::set<Folding> foldings;
     bool skips = false, builds = false;
     for (int members = 2; members <= 1024; members += members < 70 ? 1 : 53) {
-      const Request request{.kind = Kind::kAllreduce, .members = members, .degree = 3};
+      const Request request{.collective = Collective::kAllreduce, .members = members, .degree = 3};
       if (a.folding != nullptr) foldings.insert(a.folding(request));
       (skipped(a, request) == nullptr ? builds : skips) = true;
     }
@@ -62,7 +62,7 @@ TEST(Table, ServesOperatorsAsItFolds) {
   constexpr OpTraits kFloatSum = traits_of(Op::kSum, Type::kDouble), kSum = traits_of(Op::kSum, Type::kInt64),
                      kMax = traits_of(Op::kMax, Type::kInt64);
   const auto served = [&](const char* name, int members, int degree = 2) {
-    const Request request{.kind = Kind::kAllreduce, .members = members, .degree = degree};
+    const Request request{.collective = Collective::kAllreduce, .members = members, .degree = degree};
     std::string all;
     if (serves(*find_algorithm(name), request, kFloatSum)) all += "float sum ";
     if (serves(*find_algorithm(name), request, kSum)) all += "sum ";
@@ -100,8 +100,8 @@ TEST(Table, ParsesSpelledNames) {
 
 TEST(Table, OneMemberNeedsNothing) {
   for (const Algorithm& a : algorithms()) {
-    for (int kind = 0; kind < kKindCount; ++kind) {
-      const Request request{.kind = static_cast<Kind>(kind), .members = 1};
+    for (int collective = 0; collective < kCollectiveCount; ++collective) {
+      const Request request{.collective = static_cast<Collective>(collective), .members = 1};
       if (!a.applicable(request)) continue;
       const Schedule s = a.build(request);
       EXPECT_EQ(s.transfer_count(), 0u) << a.name;
@@ -116,14 +116,14 @@ TEST(Table, WhatCannotBeIsNotApplicable) {
   };
   EXPECT_FALSE(can("butterfly", {.members = 6}));
   EXPECT_TRUE(can("butterfly", {.members = 8}));
-  EXPECT_FALSE(can("dissemination", {.kind = Kind::kBroadcast, .members = 4}));
+  EXPECT_FALSE(can("dissemination", {.collective = Collective::kBroadcast, .members = 4}));
   EXPECT_FALSE(can("dissemination", {.half = Half::kArrive, .members = 4}));
-  EXPECT_FALSE(can("counter", {.kind = Kind::kAllreduce, .members = 4}));
+  EXPECT_FALSE(can("counter", {.collective = Collective::kAllreduce, .members = 4}));
   EXPECT_TRUE(can("counter", {.half = Half::kRelease, .members = 4}));
   EXPECT_FALSE(can("sense_reversing", {.half = Half::kArrive, .members = 4}));
-  EXPECT_FALSE(can("linear", {.kind = Kind::kBroadcast, .half = Half::kArrive, .members = 4}));
-  EXPECT_FALSE(can("linear", {.kind = Kind::kReduce, .half = Half::kRelease, .members = 4}));
-  EXPECT_FALSE(can("linear", {.kind = Kind::kReduce, .members = 4, .root = 4}));
+  EXPECT_FALSE(can("linear", {.collective = Collective::kBroadcast, .half = Half::kArrive, .members = 4}));
+  EXPECT_FALSE(can("linear", {.collective = Collective::kReduce, .half = Half::kRelease, .members = 4}));
+  EXPECT_FALSE(can("linear", {.collective = Collective::kReduce, .members = 4, .root = 4}));
   EXPECT_FALSE(can("linear", {.members = 0}));
 }
 
@@ -135,7 +135,7 @@ TEST(Table, WhatShouldNotBeBuiltIsStillPossible) {
   };
   EXPECT_FALSE(skips("complete", {.members = 512}));
   EXPECT_TRUE(skips("complete", {.members = 513}));
-  EXPECT_FALSE(skips("complete", {.kind = Kind::kAllgather, .members = 513}))
+  EXPECT_FALSE(skips("complete", {.collective = Collective::kAllgather, .members = 513}))
       << "of blocks it is the direct way";
   EXPECT_TRUE(skips("redundant_butterfly", {.members = 16}));
   EXPECT_FALSE(skips("redundant_butterfly", {.members = 15}));

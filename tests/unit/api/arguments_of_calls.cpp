@@ -261,24 +261,23 @@ void operations(Checks& all) {
     REFUSED(call(nullptr));
     with([](fermata_operation& o) { o.size = 0; });
     with([](fermata_operation& o) { o.collective = 0; });
-    with([](fermata_operation& o) { o.collective = FERMATA_DO_EXSCAN + 1; });
+    with([](fermata_operation& o) { o.collective = FERMATA_EXSCAN + 1; });
     with([](fermata_operation& o) { o.out = nullptr; });
     with([](fermata_operation& o) { o.in = nullptr; });
     with([](fermata_operation& o) { o.in = static_cast<double*>(o.out) + 1; });
     with([](fermata_operation& o) { o.count = SIZE_MAX / 8 + 2; });
     with([](fermata_operation& o) { o.type = 99; });
     with([](fermata_operation& o) { o.op = 99; });
-    with([](fermata_operation& o) { o.collective = FERMATA_DO_REDUCE, o.root = 2; });
+    with([](fermata_operation& o) { o.collective = FERMATA_REDUCE, o.root = 2; });
     with([](fermata_operation& o) { o.element = 24; });
     with([](fermata_operation& o) { o.element = 4097; }, FERMATA_ERR_UNSUPPORTED);
     with([](fermata_operation& o) { o.irregular = 1; }, FERMATA_ERR_UNSUPPORTED);
     with([&](fermata_operation& o) { o.out_counts = w.counts; });
     with([&](fermata_operation& o) { o.in_displacements = w.counts; });
     with([](fermata_operation& o) { o.out = FERMATA_IN_PLACE; });
-    with([](fermata_operation& o) { o.collective = FERMATA_DO_GATHER, o.root = 1, o.in = FERMATA_IN_PLACE; });
-    with([](fermata_operation& o) {
-      o.collective = FERMATA_DO_BROADCAST, o.root = 1, o.out = FERMATA_IN_PLACE;
-    });
+    with([](fermata_operation& o) { o.collective = FERMATA_GATHER, o.root = 1, o.in = FERMATA_IN_PLACE; });
+    with(
+        [](fermata_operation& o) { o.collective = FERMATA_BROADCAST, o.root = 1, o.out = FERMATA_IN_PLACE; });
   };
   all["fermata_execute"] = [refused](World& w) {
     refused(w, [&](const fermata_operation* o) { return fermata_execute(w.member[0], o); });

@@ -40,7 +40,7 @@ void barriers_and_arrivals(Checks& all) {
   all["fermata_arrive_with"] = [](World& w) {
     std::int64_t in = 0;
     std::int64_t out = 0;
-    fermata_operation o = operation(FERMATA_DO_ALLREDUCE, &in, &out, 1, FERMATA_INT64);
+    fermata_operation o = operation(FERMATA_ALLREDUCE, &in, &out, 1, FERMATA_INT64);
     REFUSED(fermata_arrive_with(nullptr, &o));
     REFUSED(fermata_arrive_with(w.member[0], nullptr));
     o.in = nullptr;
@@ -55,9 +55,9 @@ void barriers_and_arrivals(Checks& all) {
     o.op = 77;
     FAILS(fermata_arrive_with(w.member[0], &o), FERMATA_ERR_UNSUPPORTED);
     o.op = FERMATA_SUM;
-    o.collective = FERMATA_DO_SCAN;
+    o.collective = FERMATA_SCAN;
     FAILS(fermata_arrive_with(w.member[0], &o), FERMATA_ERR_UNSUPPORTED);
-    o.collective = FERMATA_DO_REDUCE;
+    o.collective = FERMATA_REDUCE;
     o.root = 99;
     REFUSED(fermata_arrive_with(w.member[0], &o));
     o.size = 1;

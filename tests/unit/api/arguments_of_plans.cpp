@@ -51,13 +51,13 @@ void plans(Checks& all) {
     refused([](fermata_plan_request& r) { r.members = 0; });
     refused([](fermata_plan_request& r) { r.members = -1; });
     refused([](fermata_plan_request& r) { r.members = 4097; });
-    refused([](fermata_plan_request& r) { r.kind = -1; });
-    refused([](fermata_plan_request& r) { r.kind = FERMATA_ALLREDUCE + 1; });
+    refused([](fermata_plan_request& r) { r.collective = -1; });
+    refused([](fermata_plan_request& r) { r.collective = FERMATA_ALLREDUCE + 1; });
     refused([](fermata_plan_request& r) { r.engine = 2; });
     refused(
         [](fermata_plan_request& r) {
           r.payload = 57;
-          r.kind = FERMATA_ALLREDUCE;
+          r.collective = FERMATA_ALLREDUCE;
         },
         FERMATA_ERR_UNSUPPORTED);
     refused([&](fermata_plan_request& r) { r.cpus = cpus; });

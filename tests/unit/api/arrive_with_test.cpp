@@ -28,7 +28,7 @@ void work(fermata_member* m, int rank) {
     double mine[7];
     for (int k = 0; k < 7; ++k) mine[k] = rank + k + i;
     const size_t count = i % 3 == 0 ? 1 : 7;
-    const fermata_operation all = operation(FERMATA_DO_ALLREDUCE, mine, sums, count, FERMATA_DOUBLE, 0);
+    const fermata_operation all = operation(FERMATA_ALLREDUCE, mine, sums, count, FERMATA_DOUBLE, 0);
     if (rank == 1 && i % 5 == 0) {  // other members may call the blocking function
       ASSERT_EQ(fermata_allreduce(m, mine, sums, count, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_OK);
     } else {
@@ -40,7 +40,7 @@ void work(fermata_member* m, int rank) {
       EXPECT_EQ(sums[k], 3.0 + kMembers * static_cast<double>(static_cast<int>(k) + i));
     std::int32_t words[3] = {rank == root ? i : -1, rank == root ? i + 1 : -1, -7};
     const fermata_operation cast =
-        operation(FERMATA_DO_BROADCAST, nullptr, words, i % 2 == 0 ? 2 : 1, FERMATA_INT32, root);
+        operation(FERMATA_BROADCAST, nullptr, words, i % 2 == 0 ? 2 : 1, FERMATA_INT32, root);
     ASSERT_EQ(fermata_arrive_with(m, &cast), FERMATA_OK) << fermata_error_detail();
     end(m, asks);
     EXPECT_EQ(words[0], i);
@@ -48,7 +48,7 @@ void work(fermata_member* m, int rank) {
     std::int64_t at_root = -1;
     const std::int64_t one = rank + 1;
     const fermata_operation to_root =
-        operation(FERMATA_DO_REDUCE, &one, rank == root ? &at_root : nullptr, 1, FERMATA_INT64, root);
+        operation(FERMATA_REDUCE, &one, rank == root ? &at_root : nullptr, 1, FERMATA_INT64, root);
     ASSERT_EQ(fermata_arrive_with(m, &to_root), FERMATA_OK) << fermata_error_detail();
     end(m, asks);
     EXPECT_EQ(at_root, rank == root ? 6 : -1);

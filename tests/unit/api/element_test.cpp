@@ -11,7 +11,7 @@ namespace {
 
 int prepared(fermata_member* member, std::size_t element) {
   static char in[4096], out[4096];
-  fermata_operation o = fermata::test::operation(FERMATA_DO_ALLREDUCE, in, out, 1, FERMATA_INT8);
+  fermata_operation o = fermata::test::operation(FERMATA_ALLREDUCE, in, out, 1, FERMATA_INT8);
   o.element = element;
   o.fold = [](void*, const void*, const void*, std::size_t, void*) {};
   fermata_request* request = nullptr;

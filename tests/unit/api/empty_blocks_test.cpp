@@ -35,7 +35,7 @@ void calls(fermata_member* m, int rank, std::size_t length, bool begun) {
   };
   const auto call = [&](int collective, const void* from, void* to, const std::size_t* in_counts,
                         const std::size_t* out_counts) {
-    const bool scatters = collective == FERMATA_DO_SCATTER;
+    const bool scatters = collective == FERMATA_SCATTER;
     const std::size_t count = !scatters ? mine : to != nullptr ? length : 0;
     fermata_operation o = operation(collective, from, to, count, FERMATA_INT32, scatters ? 1 : 0);
     o.irregular = 1;
@@ -45,13 +45,13 @@ void calls(fermata_member* m, int rank, std::size_t length, bool begun) {
     EXPECT_EQ(fermata_execute(m, &o), FERMATA_OK) << fermata_error_detail();
   };
   const auto expect_got = [&](bool any) { EXPECT_TRUE(!any || got == full); };
-  call(FERMATA_DO_ALLGATHER, in(gives), out(true), nullptr, of_one);
+  call(FERMATA_ALLGATHER, in(gives), out(true), nullptr, of_one);
   expect_got(true);
-  call(FERMATA_DO_GATHER, in(gives), out(rank == 0), nullptr, of_one);
+  call(FERMATA_GATHER, in(gives), out(rank == 0), nullptr, of_one);
   expect_got(rank == 0);
-  call(FERMATA_DO_SCATTER, in(gives), out(rank == 2), to_two, nullptr);
+  call(FERMATA_SCATTER, in(gives), out(rank == 2), to_two, nullptr);
   expect_got(rank == 2);
-  call(FERMATA_DO_ALLTOALL, in(gives), out(rank == 2), gives ? to_two : kNone, rank == 2 ? of_one : kNone);
+  call(FERMATA_ALLTOALL, in(gives), out(rank == 2), gives ? to_two : kNone, rank == 2 ? of_one : kNone);
   expect_got(rank == 2);
 }
 

@@ -55,8 +55,8 @@ TEST(Lengths, OfABegunCallBehindWhichMoreHasCome) {
       for (int i = 0; i < 2; ++i) {
         Numbers& data = i == 0 ? first : second;
         const fermata_operation o =
-            folds ? operation(FERMATA_DO_REDUCE, data.data(), sums[i].data(), data.size(), FERMATA_INT32, 0)
-                  : operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
+            folds ? operation(FERMATA_REDUCE, data.data(), sums[i].data(), data.size(), FERMATA_INT32, 0)
+                  : operation(FERMATA_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
         ASSERT_EQ(fermata_begin(m, &o, &requests[i]), FERMATA_OK) << fermata_error_detail();
       }
       for (int i = 0; i < 2; ++i) {
@@ -108,7 +108,7 @@ TEST(Lengths, OfSeveralOfThoseThatHaveLeft) {
     fermata_request* requests[2] = {};
     for (int i = 0; i < 2 && rank == 0; ++i) {
       const fermata_operation o =
-          operation(FERMATA_DO_REDUCE, in.data(), out[i].data(), in.size(), FERMATA_INT32, 0);
+          operation(FERMATA_REDUCE, in.data(), out[i].data(), in.size(), FERMATA_INT32, 0);
       ASSERT_EQ(fermata_begin(m, &o, &requests[i]), FERMATA_OK) << fermata_error_detail();
     }
     for (int i = 0; i < 2; ++i) {
@@ -139,8 +139,7 @@ TEST(Lengths, OfOneThatLeftBefore) {
       return;
     }
     fermata_request* request = nullptr;
-    const fermata_operation o =
-        operation(FERMATA_DO_REDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+    const fermata_operation o = operation(FERMATA_REDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
     ASSERT_EQ(fermata_begin(m, &o, &request), FERMATA_OK) << fermata_error_detail();
     EXPECT_EQ(fermata_request_wait(request), FERMATA_ERR_MEMBER_LOST) << fermata_error_detail();
     EXPECT_NE(std::string(fermata_error_detail()).find("rank 2"), std::string::npos)
@@ -238,7 +237,7 @@ TEST(Lengths, AreSettledWhenTheLastHasCome) {
     });
   };
   const auto reduce = [](int rank, const Numbers& in, Numbers& out) {
-    return operation(FERMATA_DO_REDUCE, in.data(), rank == 0 ? out.data() : nullptr, in.size(), FERMATA_INT32,
+    return operation(FERMATA_REDUCE, in.data(), rank == 0 ? out.data() : nullptr, in.size(), FERMATA_INT32,
                      0);
   };
   for (const auto& [sent, room] : kLengthsOf) {
@@ -280,7 +279,7 @@ TEST(Lengths, AreSettledWhenTheLastHasCome) {
 // longer.
 TEST(Lengths, AreNotAwaitedForEver) {
   for (const bool leaves : {false, true})
-    for (const auto collective : {FERMATA_DO_REDUCE, FERMATA_DO_GATHER})
+    for (const auto collective : {FERMATA_REDUCE, FERMATA_GATHER})
       for (const int sent : {10, 30000}) {
         std::atomic<bool> told{false};
         with_members(kMembers, [&](fermata_member* m, int rank) {
@@ -321,7 +320,7 @@ TEST(Lengths, OfABegunOneBehindWhichTwoHaveCome) {
           third(100, rank == 0 ? 3 : kGuard);
       const auto begin = [&](Numbers& data, fermata_request** request) {
         const fermata_operation o =
-            operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
+            operation(FERMATA_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
         ASSERT_EQ(fermata_begin(m, &o, request), FERMATA_OK) << fermata_error_detail();
       };
       fermata_request *of_first = nullptr, *of_third = nullptr;
@@ -359,7 +358,7 @@ TEST(Lengths, OfACallBehindABegunOneOnItsLine) {
     fermata_request* request = nullptr;
     if (rank == 0) {
       const fermata_operation o =
-          operation(FERMATA_DO_REDUCE, begun.data(), first.data(), begun.size(), FERMATA_INT32, 0);
+          operation(FERMATA_REDUCE, begun.data(), first.data(), begun.size(), FERMATA_INT32, 0);
       ASSERT_EQ(fermata_begin(m, &o, &request), FERMATA_OK) << fermata_error_detail();
     } else {
       if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(150));

@@ -23,9 +23,9 @@ enum Form { kSmallOnLines, kBlocks, kBlocking, kExecuted };
 inline int done(fermata_member* m, const fermata_operation& o, Form form) {
   if (form == kExecuted) return fermata_execute(m, &o);
   if (form == kBlocking) {
-    if (o.collective == FERMATA_DO_BROADCAST)
+    if (o.collective == FERMATA_BROADCAST)
       return fermata_broadcast(m, o.out, o.count * sizeof(std::int32_t), o.root);
-    if (o.collective == FERMATA_DO_GATHER) return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
+    if (o.collective == FERMATA_GATHER) return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
     return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
   }
   if (form == kSmallOnLines && o.count <= 14) {

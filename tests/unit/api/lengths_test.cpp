@@ -26,7 +26,7 @@ void broadcasts(fermata_member* m, int rank, Form form) {
         const int count = other == rank && other != root ? room : sent;
         Numbers data(static_cast<std::size_t>(count) + 1, kGuard);
         for (int i = 0; i < count && rank == root; ++i) data[static_cast<std::size_t>(i)] = root + i;
-        const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, data.data(),
+        const fermata_operation o = operation(FERMATA_BROADCAST, nullptr, data.data(),
                                               static_cast<size_t>(count), FERMATA_INT32, root);
         ASSERT_EQ(done(m, o, form), count < sent ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
             << "rank " << rank << ", " << sent << " sent by " << root << ", room for " << room << " at "
@@ -49,7 +49,7 @@ void reduces(fermata_member* m, int rank, Form form, bool in_place) {
       for (int i = 0; i < count; ++i) in[static_cast<std::size_t>(i)] = 10 * rank + i;
       if (in_place) std::copy(in.begin(), in.end(), out.begin());
       const void* const given = in_place && rank == root ? FERMATA_IN_PLACE : in.data();
-      const fermata_operation o = operation(FERMATA_DO_REDUCE, given, rank == root ? out.data() : nullptr,
+      const fermata_operation o = operation(FERMATA_REDUCE, given, rank == root ? out.data() : nullptr,
                                             static_cast<size_t>(count), FERMATA_INT32, root);
       ASSERT_EQ(done(m, o, form), rank == root && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
           << "rank " << rank << ", " << sent << " sent, room for " << room << " at " << root << ": "
@@ -74,7 +74,7 @@ void gathers(fermata_member* m, int rank, Form form, bool in_place) {
       for (int i = 0; i < count; ++i) in[static_cast<std::size_t>(i)] = 100'000 * rank + i;
       if (in_place) std::copy(in.begin(), in.end(), out.begin() + static_cast<std::ptrdiff_t>(block) * rank);
       const void* const given = in_place && rank == root ? FERMATA_IN_PLACE : in.data();
-      const fermata_operation o = operation(FERMATA_DO_GATHER, given, out.data(), block, FERMATA_INT32, root);
+      const fermata_operation o = operation(FERMATA_GATHER, given, out.data(), block, FERMATA_INT32, root);
       ASSERT_EQ(done(m, o, form), rank == root && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
           << "rank " << rank << ", " << sent << " sent, room for " << room << " at " << root << ": "
           << fermata_error_detail();
@@ -122,7 +122,7 @@ TEST(Lengths, OfExecutedCallsMayDiffer) { blocking_calls_may_differ(kExecuted); 
 // One giver makes a different call, the other one does not come: the mismatch is reported without it.
 TEST(Lengths, AreNotAwaitedWhereCallsDiffer) {
   for (const int sent : {10, 30000})
-    for (const auto collective : {FERMATA_DO_REDUCE, FERMATA_DO_GATHER}) {
+    for (const auto collective : {FERMATA_REDUCE, FERMATA_GATHER}) {
       std::atomic<bool> told{false};
       with_members(kMembers, [&](fermata_member* m, int rank) {
         ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
@@ -131,8 +131,8 @@ TEST(Lengths, AreNotAwaitedWhereCallsDiffer) {
           const Numbers in(static_cast<std::size_t>(rank == 0 ? 3 : sent), 1);
           Numbers out(in.size() * kMembers, kGuard);
           fermata_operation o = operation(collective, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
-          if (rank == 2 && collective == FERMATA_DO_REDUCE) o.op = FERMATA_MAX;
-          if (rank == 2 && collective == FERMATA_DO_GATHER) o.type = FERMATA_FLOAT;
+          if (rank == 2 && collective == FERMATA_REDUCE) o.op = FERMATA_MAX;
+          if (rank == 2 && collective == FERMATA_GATHER) o.type = FERMATA_FLOAT;
           const int status = done(m, o, kBlocking);
           if (rank == 0) {
             EXPECT_EQ(status, FERMATA_ERR_MISMATCH)
@@ -159,8 +159,8 @@ TEST(Lengths, DifferAmongSeveralThatAreOutstanding) {
         Numbers& d = data[static_cast<std::size_t>(i)];
         d.assign(static_cast<std::size_t>(count) + 1, kGuard);
         for (int k = 0; k < count && rank == root; ++k) d[static_cast<std::size_t>(k)] = i + k;
-        const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, d.data(),
-                                              static_cast<size_t>(count), FERMATA_INT32, root);
+        const fermata_operation o =
+            operation(FERMATA_BROADCAST, nullptr, d.data(), static_cast<size_t>(count), FERMATA_INT32, root);
         ASSERT_EQ(fermata_begin(m, &o, &requests[static_cast<std::size_t>(i)]), FERMATA_OK)
             << fermata_error_detail();
       }
@@ -196,7 +196,7 @@ TEST(Lengths, OfALineThatOthersAwaitInBlocks) {
               << fermata_error_detail();
         } else {
           const fermata_operation o =
-              operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
+              operation(FERMATA_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
           ASSERT_EQ(fermata_begin(m, &o, &request), FERMATA_OK) << fermata_error_detail();
         }
         for (int i = 0; i < 5; ++i) {
@@ -226,7 +226,7 @@ TEST(Lengths, ThatDifferAtAllShowToWhoeverOnlyTests) {
         const int count = rank == 1 ? one : others;
         Numbers in(static_cast<std::size_t>(count), 1), out(in);
         const fermata_operation o =
-            operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+            operation(FERMATA_ALLREDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
         ASSERT_EQ(fermata_arrive_with(m, &o), FERMATA_OK);
         while (fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
         EXPECT_EQ(fermata_depart(m), FERMATA_ERR_MISMATCH)
@@ -242,7 +242,7 @@ TEST(Lengths, OfMembersThatAreNotBoundedMustAgree) {
       with_members(kMembers, [&](fermata_member* m, int rank) {
         Numbers data(static_cast<std::size_t>(rank == 1 ? room : sent), kGuard);
         const fermata_operation o =
-            operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
+            operation(FERMATA_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
         int status = fermata_arrive_with(m, &o);
         ASSERT_EQ(status, FERMATA_OK);
         while (tests && fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
@@ -267,7 +267,7 @@ TEST(Lengths, OfThoseWhoGiveMustAgree) {
           const Numbers in(rank == other ? 10 : 3, rank);
           Numbers out(in.size(), kGuard);
           const fermata_operation o =
-              operation(FERMATA_DO_REDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+              operation(FERMATA_REDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
           ASSERT_EQ(fermata_arrive_with(m, &o), FERMATA_OK);
           while (tests && fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
           int status = fermata_depart(m);

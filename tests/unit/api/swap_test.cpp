@@ -119,7 +119,7 @@ TEST(Swap, BlocksOfTwoMembersAreTheRightOnes) { with_members(2, every_width); }
 TEST(Swap, PlansThatAreNoExchangeGiveTheSame) {
   fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
   request.members = 2;
-  request.kind = FERMATA_ALLREDUCE;
+  request.collective = FERMATA_ALLREDUCE;
   request.payload = 8;
   request.algorithm = "linear";
   fermata_plan* plan = nullptr;

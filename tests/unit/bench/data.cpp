@@ -42,16 +42,18 @@ class Naive final : public Subject {
 
  private:
   void compute(int rank, Turn& turn, double* out) const {
-    const Kind kind = case_.collective;
+    const Collective collective = case_.collective;
     const int n = case_.members, count = case_.doubles();
-    const int from = blocks_in(kind, n) > 1 ? rank * count : 0;
-    const int first = 0, last = kind == Kind::kScan ? rank + 1 : kind == Kind::kExscan ? rank : n;
+    const int from = blocks_in(collective, n) > 1 ? rank * count : 0;
+    const int first = 0, last = collective == Collective::kScan     ? rank + 1
+                                : collective == Collective::kExscan ? rank
+                                                                    : n;
     for (int i = 0; i < count; ++i) {
-      if (folds(kind)) {
+      if (folds(collective)) {
         out[i] = 0;
         for (int r = first; r < last; ++r) out[i] += turn.in_of(r)[from + i];
       } else {
-        for (int r = 0; r < blocks_out(kind, n); ++r) out[r * count + i] = turn.in_of(r)[from + i];
+        for (int r = 0; r < blocks_out(collective, n); ++r) out[r * count + i] = turn.in_of(r)[from + i];
       }
     }
   }
@@ -61,9 +63,9 @@ class Naive final : public Subject {
   std::vector<std::uint64_t> goals_;
 };
 
-Outcome run_naive(Kind kind, int bytes, Fault fault, bool rotating = false) {
+Outcome run_naive(Collective collective, int bytes, Fault fault, bool rotating = false) {
   Options options;
-  options.collective = kind;
+  options.collective = collective;
   options.rotating = rotating;
   options.members = {3};
   options.bytes = {bytes};
@@ -77,19 +79,20 @@ Outcome run_naive(Kind kind, int bytes, Fault fault, bool rotating = false) {
   return run(options);
 }
 
-class EveryDataKind : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Data, EveryDataKind, testing::Range(1, kKindCount), [](const auto& each) {
-  return std::string(name_of(static_cast<Kind>(each.param)));
-});
+class EveryCollectiveOfData : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Data, EveryCollectiveOfData, testing::Range(1, kCollectiveCount),
+                         [](const auto& each) {
+                           return std::string(name_of(static_cast<Collective>(each.param)));
+                         });
 
-TEST_P(EveryDataKind, RightResultsPassAndWrongOnesDoNot) {
-  const Kind kind = static_cast<Kind>(GetParam());
+TEST_P(EveryCollectiveOfData, RightResultsPassAndWrongOnesDoNot) {
+  const Collective collective = static_cast<Collective>(GetParam());
   for (const int bytes : {8, 56, 4104}) {
     SCOPED_TRACE(bytes);
-    const Outcome right = run_naive(kind, bytes, Fault::kNone);
+    const Outcome right = run_naive(collective, bytes, Fault::kNone);
     EXPECT_EQ(right.rows.size(), 1u) << (right.left_out.empty() ? "" : right.left_out[0].reason);
     for (const Fault fault : {Fault::kOneElement, Fault::kStale}) {
-      const Outcome wrong = run_naive(kind, bytes, fault);
+      const Outcome wrong = run_naive(collective, bytes, fault);
       ASSERT_EQ(wrong.left_out.size(), 1u) << static_cast<int>(fault);
       EXPECT_NE(wrong.left_out[0].reason.find("wrong"), std::string::npos) << wrong.left_out[0].reason;
     }
@@ -98,14 +101,15 @@ TEST_P(EveryDataKind, RightResultsPassAndWrongOnesDoNot) {
 
 TEST(Roots, RotateWhereTheyAreAskedTo) {
   // This subject treats every broadcast and scatter as one from rank 0.
-  for (const Kind kind : {Kind::kBroadcast, Kind::kScatter}) {
-    const Outcome outcome = run_naive(kind, 8, Fault::kNone, true);
+  for (const Collective collective : {Collective::kBroadcast, Collective::kScatter}) {
+    const Outcome outcome = run_naive(collective, 8, Fault::kNone, true);
     ASSERT_EQ(outcome.left_out.size(), 1u);
     EXPECT_NE(outcome.left_out[0].reason.find("wrong"), std::string::npos) << outcome.left_out[0].reason;
   }
-  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kGather, Kind::kScatter}) {
+  for (const Collective collective :
+       {Collective::kBroadcast, Collective::kReduce, Collective::kGather, Collective::kScatter}) {
     Options options;
-    options.collective = kind;
+    options.collective = collective;
     options.members = {3};
     options.bytes = {8, 4104};
     options.rotating = true;
@@ -113,7 +117,7 @@ TEST(Roots, RotateWhereTheyAreAskedTo) {
     options.floors = false;
     options.seconds = 0.02;
     const Outcome outcome = run(options);
-    EXPECT_EQ(outcome.rows.size(), 2u) << name_of(kind);
+    EXPECT_EQ(outcome.rows.size(), 2u) << name_of(collective);
     EXPECT_TRUE(outcome.left_out.empty())
         << outcome.left_out[0].subject << ": " << outcome.left_out[0].reason;
   }
@@ -122,9 +126,9 @@ TEST(Roots, RotateWhereTheyAreAskedTo) {
   EXPECT_NE(check(options).find("--roots"), std::string::npos) << "a barrier has no root";
 }
 
-TEST_P(EveryDataKind, ItsFloorOfLargePayloadsIsRight) {
+TEST_P(EveryCollectiveOfData, ItsFloorOfLargePayloadsIsRight) {
   Options options;
-  options.collective = static_cast<Kind>(GetParam());
+  options.collective = static_cast<Collective>(GetParam());
   options.members = {2};
   options.bytes = {1 << 10, (1 << 16) + 8};
   options.engines = {Engine::kThreads, Engine::kProcesses};

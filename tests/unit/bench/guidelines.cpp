@@ -15,13 +15,13 @@ TEST(Mockups, EachGivesWhatItsCollectiveGives) {
   for (const Mockup& mockup : mockups()) {
     for (const int members : {2, 3}) {
       for (const Engine engine : {Engine::kThreads, Engine::kProcesses}) {
-        SCOPED_TRACE(std::string(name_of(mockup.kind)) + " by " + mockup.name + ", " +
+        SCOPED_TRACE(std::string(name_of(mockup.collective)) + " by " + mockup.name + ", " +
                      std::to_string(members) + " " + name_of(engine));
         Case what;
-        what.collective = mockup.kind;
+        what.collective = mockup.collective;
         what.engine = engine;
         what.members = members;
-        what.bytes = mockup.kind == Kind::kBarrier ? 0 : members == 2 ? 48 : 24000;
+        what.bytes = mockup.collective == Collective::kBarrier ? 0 : members == 2 ? 48 : 24000;
         Launch launch;
         launch.make = [&mockup] { return make_mockup(mockup); };
         Remote remote;
@@ -38,7 +38,7 @@ TEST(Mockups, WhatCannotBeDividedIsRefused) {
   for (const Mockup& mockup : mockups()) {
     if (!mockup.divides) continue;
     Case what;
-    what.collective = mockup.kind;
+    what.collective = mockup.collective;
     what.bytes = 24;
     Launch launch;
     launch.make = [&mockup] { return make_mockup(mockup); };
@@ -56,7 +56,7 @@ Outcome outcome_of(double low, double high, int rounds = 9) {
   rows[1].subject = "reduce + broadcast";
   for (Row& row : rows) {
     row.role = Role::kOwn;
-    row.what.collective = Kind::kAllreduce;
+    row.what.collective = Collective::kAllreduce;
     row.what.bytes = 8;
     for (int i = 0; i < rounds; ++i)
       row.rounds.push_back(100 * (row.subject == "planned" ? 1 : low + (high - low) * i / (rounds - 1)));
@@ -100,9 +100,9 @@ TEST(Guidelines, TheTableNamesViolationsAndTheirPlans) {
   EXPECT_LT(json[0].at("ratio_interval")[1], 0.8);
 }
 
-TEST(Guidelines, KindsWithoutAnotherWayAreRefused) {
-  EXPECT_NE(check_guidelines(Options(), {Kind::kExscan}), "");
-  EXPECT_EQ(check_guidelines(Options(), {Kind::kBarrier, Kind::kAllreduce}), "");
+TEST(Guidelines, CollectivesWithoutAnotherWayAreRefused) {
+  EXPECT_NE(check_guidelines(Options(), {Collective::kExscan}), "");
+  EXPECT_EQ(check_guidelines(Options(), {Collective::kBarrier, Collective::kAllreduce}), "");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ Row row(Quantity quantity, std::vector<double> rounds, std::vector<double> refer
   Row r;
   r.subject = "planned";
   r.role = Role::kOwn;
-  r.what.collective = Kind::kAllreduce;
+  r.what.collective = Collective::kAllreduce;
   r.what.bytes = 1 << 20;
   r.quantity = quantity;
   r.rounds = std::move(rounds);

@@ -9,7 +9,7 @@
 namespace fermata::bench {
 namespace {
 
-TEST(Planning, OneScheduleAndTheSearchOfEachKind) {
+TEST(Planning, OneScheduleAndTheSearchOfEachCollective) {
   std::vector<double> progress;
   const auto rows =
       run_planning({2, 40}, 0, [&](double done, const std::string&) { progress.push_back(done); });

@@ -90,12 +90,12 @@ class Sum final : public Subject {
 };
 
 template <class Make>
-Outcome run_alone(Make make, int members = 3, Engine engine = Engine::kThreads, Kind kind = Kind::kBarrier,
-                  double limit_s = 60) {
+Outcome run_alone(Make make, int members = 3, Engine engine = Engine::kThreads,
+                  Collective collective = Collective::kBarrier, double limit_s = 60) {
   Options options;
-  options.collective = kind;
+  options.collective = collective;
   options.members = {members};
-  if (kind != Kind::kBarrier) options.bytes = {24};
+  if (collective != Collective::kBarrier) options.bytes = {24};
   options.engines = {engine};
   options.rivals = {};
   options.own = options.floors = false;
@@ -109,7 +109,7 @@ Outcome run_alone(Make make, int members = 3, Engine engine = Engine::kThreads, 
 }
 
 Outcome run_barrier(Fault fault, Engine engine = Engine::kThreads) {
-  return run_alone([fault] { return std::make_unique<Barrier>(fault); }, 3, engine, Kind::kBarrier,
+  return run_alone([fault] { return std::make_unique<Barrier>(fault); }, 3, engine, Collective::kBarrier,
                    fault == Fault::kHang ? 1.5 : 60);
 }
 
@@ -150,8 +150,8 @@ TEST(Session, ASubjectMayRefuse) { expect_left_out(run_barrier(Fault::kRefuse), 
 
 TEST_P(BothEngines, AResultIsCompared) {
   const auto with_error = [](double error) { return [error] { return std::make_unique<Sum>(error); }; };
-  EXPECT_EQ(run_alone(with_error(0), 3, GetParam(), Kind::kAllreduce).rows.size(), 1u);
-  expect_left_out(run_alone(with_error(0.5), 3, GetParam(), Kind::kAllreduce), "wrong");
+  EXPECT_EQ(run_alone(with_error(0), 3, GetParam(), Collective::kAllreduce).rows.size(), 1u);
+  expect_left_out(run_alone(with_error(0.5), 3, GetParam(), Collective::kAllreduce), "wrong");
 }
 
 TEST(Session, AMissingWorkerNamesWhatToInstall) {

@@ -149,7 +149,7 @@ TEST(Options, WrongOnesAreRefusedWithWhatWouldBeRight) {
   options.rivals = {};
   options.bytes = {8};
   EXPECT_NE(check(options), "");
-  options.collective = Kind::kAllreduce;
+  options.collective = Collective::kAllreduce;
   EXPECT_EQ(check(options), "");
   options.bytes = {12};
   EXPECT_NE(check(options), "");
@@ -157,7 +157,7 @@ TEST(Options, WrongOnesAreRefusedWithWhatWouldBeRight) {
   EXPECT_EQ(check(options), "");
   options.bytes = {kMaxBytes + 8};
   EXPECT_NE(check(options), "");
-  options.collective = Kind::kAlltoall;
+  options.collective = Collective::kAlltoall;
   options.bytes = {kMaxBytes};
   options.members = {64};
   EXPECT_NE(check(options).find("GiB"), std::string::npos);

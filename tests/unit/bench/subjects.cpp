@@ -22,7 +22,7 @@ std::vector<std::string> rivals() {
 
 struct Group {
   const char* name;
-  Kind collective;
+  Collective collective;
   std::vector<int> bytes;
   int members;
   Engine engine;
@@ -38,7 +38,7 @@ TEST_P(Subjects, HaveANumberInEachQuantity) {
   options.members = {group.members};
   options.engines = {group.engine};
   // With more members than CPUs a run takes long: one quantity is enough.
-  if (group.collective == Kind::kBarrier && group.members == 2)
+  if (group.collective == Collective::kBarrier && group.members == 2)
     options.quantities.push_back(Quantity::kLatency);
   if (options.quantities.size() == 2 && group.engine == Engine::kThreads)
     options.quantities.push_back(Quantity::kEpcc);
@@ -84,14 +84,14 @@ TEST_P(Subjects, HaveANumberInEachQuantity) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, Subjects,
-    testing::Values(Group{"barrier_threads_2", Kind::kBarrier, {}, 2, Engine::kThreads},
-                    Group{"barrier_threads_3", Kind::kBarrier, {}, 3, Engine::kThreads},
-                    Group{"barrier_processes_2", Kind::kBarrier, {}, 2, Engine::kProcesses},
-                    Group{"barrier_processes_3", Kind::kBarrier, {}, 3, Engine::kProcesses},
-                    Group{"allreduce_threads_2", Kind::kAllreduce, {8, 56}, 2, Engine::kThreads},
-                    Group{"allreduce_threads_3", Kind::kAllreduce, {8}, 3, Engine::kThreads},
-                    Group{"allreduce_processes_2", Kind::kAllreduce, {8, 56}, 2, Engine::kProcesses},
-                    Group{"allreduce_processes_3", Kind::kAllreduce, {8}, 3, Engine::kProcesses}),
+    testing::Values(Group{"barrier_threads_2", Collective::kBarrier, {}, 2, Engine::kThreads},
+                    Group{"barrier_threads_3", Collective::kBarrier, {}, 3, Engine::kThreads},
+                    Group{"barrier_processes_2", Collective::kBarrier, {}, 2, Engine::kProcesses},
+                    Group{"barrier_processes_3", Collective::kBarrier, {}, 3, Engine::kProcesses},
+                    Group{"allreduce_threads_2", Collective::kAllreduce, {8, 56}, 2, Engine::kThreads},
+                    Group{"allreduce_threads_3", Collective::kAllreduce, {8}, 3, Engine::kThreads},
+                    Group{"allreduce_processes_2", Collective::kAllreduce, {8, 56}, 2, Engine::kProcesses},
+                    Group{"allreduce_processes_3", Collective::kAllreduce, {8}, 3, Engine::kProcesses}),
     [](const auto& group) { return group.param.name; });
 
 }  // namespace

@@ -15,26 +15,27 @@
 namespace fermata::test {
 
 // credits: receivers give credits every so many episodes; 0: never.
-inline Plan plan_of(Kind kind, std::int32_t members, const char* algorithm, const char* layout,
+inline Plan plan_of(Collective collective, std::int32_t members, const char* algorithm, const char* layout,
                     std::int32_t payload = 0, std::int32_t credits = 0) {
   const auto named = parse_algorithm(algorithm);
   Plan plan;
-  plan.key.kind = kind;
+  plan.key.collective = collective;
   plan.key.members = members;
   plan.key.payload = payload;
-  plan.schedule = named->algorithm->build({.kind = kind, .members = members, .degree = named->degree});
+  plan.schedule =
+      named->algorithm->build({.collective = collective, .members = members, .degree = named->degree});
   plan.layout = *parse_layouts(layout);
   plan.credit_batch = credits;
   return plan;
 }
 
 inline Plan barrier_of(std::int32_t members, const char* algorithm, const char* layout) {
-  return plan_of(Kind::kBarrier, members, algorithm, layout);
+  return plan_of(Collective::kBarrier, members, algorithm, layout);
 }
 
 inline Plan allreduce_of(std::int32_t members, const char* algorithm, const char* layout,
                          std::int32_t payload = 56, std::int32_t credits = 0) {
-  return plan_of(Kind::kAllreduce, members, algorithm, layout, payload, credits);
+  return plan_of(Collective::kAllreduce, members, algorithm, layout, payload, credits);
 }
 
 inline bool succeeds(const std::string& command) { return std::system(command.c_str()) == 0; }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/line.hpp"
 #include "exec/program.hpp"
 
@@ -31,7 +31,8 @@ class Walk {
       : header_(*reinterpret_cast<const ProgramHeader*>(blob.data())),
         call_(call),
         decisions_(decisions),
-        region_(static_cast<Kind>(header_.kind) == Kind::kBarrier ? "barrier" : "allreduce"),
+        region_(static_cast<Collective>(header_.collective) == Collective::kBarrier ? "barrier"
+                                                                                    : "allreduce"),
         carries_(region_ == "allreduce"),
         cells_(header_.region_bytes / 8) {
     const auto* programs = reinterpret_cast<const MemberProgram*>(blob.data() + header_.programs_offset);

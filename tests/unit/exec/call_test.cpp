@@ -11,7 +11,7 @@ namespace {
 
 Call reduce() {
   Call call;
-  call.kind = Kind::kReduce;
+  call.collective = Collective::kReduce;
   call.type = 3;
   call.op = 2;
   call.root = 1;
@@ -42,7 +42,7 @@ TEST(Call, IsPackedWhole) {
   call.order = Call::kLineOrder;
   const Call back = Call::unpack(call.packed());
   EXPECT_EQ(back.packed(), call.packed());
-  EXPECT_TRUE(back.kind == call.kind && back.type == call.type && back.op == call.op &&
+  EXPECT_TRUE(back.collective == call.collective && back.type == call.type && back.op == call.op &&
               back.root == call.root);
   EXPECT_TRUE(back.bytes == call.bytes && back.irregular && back.prepares && back.order == call.order);
   call.bytes = ~std::uint64_t{0};  // stands for so many or more
@@ -56,7 +56,7 @@ TEST(Call, OfARootMayDifferInItsLengthAlone) {
                            [](Call& c) { ++c.op; },
                            [](Call& c) { ++c.root; },
                            [](Call& c) { c.prepares = true; },
-                           [](Call& c) { c.kind = Kind::kGather; },
+                           [](Call& c) { c.collective = Collective::kGather; },
                            [](Call& c) { c.order = Call::kLeftToRight; }};
   for (const Change& other : others) {
     EXPECT_FALSE(only_lengths_differ(reduce(), other));
@@ -67,7 +67,7 @@ TEST(Call, OfARootMayDifferInItsLengthAlone) {
 // Only long elements are described.
 TEST(Call, OfABroadcastMayDifferInItsTypeToo) {
   Call broadcast = reduce();
-  broadcast.kind = Kind::kBroadcast;
+  broadcast.collective = Collective::kBroadcast;
   EXPECT_TRUE(only_lengths_differ(broadcast, kLonger));
   EXPECT_TRUE(only_lengths_differ(broadcast, [](Call& c) { kLonger(c), ++c.type; }));
   EXPECT_FALSE(only_lengths_differ(broadcast, [](Call& c) { kLonger(c), ++c.root; }));
@@ -75,9 +75,10 @@ TEST(Call, OfABroadcastMayDifferInItsTypeToo) {
 
 TEST(Call, OfAllMembersMayNotDiffer) {
   Call call = reduce();
-  for (const Kind kind : {Kind::kAllreduce, Kind::kAllgather, Kind::kAlltoall, Kind::kScan}) {
-    call.kind = kind;
-    EXPECT_FALSE(only_lengths_differ(call, kLonger)) << name_of(kind);
+  for (const Collective collective :
+       {Collective::kAllreduce, Collective::kAllgather, Collective::kAlltoall, Collective::kScan}) {
+    call.collective = collective;
+    EXPECT_FALSE(only_lengths_differ(call, kLonger)) << name_of(collective);
   }
   for (const Change& change :
        {Change([](Call& c) { c.irregular = true; }), Change([](Call& c) { c.prepares = true; })}) {

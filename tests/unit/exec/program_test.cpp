@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "base/line.hpp"
 
 namespace fermata {
@@ -71,7 +71,7 @@ TEST(Program, IsTakenUpToItsBounds) {
       BOUND(header.magic, kProgramMagic, kProgramMagic + 1),
       BOUND(header.version, kProgramVersion, kProgramVersion + 1),
       BOUND(header.bytes, sizeof(Program), sizeof(Program) + 1),
-      BOUND(header.kind, kLineKindCount - 1, kLineKindCount),
+      BOUND(header.collective, kLineCollectiveCount - 1, kLineCollectiveCount),
       BOUND(header.payload, kLinePayload, kLinePayload + 1),
       BOUND(header.registers, kMaxRegisters, kMaxRegisters + 1),
       BOUND(header.registers, 1, 0),

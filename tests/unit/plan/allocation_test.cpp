@@ -53,11 +53,11 @@ Profile job_of_four(double slow = 0) {
   return p;
 }
 
-PlanKey key_of(const Allocation& team, const Topology& topology, Kind kind) {
+PlanKey key_of(const Allocation& team, const Topology& topology, Collective collective) {
   PlanKey key;
   key.fingerprint = fingerprint(topology);
-  key.kind = kind;
-  key.payload = kind == Kind::kBarrier ? 0 : 8;
+  key.collective = collective;
+  key.payload = collective == Collective::kBarrier ? 0 : 8;
   key.members = static_cast<std::int32_t>(team.hosts.size());
   key.engine = Engine::kProcesses;
   key.hosts = team.hosts;
@@ -66,10 +66,10 @@ PlanKey key_of(const Allocation& team, const Topology& topology, Kind kind) {
   return key;
 }
 
-Plan plan_of(const Allocation& team, const Profile& job, Kind kind = Kind::kBarrier) {
+Plan plan_of(const Allocation& team, const Profile& job, Collective collective = Collective::kBarrier) {
   const Topology topology = topology_of(team);
   PlanOptions options;
-  options.key = key_of(team, topology, kind);
+  options.key = key_of(team, topology, collective);
   return *make_plan(topology, *profile_of(team, topology, job), options, nullptr);
 }
 
@@ -136,7 +136,7 @@ TEST(PlanForAnAllocation, ClustersAreHostsAndTheirCaches) {
     for (int r = 0; r < 16 && !blocks; ++r) team.hosts[static_cast<std::size_t>(r)] = r % 4;
     const Topology topology = topology_of(team);
     const CostModel model = cost_model(*profile_of(team, topology, job_of_four()), topology,
-                                       key_of(team, topology, Kind::kBarrier));
+                                       key_of(team, topology, Collective::kBarrier));
     const Cluster tree = cluster_by_distance(model, 0);
     EXPECT_EQ(shape_text(tree), "4 x (2 x 2)");
     for (const Cluster& host : tree.children)
@@ -155,7 +155,7 @@ TEST(PlanForAnAllocation, BytesGoTheirWayToo) {
   const Allocation team = {{0, 1, 1, 0}, {"d", "b"}, {}};
   const Topology topology = topology_of(team);
   const CostModel model =
-      block_costs(*profile_of(team, topology, job), topology, key_of(team, topology, Kind::kBroadcast));
+      block_costs(*profile_of(team, topology, job), topology, key_of(team, topology, Collective::kBroadcast));
   EXPECT_EQ(model.g_at(0, 1), 1 + 3 + 1) << "a message has the full cost per byte";
   EXPECT_EQ(model.g_at(0, 3), 0.05) << "into a slot, and as much out of it";
   EXPECT_EQ(model.bytes.between, 0.7);
@@ -165,15 +165,20 @@ TEST(PlanForAnAllocation, BytesGoTheirWayToo) {
   const Topology four = topology_of(apart);
   job.domains.clear();
   const CostModel alone =
-      block_costs(*profile_of(apart, four, job), four, key_of(apart, four, Kind::kBroadcast));
-  const BlockCase wanted{
-      .kind = Kind::kBroadcast, .members = 4, .root = 0, .bytes = 8 << 20, .irregular = false, .op = {}};
+      block_costs(*profile_of(apart, four, job), four, key_of(apart, four, Collective::kBroadcast));
+  const BlockCase wanted{.collective = Collective::kBroadcast,
+                         .members = 4,
+                         .root = 0,
+                         .bytes = 8 << 20,
+                         .irregular = false,
+                         .op = {}};
   EXPECT_GT(choose_blocks(wanted, &alone).chunks, 1);
 }
 
 TEST(PlanForAnAllocation, ASlowLinkIsAvoided) {
-  for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
-    const Plan even = plan_of(kBlocks, job_of_four(), kind), slow = plan_of(kBlocks, job_of_four(5e6), kind);
+  for (const Collective collective : {Collective::kBarrier, Collective::kAllreduce}) {
+    const Plan even = plan_of(kBlocks, job_of_four(), collective),
+               slow = plan_of(kBlocks, job_of_four(5e6), collective);
     EXPECT_GT(messages(even, "a", "b", kBlocks), 0) << even.schedule.algorithm;
     EXPECT_EQ(messages(slow, "a", "b", kBlocks), 0) << slow.schedule.algorithm;
     EXPECT_LT(slow.predicted_latency_ns, 3 * even.predicted_latency_ns);

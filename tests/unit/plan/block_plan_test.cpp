@@ -16,10 +16,10 @@ constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempot
 
 Topology machine() { return *topology_from_regular({.hosts = 2, .packages = 2, .cores = 4}); }
 
-PlanKey key_of(const Topology& topology, Kind kind, std::int32_t members) {
+PlanKey key_of(const Topology& topology, Collective collective, std::int32_t members) {
   PlanKey key;
   key.fingerprint = fingerprint(topology);
-  key.kind = kind;
+  key.collective = collective;
   key.members = members;
   key.cpus = place(topology, members, Placement::kCore);
   return key;
@@ -33,9 +33,9 @@ BlockKnowledge unpacked(const std::vector<std::byte>& packed, std::int32_t membe
 
 TEST(BlockModel, SurvivesPacking) {
   const Topology t = machine();
-  const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 12));
+  const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Collective::kBroadcast, 12));
   const std::vector<KnownChoice> choices = {
-      {hash_of("ring*8"), static_cast<std::uint8_t>(Kind::kAllreduce), 16}};
+      {hash_of("ring*8"), static_cast<std::uint8_t>(Collective::kAllreduce), 16}};
   const BlockKnowledge known = unpacked(pack(model, choices), 12);
   EXPECT_EQ(known.choices, choices);
   EXPECT_EQ(known.model.bytes, model.bytes);
@@ -46,9 +46,9 @@ TEST(BlockModel, SurvivesPacking) {
     EXPECT_DOUBLE_EQ(known.model.g[i], model.g[i]);
     EXPECT_DOUBLE_EQ(known.model.direct[i], model.direct[i]);
   }
-  ASSERT_NE(known.find(Kind::kAllreduce, 65536), nullptr);
-  EXPECT_EQ(known.find(Kind::kAllreduce, 32768), nullptr);
-  EXPECT_EQ(known.find(Kind::kAllgather, 65536), nullptr);
+  ASSERT_NE(known.find(Collective::kAllreduce, 65536), nullptr);
+  EXPECT_EQ(known.find(Collective::kAllreduce, 32768), nullptr);
+  EXPECT_EQ(known.find(Collective::kAllgather, 65536), nullptr);
 }
 
 TEST(BlockModel, ManyDifferentPairsBecomeClasses) {
@@ -75,7 +75,7 @@ TEST(BlockModel, ManyDifferentPairsBecomeClasses) {
 TEST(BlockModel, WhatIsNoneIsRefused) {
   const Topology t = machine();
   const std::vector<std::byte> good =
-      pack(cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 4)), {{1, 2, 3}});
+      pack(cost_model(estimate_profile(t), t, key_of(t, Collective::kBroadcast, 4)), {{1, 2, 3}});
   BlockKnowledge out;
   EXPECT_TRUE(unpack(good, 4, &out));
   EXPECT_FALSE(unpack(good, 5, &out));
@@ -96,7 +96,7 @@ TEST(BlockModel, WhatIsNoneIsRefused) {
 // With such distances, clusters would be divided forever.
 TEST(BlockModel, DistancesBelowZeroAreRefused) {
   const Topology t = machine();
-  const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 4));
+  const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Collective::kBroadcast, 4));
   BlockKnowledge out;
   for (auto costs : {&CostModel::o, &CostModel::l, &CostModel::g, &CostModel::direct}) {
     CostModel below = model;
@@ -109,21 +109,25 @@ TEST(BlockModel, DistancesBelowZeroAreRefused) {
 // Each member chooses for itself from the same bytes.
 TEST(BlockModel, AllMembersChooseAlikeAndAsWasMeasured) {
   const Topology t = machine();
-  const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 8));
-  for (int k = 1; k < kKindCount; ++k) {
-    const auto kind = static_cast<Kind>(k);
-    const BlockCase wanted{
-        .kind = kind, .members = 8, .root = 0, .bytes = 65536, .irregular = false, .op = kFloatSum};
+  const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Collective::kBroadcast, 8));
+  for (int k = 1; k < kCollectiveCount; ++k) {
+    const auto collective = static_cast<Collective>(k);
+    const BlockCase wanted{.collective = collective,
+                           .members = 8,
+                           .root = 0,
+                           .bytes = 65536,
+                           .irregular = false,
+                           .op = kFloatSum};
     const BlockChooser chooser(wanted, &model);
     ASSERT_GT(chooser.ranked().size(), 1u);
     for (std::size_t i = 0; i < chooser.ranked().size(); i += 7) {
       const BlockCandidate& c = chooser.ranked()[i];
       if (!verify(chooser.build(c), kFloatSum)) continue;
       const std::vector<std::byte> packed =
-          pack(model, {{hash_of(c.name), static_cast<std::uint8_t>(kind), 16}});
+          pack(model, {{hash_of(c.name), static_cast<std::uint8_t>(collective), 16}});
       const BlockKnowledge a = unpacked(packed, 8), b = unpacked(packed, 8);
-      const Schedule chosen = choose_blocks(wanted, &a.model, a.find(kind, 65536)->name);
-      EXPECT_EQ(chosen, choose_blocks(wanted, &b.model, b.find(kind, 65536)->name));
+      const Schedule chosen = choose_blocks(wanted, &a.model, a.find(collective, 65536)->name);
+      EXPECT_EQ(chosen, choose_blocks(wanted, &b.model, b.find(collective, 65536)->name));
       EXPECT_EQ(chosen.algorithm, c.name);
     }
     // A saved name that does not exist any more: all choose the predicted best.
@@ -138,12 +142,12 @@ BlockPlans some_plans() {
   p.members = 2;
   p.cpus = {0, 1};
   p.plans.push_back(
-      {Kind::kAllreduce,
+      {Collective::kAllreduce,
        65536,
        "measured",
        "2024-01-02T03:04:05Z",
        {{"recursive_halving*4", 8000.5, 9000.25, "chosen"}, {"ring \"x\"", 8100, 0, "predicted 1% slower"}}});
-  p.plans.push_back({Kind::kAlltoall, 1, "estimated", "", {{"pairwise", 100, 0, "chosen"}}});
+  p.plans.push_back({Collective::kAlltoall, 1, "estimated", "", {{"pairwise", 100, 0, "chosen"}}});
   return p;
 }
 
@@ -180,7 +184,7 @@ TEST(BlockCosts, WithoutBytesOnlyWhatTellsPairsApartCounts) {
   const auto costs = [](const Topology& t, bool bytes) {
     Profile p = estimate_profile(t);
     if (bytes) p.g = p.l;
-    return block_costs(p, t, key_of(t, Kind::kBroadcast, 4));
+    return block_costs(p, t, key_of(t, Collective::kBroadcast, 4));
   };
   EXPECT_EQ(costs(near, false).o, flat_model(4).o);
   EXPECT_EQ(costs(near, false).bytes, flat_model(4).bytes);
@@ -193,41 +197,43 @@ TEST(BlockCosts, WithoutBytesOnlyWhatTellsPairsApartCounts) {
 TEST(BlockCosts, WithoutAProfileFewestWaitsWinWhereMembersShareCpus) {
   const Topology two = *topology_from_regular({.hosts = 1, .packages = 1, .cores = 2});
   const Topology eight = *topology_from_regular({.hosts = 1, .packages = 1, .cores = 8});
-  for (const Kind kind : {Kind::kAllgather, Kind::kAlltoall}) {
-    const BlockCase wanted{.kind = kind, .members = 8, .root = 0, .bytes = 8, .irregular = false, .op = {}};
+  for (const Collective collective : {Collective::kAllgather, Collective::kAlltoall}) {
+    const BlockCase wanted{
+        .collective = collective, .members = 8, .root = 0, .bytes = 8, .irregular = false, .op = {}};
     const auto chosen = [&](const Topology& t) {
-      PlanKey key = key_of(t, kind, 8);
+      PlanKey key = key_of(t, collective, 8);
       // no pair is nearer than another
       key.cpus.clear();
       // the members' copy of the model
       const BlockKnowledge known = unpacked(pack(block_costs(estimate_profile(t), t, key), {}), 8);
       return choose_blocks(wanted, &known.model);
     };
-    EXPECT_EQ(chosen(two).algorithm, "complete") << name_of(kind);
-    EXPECT_EQ(chosen(two).stages.size(), 1u) << name_of(kind);
-    EXPECT_NE(chosen(eight).algorithm, "complete") << name_of(kind);
+    EXPECT_EQ(chosen(two).algorithm, "complete") << name_of(collective);
+    EXPECT_EQ(chosen(two).stages.size(), 1u) << name_of(collective);
+    EXPECT_NE(chosen(eight).algorithm, "complete") << name_of(collective);
   }
 }
 
-BlockPlanOptions options_for(const Topology& t, Kind kind, std::int32_t members, std::size_t bytes) {
+BlockPlanOptions options_for(const Topology& t, Collective collective, std::int32_t members,
+                             std::size_t bytes) {
   BlockPlanOptions o;
-  o.key = key_of(t, kind, members);
+  o.key = key_of(t, collective, members);
   o.bytes = bytes;
   return o;
 }
 
 TEST(BlockPlan, PredictedBestFirst) {
   const Topology t = machine();
-  for (int k = 1; k < kKindCount; ++k) {
+  for (int k = 1; k < kCollectiveCount; ++k) {
     const auto plan =
-        make_block_plan(t, estimate_profile(t), options_for(t, static_cast<Kind>(k), 8, 1000), nullptr);
+        make_block_plan(t, estimate_profile(t), options_for(t, static_cast<Collective>(k), 8, 1000), nullptr);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan->bytes, 1024u);
     EXPECT_EQ(plan->origin, "estimated");
     ASSERT_GT(plan->entries.size(), 1u);
     EXPECT_EQ(plan->entries.front().verdict, "chosen");
     // Where calls overlap, a shorter path counts a quarter more.
-    const double worth = has_root(plan->kind) ? 1.25 : 1;
+    const double worth = has_root(plan->collective) ? 1.25 : 1;
     for (const BlockEntry& e : plan->entries)
       if (e.verdict.starts_with("predicted")) {
         EXPECT_GE(worth * e.predicted_ns, plan->entries.front().predicted_ns);
@@ -236,7 +242,7 @@ TEST(BlockPlan, PredictedBestFirst) {
           EXPECT_EQ(e.verdict, slower_by("predicted", ratio));
         }
       }
-    const std::string text = explain(*plan, key_of(t, plan->kind, 8));
+    const std::string text = explain(*plan, key_of(t, plan->collective, 8));
     for (const std::string& shown :
          {plan->entries.front().name, std::string("up to 1024 bytes"), std::string("not yet")})
       EXPECT_NE(text.find(shown), std::string::npos) << text;
@@ -247,12 +253,13 @@ TEST(BlockPlan, PredictedBestFirst) {
 
 TEST(BlockPlan, TimesAreShownInTheUnitThatSuitsThem) {
   const Topology t = machine();
-  auto plan = make_block_plan(t, estimate_profile(t), options_for(t, Kind::kAllreduce, 8, 1000), nullptr);
+  auto plan =
+      make_block_plan(t, estimate_profile(t), options_for(t, Collective::kAllreduce, 8, 1000), nullptr);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   BlockEntry& chosen = plan->entries.front();
   const auto shown = [&](double ns) {
     chosen.predicted_ns = ns;
-    const std::string text = explain(*plan, key_of(t, plan->kind, 8));
+    const std::string text = explain(*plan, key_of(t, plan->collective, 8));
     const std::size_t at = text.find("predicted  ") + 11;
     return text.substr(at, text.find(" from", at) - at);
   };
@@ -265,7 +272,7 @@ TEST(BlockPlan, TimesAreShownInTheUnitThatSuitsThem) {
 
 TEST(BlockPlan, TheMeasuredFastestWins) {
   const Topology t = machine();
-  BlockPlanOptions o = options_for(t, Kind::kAllreduce, 8, 65536);
+  BlockPlanOptions o = options_for(t, Collective::kAllreduce, 8, 65536);
   o.measure_best = 5;
   o.rounds = 3;
   std::vector<std::string> timed;
@@ -295,16 +302,17 @@ TEST(BlockPlan, TheMeasuredFastestWins) {
 
 TEST(BlockPlan, WhatMovesNoBlocksIsRefused) {
   const Topology t = machine();
-  EXPECT_EQ(
-      make_block_plan(t, estimate_profile(t), options_for(t, Kind::kBarrier, 4, 8), nullptr).error().status,
-      Status::kUnsupported);
-  BlockPlanOptions o = options_for(t, Kind::kAlltoall, 4, 8);
+  EXPECT_EQ(make_block_plan(t, estimate_profile(t), options_for(t, Collective::kBarrier, 4, 8), nullptr)
+                .error()
+                .status,
+            Status::kUnsupported);
+  BlockPlanOptions o = options_for(t, Collective::kAlltoall, 4, 8);
   o.key.members = 257;
   EXPECT_EQ(make_block_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kUnsupported);
-  o.key.kind = Kind::kBroadcast;
+  o.key.collective = Collective::kBroadcast;
   // the machine has CPUs for 4
   EXPECT_EQ(make_block_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kArgument);
-  o = options_for(t, Kind::kBroadcast, 4, SIZE_MAX / 4 + 1);
+  o = options_for(t, Collective::kBroadcast, 4, SIZE_MAX / 4 + 1);
   const auto too_large = make_block_plan(t, estimate_profile(t), o, nullptr);
   ASSERT_FALSE(too_large);
   EXPECT_EQ(too_large.error().message, "blocks are too large");
@@ -312,10 +320,10 @@ TEST(BlockPlan, WhatMovesNoBlocksIsRefused) {
 
 TEST(BlockPlanFile, IsKeptBesideTheOthersOfItsTeam) {
   const test::OwnCache cache;
-  const PlanKey key = key_of(machine(), Kind::kBarrier, 4);
+  const PlanKey key = key_of(machine(), Collective::kBarrier, 4);
   EXPECT_EQ(load_block_plans(key).error().status, Status::kNotFound);
   EXPECT_TRUE(known_choices(key).empty());
-  BlockPlan plan{Kind::kAllgather, 4096, "measured", "", {{"ring", 10, 20, "chosen"}}};
+  BlockPlan plan{Collective::kAllgather, 4096, "measured", "", {{"ring", 10, 20, "chosen"}}};
   ASSERT_TRUE(save_block_plan(key, plan).ok());
   plan.bytes = 64;
   plan.origin = "predicted";

@@ -19,7 +19,7 @@ namespace fermata::test {
 
 using Elements = std::vector<std::string>;
 
-// Blocks as the kind has them: elements of block b, of the input (by member) and of the output.
+// Blocks as the collective has them: elements of block b, of the input (by member) and of the output.
 class BlockSimulation {
  public:
   // irregular: blocks have different sizes.
@@ -97,7 +97,7 @@ class BlockSimulation {
   std::int32_t rank(const Member& m) const { return static_cast<std::int32_t>(m.program->rank); }
 
   std::size_t blocks(std::int32_t r, bool input) const {
-    const CollectiveRules& rules = rules_of(s_.kind);
+    const CollectiveRules& rules = rules_of(s_.collective);
     const CollectiveRules::Side side = input ? rules.in : rules.out;
     if (!side.is_at(r == s_.root)) return 0;
     return side.blocks == CollectiveRules::Blocks::kOneEach ? static_cast<std::size_t>(s_.members) : 1;
@@ -105,11 +105,11 @@ class BlockSimulation {
 
   // The size of block number i at r: what r contributes if `input`, else what it gets.
   std::size_t size(std::int32_t r, std::int32_t i, bool input) const {
-    switch (s_.kind) {
-      case Kind::kGather: return input ? count_of(r, 0) : count_of(i, 0);
-      case Kind::kAllgather: return input ? count_of(r, 0) : count_of(i, 0);
-      case Kind::kScatter: return input ? count_of(0, i) : count_of(0, r);
-      case Kind::kAlltoall: return input ? count_of(r, i) : count_of(i, r);
+    switch (s_.collective) {
+      case Collective::kGather: return input ? count_of(r, 0) : count_of(i, 0);
+      case Collective::kAllgather: return input ? count_of(r, 0) : count_of(i, 0);
+      case Collective::kScatter: return input ? count_of(0, i) : count_of(0, r);
+      case Collective::kAlltoall: return input ? count_of(r, i) : count_of(i, r);
       default: return largest();
     }
   }
@@ -121,7 +121,7 @@ class BlockSimulation {
 
   // The first part of an element's place: the member that the block is for, if that distinguishes blocks.
   std::int32_t meant_for(std::int32_t r, std::int32_t i, bool input) const {
-    return !rules_of(s_.kind).differs_by_receiver() ? 0 : input ? i : r;
+    return !rules_of(s_.collective).differs_by_receiver() ? 0 : input ? i : r;
   }
 
   std::vector<Elements> filled(const Member& m, bool input) const {
@@ -153,10 +153,10 @@ class BlockSimulation {
     for (std::size_t i = 0; i < out.size(); ++i) {
       const auto number = static_cast<std::int32_t>(i);
       std::string who;
-      const std::int32_t folded = folded_at(s_.kind, s_.members, r);
-      for (std::int32_t m = 0; folds(s_.kind) && m < folded; ++m) who += name(m);
-      if (root_gives(s_.kind)) who = name(s_.root);
-      if (rules_of(s_.kind).differs_by_giver()) who = name(number);
+      const std::int32_t folded = folded_at(s_.collective, s_.members, r);
+      for (std::int32_t m = 0; folds(s_.collective) && m < folded; ++m) who += name(m);
+      if (root_gives(s_.collective)) who = name(s_.root);
+      if (rules_of(s_.collective).differs_by_giver()) who = name(number);
       for (std::size_t e = 0; e < size(r, number, false); ++e)
         out[i].push_back(who.empty() ? "untouched" : place(meant_for(r, number, false), e) + who);
     }

@@ -1,4 +1,4 @@
-// Block programs of every kind and algorithm, run and compared with a serial reference.
+// Block programs of every collective and algorithm, run and compared with a serial reference.
 #include <gtest/gtest.h>
 
 #include "algo/algorithm.hpp"
@@ -17,7 +17,7 @@ using test::kSum;
 using test::Random;
 using test::roots_of;
 
-bool irregular_kind(Kind k) { return has_several_blocks(k) && !folds(k); }
+bool irregular_collective(Collective k) { return has_several_blocks(k) && !folds(k); }
 
 std::vector<CompiledBlocks> compile_all(const Schedule& s) {
   std::vector<CompiledBlocks> programs;
@@ -77,27 +77,28 @@ bool uses_space(const std::vector<CompiledBlocks>& programs) {
                      [](const CompiledBlocks& c) { return c.program.space_blocks > 0; });
 }
 
-TEST(Blocks, EveryKindAndAlgorithmGivesWhatASerialReferenceGives) {
+TEST(Blocks, EveryCollectiveAndAlgorithmGivesWhatASerialReferenceGives) {
   Random random(11);
-  std::set<Kind> seen;
+  std::set<Collective> seen;
   for (const std::int32_t members : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) {
     if (members > 16 && FERMATA_TEST_SCALE > 1) continue;
     for (const Algorithm& algorithm : algorithms()) {
-      for (int k = 1; k < kKindCount; ++k) {
-        const auto kind = static_cast<Kind>(k);
+      for (int k = 1; k < kCollectiveCount; ++k) {
+        const auto collective = static_cast<Collective>(k);
         for (const std::int32_t degree : algorithm.has_degree ? std::vector{1, 2, 3} : std::vector{2}) {
-          for (const std::int32_t root : roots_of(kind, members)) {
-            const Request request{.kind = kind, .members = members, .root = root, .degree = degree};
+          for (const std::int32_t root : roots_of(collective, members)) {
+            const Request request{
+                .collective = collective, .members = members, .root = root, .degree = degree};
             if (!algorithm.applicable(request)) continue;
             const Schedule whole = algorithm.build(request);
             if (!verify(whole, kSum)) continue;  // contributions come more than once
             for (const std::int32_t segments : {1, 3}) {
               if (segments > 1 && (members > 9 || members % 2 == FERMATA_TEST_SCALE % 2)) continue;
               const Schedule s = pipeline(whole, segments);
-              SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) +
+              SCOPED_TRACE(s.algorithm + " " + name_of(collective) + " P=" + std::to_string(members) +
                            " root=" + std::to_string(root) + " segments=" + std::to_string(segments));
-              run_and_check(s, random, irregular_kind(kind) && !uses_space(compile_all(s)));
-              seen.insert(kind);
+              run_and_check(s, random, irregular_collective(collective) && !uses_space(compile_all(s)));
+              seen.insert(collective);
               if (HasFailure()) return;
             }
           }
@@ -105,14 +106,15 @@ TEST(Blocks, EveryKindAndAlgorithmGivesWhatASerialReferenceGives) {
       }
     }
   }
-  EXPECT_EQ(seen.size(), static_cast<std::size_t>(kKindCount - 1));
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(kCollectiveCount - 1));
 }
 
 TEST(Blocks, NothingIsCopiedButContributionsThatNobodyTouched) {
   for (const Algorithm& algorithm : algorithms()) {
-    for (int k = 1; k < kKindCount; ++k) {
-      const Request request{
-          .kind = static_cast<Kind>(k), .members = 8, .root = has_root(static_cast<Kind>(k)) ? 3 : 0};
+    for (int k = 1; k < kCollectiveCount; ++k) {
+      const Request request{.collective = static_cast<Collective>(k),
+                            .members = 8,
+                            .root = has_root(static_cast<Collective>(k)) ? 3 : 0};
       if (!algorithm.applicable(request)) continue;
       const Schedule s = algorithm.build(request);
       for (const CompiledBlocks& c : compile_all(s)) {
@@ -120,23 +122,23 @@ TEST(Blocks, NothingIsCopiedButContributionsThatNobodyTouched) {
         for (const BlockTransfer& t : c.transfers) {
           // Transfers that others wait for go first.
           if (t.code == BlockCode::kSend && &t < c.transfers.data() + c.stages.front().count) {
-            EXPECT_EQ(copies, 0U) << s.algorithm << " " << name_of(s.kind);
+            EXPECT_EQ(copies, 0U) << s.algorithm << " " << name_of(s.collective);
           }
           if (t.code != BlockCode::kCopy) continue;
           ++copies;
           if (t.to.place == BlockPlace::kSpace) continue;
-          EXPECT_EQ(t.from.place, BlockPlace::kInput) << s.algorithm << " " << name_of(s.kind);
-          EXPECT_EQ(t.to.place, BlockPlace::kOutput) << s.algorithm << " " << name_of(s.kind);
+          EXPECT_EQ(t.from.place, BlockPlace::kInput) << s.algorithm << " " << name_of(s.collective);
+          EXPECT_EQ(t.to.place, BlockPlace::kOutput) << s.algorithm << " " << name_of(s.collective);
         }
-        const bool own =
-            s.kind == Kind::kAllgather || s.kind == Kind::kAlltoall ||
-            (s.kind == Kind::kScan && c.program.rank == 0) ||
-            ((s.kind == Kind::kGather || s.kind == Kind::kScatter) && c.program.rank == c.program.root);
+        const bool own = s.collective == Collective::kAllgather || s.collective == Collective::kAlltoall ||
+                         (s.collective == Collective::kScan && c.program.rank == 0) ||
+                         ((s.collective == Collective::kGather || s.collective == Collective::kScatter) &&
+                          c.program.rank == c.program.root);
         // The value that an exscan's chain sends on is folded apart from the member's result.
-        const bool apart = s.kind == Kind::kExscan && s.registers == 2 && c.program.rank != 0 &&
+        const bool apart = s.collective == Collective::kExscan && s.registers == 2 && c.program.rank != 0 &&
                            c.program.rank != c.program.members - 1;
         EXPECT_EQ(copies, own || apart ? 1u : 0u)
-            << s.algorithm << " " << name_of(s.kind) << " rank " << c.program.rank;
+            << s.algorithm << " " << name_of(s.collective) << " rank " << c.program.rank;
       }
     }
   }
@@ -150,10 +152,11 @@ TEST(Blocks, SchedulesWithCopiesHereAndThereGiveTheSame) {
     const auto& table = algorithms();
     const Algorithm& algorithm =
         table[static_cast<std::size_t>(random.below(static_cast<int>(table.size())))];
-    const auto kind = static_cast<Kind>(1 + random.below(kKindCount - 1));
+    const auto collective = static_cast<Collective>(1 + random.below(kCollectiveCount - 1));
     const std::int32_t members = 1 + random.below(4);
-    const Request request{
-        .kind = kind, .members = members, .root = has_root(kind) ? random.below(members) : 0};
+    const Request request{.collective = collective,
+                          .members = members,
+                          .root = has_root(collective) ? random.below(members) : 0};
     if (!algorithm.applicable(request)) continue;
     Schedule s = pipeline(algorithm.build(request), 1 + random.below(2));
     s.registers = 2;
@@ -172,7 +175,7 @@ TEST(Blocks, SchedulesWithCopiesHereAndThereGiveTheSame) {
       list.insert(list.begin() + random.below(static_cast<int>(list.size()) + 1), extra);
     }
     if (!verify(s, kSum)) continue;
-    SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) + " trial " +
+    SCOPED_TRACE(s.algorithm + " " + name_of(collective) + " P=" + std::to_string(members) + " trial " +
                  std::to_string(trial));
     run_and_check(s, random, false);
     if (HasFailure()) return;
@@ -196,7 +199,7 @@ TEST(Blocks, SchedulesWithCopiesHereAndThereGiveTheSame) {
 
 Schedule sum_of_two(std::vector<Stage> stages) {
   Schedule s;
-  s.kind = Kind::kAllreduce;
+  s.collective = Collective::kAllreduce;
   s.members = 2;
   s.chunks = 1;
   s.registers = 2;
@@ -233,7 +236,7 @@ TEST(Blocks, WhatAStageSendsIsNotCopiedOver) {
 
 TEST(Blocks, TwoMembersFoldIntoTheOutputInOnePass) {
   for (const char* name : {"complete", "butterfly"}) {
-    const Schedule s = find_algorithm(name)->build({.kind = Kind::kAllreduce, .members = 2});
+    const Schedule s = find_algorithm(name)->build({.collective = Collective::kAllreduce, .members = 2});
     for (const CompiledBlocks& c : compile_all(s)) {
       ASSERT_EQ(c.transfers.size(), 2u) << name;
       EXPECT_EQ(c.edges.size(), 2u) << name;
@@ -248,7 +251,7 @@ TEST(Blocks, TwoMembersFoldIntoTheOutputInOnePass) {
 }
 
 TEST(Blocks, SpaceIsUsedAgain) {
-  const Schedule s = find_algorithm("bruck")->build({.kind = Kind::kAlltoall, .members = 16});
+  const Schedule s = find_algorithm("bruck")->build({.collective = Collective::kAlltoall, .members = 16});
   std::int32_t through = 0;  // blocks that pass through member 0
   for (const Stage& stage : s.stages) {
     for (const Transfer& t : stage.transfers) through += t.to == 0 && t.chunk % 16 != 0;
@@ -261,16 +264,18 @@ TEST(Blocks, SpaceIsUsedAgain) {
 }
 
 TEST(Blocks, WhatCannotBeCompiledIsRefused) {
-  Schedule s = find_algorithm("linear")->build({.kind = Kind::kBroadcast, .members = 3});
+  Schedule s = find_algorithm("linear")->build({.collective = Collective::kBroadcast, .members = 3});
   EXPECT_EQ(compile_blocks(s, 3).error().status, Status::kArgument);
   EXPECT_EQ(compile_blocks(s, -1).error().status, Status::kArgument);
   s.stages[0].transfers.push_back({.from = 1, .to = 2});
   EXPECT_EQ(compile_blocks(s, 0).error().status, Status::kUnsupported);
   s.stages[0].transfers.clear();
   EXPECT_EQ(compile_blocks(s, 0).error().status, Status::kVerify);
-  const Schedule barrier = find_algorithm("linear")->build({.kind = Kind::kBarrier, .members = 3});
+  const Schedule barrier =
+      find_algorithm("linear")->build({.collective = Collective::kBarrier, .members = 3});
   EXPECT_EQ(compile_blocks(barrier, 0).error().status, Status::kUnsupported);
-  const Schedule twice = find_algorithm("dissemination")->build({.kind = Kind::kAllreduce, .members = 3});
+  const Schedule twice =
+      find_algorithm("dissemination")->build({.collective = Collective::kAllreduce, .members = 3});
   EXPECT_EQ(compile_blocks(twice, 0).error().status, Status::kVerify);
 }
 

@@ -26,32 +26,37 @@ bool goes_straight(const Schedule& s) {
   return true;
 }
 
-Schedule chosen(Kind kind, std::int32_t members, std::int32_t root, std::size_t bytes, bool irregular,
-                OpTraits op, const CostModel* model) {
-  return choose_blocks(
-      {.kind = kind, .members = members, .root = root, .bytes = bytes, .irregular = irregular, .op = op},
-      model);
+Schedule chosen(Collective collective, std::int32_t members, std::int32_t root, std::size_t bytes,
+                bool irregular, OpTraits op, const CostModel* model) {
+  return choose_blocks({.collective = collective,
+                        .members = members,
+                        .root = root,
+                        .bytes = bytes,
+                        .irregular = irregular,
+                        .op = op},
+                       model);
 }
 
 TEST(BlockChoice, ThereAlwaysIsOne) {
   for (std::int32_t members = 1; members <= 33; members += members < 9 || FERMATA_TEST_SCALE == 1 ? 1 : 12) {
-    for (int k = 1; k < kKindCount; ++k) {
-      const auto kind = static_cast<Kind>(k);
-      for (const std::int32_t root : roots_of(kind, members)) {
+    for (int k = 1; k < kCollectiveCount; ++k) {
+      const auto collective = static_cast<Collective>(k);
+      for (const std::int32_t root : roots_of(collective, members)) {
         for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
           for (const OpTraits op : {kFloatSum, kFloatProduct, kLeftToRight}) {
-            if (!folds(kind) && !op.commutative) continue;
+            if (!folds(collective) && !op.commutative) continue;
             if (op.left_to_right && members > 9) continue;  // the next test has every size
             const bool irregular = members % 2 == 0;
-            const Schedule s = chosen(kind, members, root, bytes, irregular, op, nullptr);
-            SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) +
+            const Schedule s = chosen(collective, members, root, bytes, irregular, op, nullptr);
+            SCOPED_TRACE(s.algorithm + " " + name_of(collective) + " P=" + std::to_string(members) +
                          " root=" + std::to_string(root));
             ASSERT_GT(s.chunks, 0);
-            EXPECT_EQ(s.kind, kind);
+            EXPECT_EQ(s.collective, collective);
             EXPECT_EQ(s.members, members);
-            EXPECT_EQ(s.root, has_root(kind) ? root : 0);
+            EXPECT_EQ(s.root, has_root(collective) ? root : 0);
             EXPECT_TRUE(verify(s, op));
-            if (irregular && (kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall)) {
+            if (irregular && (collective == Collective::kGather || collective == Collective::kScatter ||
+                              collective == Collective::kAlltoall)) {
               EXPECT_TRUE(goes_straight(s));
             }
             EXPECT_TRUE(compile_blocks(s, members - 1, Verified{}));
@@ -64,17 +69,18 @@ TEST(BlockChoice, ThereAlwaysIsOne) {
 
 TEST(BlockChoice, LeftToRightIsTheTreeOfASerialLoopAtEverySize) {
   std::set<std::string> names;
-  for (const Kind kind :
-       {Kind::kReduce, Kind::kAllreduce, Kind::kReduceScatter, Kind::kScan, Kind::kExscan}) {
+  for (const Collective collective : {Collective::kReduce, Collective::kAllreduce, Collective::kReduceScatter,
+                                      Collective::kScan, Collective::kExscan}) {
     for (std::size_t bytes = 1; bytes <= std::size_t{1} << 26; bytes *= FERMATA_TEST_SCALE == 1 ? 2 : 64) {
-      const Schedule s = chosen(kind, 5, has_root(kind) ? 2 : 0, bytes, false, kLeftToRight, nullptr);
-      SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " " + std::to_string(bytes));
+      const Schedule s =
+          chosen(collective, 5, has_root(collective) ? 2 : 0, bytes, false, kLeftToRight, nullptr);
+      SCOPED_TRACE(s.algorithm + " " + name_of(collective) + " " + std::to_string(bytes));
       names.insert(s.algorithm);
-      const std::int32_t pieces = s.chunks / blocks_of(kind, 5);
-      const std::int32_t at = kind == Kind::kReduce ? 2 : 4;
-      const std::int32_t chunk = kind == Kind::kReduceScatter ? at * pieces : 0;
+      const std::int32_t pieces = s.chunks / blocks_of(collective, 5);
+      const std::int32_t at = collective == Collective::kReduce ? 2 : 4;
+      const std::int32_t chunk = collective == Collective::kReduceScatter ? at * pieces : 0;
       EXPECT_EQ(result_expression(s, at, chunk),
-                kind == Kind::kExscan ? "(((0+1)+2)+3)" : "((((0+1)+2)+3)+4)");
+                collective == Collective::kExscan ? "(((0+1)+2)+3)" : "((((0+1)+2)+3)+4)");
       EXPECT_TRUE(verify(s, kLeftToRight));
     }
   }
@@ -82,13 +88,13 @@ TEST(BlockChoice, LeftToRightIsTheTreeOfASerialLoopAtEverySize) {
 }
 
 TEST(BlockChoice, OtherTreesAreNotLeftToRight) {
-  const Request allreduce{.kind = Kind::kAllreduce, .members = 4};
+  const Request allreduce{.collective = Collective::kAllreduce, .members = 4};
   const Schedule tree = find_algorithm("butterfly")->build(allreduce);
   EXPECT_TRUE(verify(tree, kFloatProduct));  // ((0+1)+(2+3)): in rank order
   EXPECT_NE(verify(tree, kLeftToRight).error().message.find("((0+1)+(2+3)), not left to right"),
             std::string::npos);
   EXPECT_TRUE(verify(find_algorithm("linear")->build(allreduce), kLeftToRight));
-  Schedule swapped = find_algorithm("in_order")->build({.kind = Kind::kReduce, .members = 4});
+  Schedule swapped = find_algorithm("in_order")->build({.collective = Collective::kReduce, .members = 4});
   EXPECT_TRUE(verify(swapped, kLeftToRight));
   std::swap(swapped.stages[0].transfers[1], swapped.stages[0].transfers[2]);
   EXPECT_FALSE(verify(swapped, kLeftToRight));
@@ -96,20 +102,20 @@ TEST(BlockChoice, OtherTreesAreNotLeftToRight) {
 }
 
 TEST(BlockChoice, SizeDecides) {
-  const auto stages = [](Kind kind, std::size_t bytes) {
-    return chosen(kind, 16, 0, bytes, false, kFloatSum, nullptr).stages.size();
+  const auto stages = [](Collective collective, std::size_t bytes) {
+    return chosen(collective, 16, 0, bytes, false, kFloatSum, nullptr).stages.size();
   };
   // Short vectors: few stages. Long ones: more stages, in which each member moves little.
-  EXPECT_LE(stages(Kind::kAllreduce, 8), 4u);
-  EXPECT_GT(stages(Kind::kAllreduce, 8 << 20), 4u);
-  EXPECT_GT(chosen(Kind::kAllreduce, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
-  EXPECT_GT(chosen(Kind::kBroadcast, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
-  EXPECT_EQ(chosen(Kind::kBroadcast, 16, 0, 8, false, kFloatSum, nullptr).chunks, 1);
+  EXPECT_LE(stages(Collective::kAllreduce, 8), 4u);
+  EXPECT_GT(stages(Collective::kAllreduce, 8 << 20), 4u);
+  EXPECT_GT(chosen(Collective::kAllreduce, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
+  EXPECT_GT(chosen(Collective::kBroadcast, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
+  EXPECT_EQ(chosen(Collective::kBroadcast, 16, 0, 8, false, kFloatSum, nullptr).chunks, 1);
 }
 
 TEST(BlockChoice, WhereCpusAreSharedAScanTakesTheFewestSteps) {
-  for (const Kind kind : {Kind::kScan, Kind::kExscan}) {
-    const BlockCase wanted{.kind = kind, .members = 8, .bytes = 8, .op = kSum};
+  for (const Collective collective : {Collective::kScan, Collective::kExscan}) {
+    const BlockCase wanted{.collective = collective, .members = 8, .bytes = 8, .op = kSum};
     CostModel model = flat_model(8);
     EXPECT_NE(choose_blocks(wanted, &model).algorithm, "chain");
     model.members_per_cpu = 4;
@@ -118,7 +124,8 @@ TEST(BlockChoice, WhereCpusAreSharedAScanTakesTheFewestSteps) {
 }
 
 TEST(BlockChoice, WhatLeavesTheCachesIsCut) {
-  const BlockCase wanted{.kind = Kind::kAllreduce, .members = 2, .bytes = std::size_t{8} << 20, .op = kSum};
+  const BlockCase wanted{
+      .collective = Collective::kAllreduce, .members = 2, .bytes = std::size_t{8} << 20, .op = kSum};
   CostModel model = flat_model(2);
   model.bytes.fold_apart = 0;
   EXPECT_EQ(BlockChooser(wanted, &model).ranked().front().segments, 1);
@@ -139,9 +146,9 @@ TEST(BlockChoice, TheModelDecides) {
       if ((i < 4) != (j < 4)) far.o[static_cast<std::size_t>(i * 8 + j)] = 50000;
   }
   const auto time = [&](const Schedule& s) { return cost(s, far, LayoutChoice{}, 64).critical_path_ns; };
-  const Schedule near = chosen(Kind::kAllreduce, 8, 0, 64, false, kSum, &far);
+  const Schedule near = chosen(Collective::kAllreduce, 8, 0, 64, false, kSum, &far);
   for (const Algorithm& algorithm : algorithms()) {
-    const Request request{.kind = Kind::kAllreduce, .members = 8};
+    const Request request{.collective = Collective::kAllreduce, .members = 8};
     if (!algorithm.applicable(request) || !serves(algorithm, request, kSum) || algorithm.cuts) continue;
     EXPECT_LE(time(near), time(algorithm.build(request))) << near.algorithm << " and " << algorithm.name;
   }

@@ -11,7 +11,8 @@ namespace fermata {
 namespace {
 
 Plan plan_of(const std::string& schedule) {
-  auto parsed = parse_schedule("fermata-schedule 1\nalgorithm test\nkind barrier\n" + schedule + "end\n");
+  auto parsed =
+      parse_schedule("fermata-schedule 2\nalgorithm test\ncollective barrier\n" + schedule + "end\n");
   if (!parsed) throw std::runtime_error(parsed.error().message);
   Plan plan;
   plan.schedule = *parsed;
@@ -166,9 +167,9 @@ TEST(Compile, SaysWhatItRefuses) {
   is(refusal([](Plan& p) { p.key.payload = 8; }), "words carry no data");
   is(refusal([](Plan& p) { p.schedule.members = 0; }), "members must be 1..4096");
   is(refusal([](Plan& p) { p.schedule.members = 4097; }), "members must be 1..4096");
-  is(refusal([](Plan& p) { p.schedule.kind = Kind::kAllgather; }), "does not fit on a line");
+  is(refusal([](Plan& p) { p.schedule.collective = Collective::kAllgather; }), "does not fit on a line");
   is(refusal([](Plan& p) { p.schedule.chunks = 2; }), "more than one chunk");
-  is(refusal([](Plan& p) { p.schedule.kind = Kind::kAllreduce; }), "no payload given");
+  is(refusal([](Plan& p) { p.schedule.collective = Collective::kAllreduce; }), "no payload given");
   is(refusal([](Plan& p) { p.schedule.root = 1; }), "plans are made for root 0");
   const auto large = [](Plan& p) {  // 4,608 signals of 8 KiB per slot
     p.schedule = find_algorithm("dissemination")->build({.members = 512});
@@ -183,23 +184,25 @@ TEST(Compile, SaysWhatItRefuses) {
 // Programs of every algorithm are executed, too, in a few layouts.
 TEST(Compile, EveryAlgorithmRuns) {
   for (const Algorithm& algorithm : algorithms()) {
-    for (const Kind kind : {Kind::kBarrier, Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce}) {
+    for (const Collective collective :
+         {Collective::kBarrier, Collective::kBroadcast, Collective::kReduce, Collective::kAllreduce}) {
       for (const std::int32_t members : {2, 3, 4, 6, 7, 8, 11}) {
-        const Request request{.kind = kind, .members = members};
-        if (algorithm.cuts || !algorithm.applicable(request) || !serves(algorithm, request, algebra_of(kind)))
+        const Request request{.collective = collective, .members = members};
+        if (algorithm.cuts || !algorithm.applicable(request) ||
+            !serves(algorithm, request, algebra_of(collective)))
           continue;
         for (const auto& [layout, credits] :
              {std::pair<const char*, int>{"packed+2slots", 0}, {"private", 1}, {"published+4slots", 2}}) {
           Plan plan;
-          plan.key.kind = kind;
+          plan.key.collective = collective;
           plan.key.members = members;
-          plan.key.payload = kind == Kind::kBarrier ? 0 : 56;
+          plan.key.payload = collective == Collective::kBarrier ? 0 : 56;
           plan.schedule = algorithm.build(request);
           plan.layout = *parse_layouts(layout);
           plan.credit_batch = credits;
           if (!verify(plan.schedule, {.associative = false})) continue;
           const auto program = compile(plan);
-          if (!program && credits == 0 && !synchronizes(kind)) continue;
+          if (!program && credits == 0 && !synchronizes(collective)) continue;
           ASSERT_TRUE(program) << plan.schedule.algorithm << ": " << program.error().message;
           ASSERT_EQ(test::execute(program->data(), 3, 12 / FERMATA_TEST_SCALE + 4, 9), "")
               << plan.schedule.algorithm << " " << layout << " P=" << members;

@@ -20,8 +20,9 @@ using test::Random;
 
 constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
 constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
-constexpr Kind kComposed[] = {Kind::kBroadcast, Kind::kReduce,    Kind::kAllreduce,    Kind::kGather,
-                              Kind::kScatter,   Kind::kAllgather, Kind::kReduceScatter};
+constexpr Collective kComposed[] = {Collective::kBroadcast,    Collective::kReduce,  Collective::kAllreduce,
+                                    Collective::kGather,       Collective::kScatter, Collective::kAllgather,
+                                    Collective::kReduceScatter};
 
 struct Placed {
   Topology topology;
@@ -41,8 +42,8 @@ Placed regular(const RegularShape& shape, Placement how = Placement::kCore, std:
   return placed(estimate_profile(*topology_from_regular(shape)), members == 0 ? shape.cpus() : members, how);
 }
 
-std::vector<std::int32_t> roots_of(Kind kind, std::int32_t members) {
-  if (!has_root(kind)) return {0};
+std::vector<std::int32_t> roots_of(Collective collective, std::int32_t members) {
+  if (!has_root(collective)) return {0};
   return {0, 1, members / 2, members - 1};
 }
 
@@ -67,16 +68,16 @@ int check_all(const Placed& p) {
   int count = 0, seen = 0;
   for (const double bytes : {64.0, 65536.0}) {
     for (const Cluster& tree : block_trees(p.model, bytes)) {
-      for (const Kind kind : kComposed) {
-        for (const std::int32_t root : roots_of(kind, p.key.members)) {
+      for (const Collective collective : kComposed) {
+        for (const std::int32_t root : roots_of(collective, p.key.members)) {
           for (const char* family :
                {"", "linear", "kary", "binomial", "ring", "recursive_halving", "complete"}) {
             if (++seen % FERMATA_TEST_SCALE != 0) continue;
-            const Schedule s = compose_blocks(kind, root, bytes, p.model, tree, family);
+            const Schedule s = compose_blocks(collective, root, bytes, p.model, tree, family);
             if (s.stages.empty()) continue;
-            SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " root=" + std::to_string(root));
-            EXPECT_EQ(s.kind, kind);
-            EXPECT_EQ(s.root, has_root(kind) ? root : 0);
+            SCOPED_TRACE(s.algorithm + " " + name_of(collective) + " root=" + std::to_string(root));
+            EXPECT_EQ(s.collective, collective);
+            EXPECT_EQ(s.root, has_root(collective) ? root : 0);
             expect_right(s, ++count % 12 == 0, random);
             if (testing::Test::HasFailure()) return count;
           }
@@ -106,10 +107,11 @@ TEST(ComposeBlocks, RecordedMachines) {
     const Placed p = placed(*profile, members);
     const std::vector<Cluster> trees = block_trees(p.model, 1024);
     for (const Cluster& tree : trees) {
-      for (const Kind kind : kComposed) {
-        const Schedule s = compose_blocks(kind, has_root(kind) ? members - 1 : 0, 1024, p.model, tree, "");
-        ASSERT_FALSE(s.stages.empty()) << name << " " << name_of(kind);
-        SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " on " + name);
+      for (const Collective collective : kComposed) {
+        const Schedule s =
+            compose_blocks(collective, has_root(collective) ? members - 1 : 0, 1024, p.model, tree, "");
+        ASSERT_FALSE(s.stages.empty()) << name << " " << name_of(collective);
+        SCOPED_TRACE(s.algorithm + " " + name_of(collective) + " on " + name);
         EXPECT_TRUE(verify(s, kFloatSum).ok());
       }
     }
@@ -123,7 +125,7 @@ TEST(ComposeBlocks, EachLevelIsNamed) {
   const Placed p = regular({.hosts = 2, .packages = 2, .l3 = 2, .cores = 3});
   std::size_t deepest = 0;
   for (const Cluster& tree : block_trees(p.model, 64)) {
-    const Schedule s = compose_blocks(Kind::kReduce, 5, 64, p.model, tree, "linear");
+    const Schedule s = compose_blocks(Collective::kReduce, 5, 64, p.model, tree, "linear");
     const auto levels = static_cast<std::size_t>(std::count(s.algorithm.begin(), s.algorithm.end(), '/'));
     EXPECT_EQ(levels, static_cast<std::size_t>(depth_of(tree)));
     deepest = std::max(deepest, levels);
@@ -139,21 +141,21 @@ double crossing(const Placed& p, const Schedule& s) {
     for (const Transfer& t : stage.transfers)
       chunks += p.topology.find(p.key.cpus[static_cast<std::size_t>(t.from)])->host !=
                 p.topology.find(p.key.cpus[static_cast<std::size_t>(t.to)])->host;
-  return chunks * static_cast<double>(blocks_of(s.kind, s.members)) / s.chunks;
+  return chunks * static_cast<double>(blocks_of(s.collective, s.members)) / s.chunks;
 }
 
 TEST(ComposeBlocks, EachBlockCrossesBetweenDomainsOnce) {
   const Placed p = regular({.hosts = 4, .cores = 6});
-  const auto along = [&](Kind kind) {
+  const auto along = [&](Collective collective) {
     const Cluster tree = block_trees(p.model, 1024).front();
     EXPECT_EQ(shape_text(tree), "4 x 6");
-    return crossing(p, compose_blocks(kind, 9, 1024, p.model, tree, ""));
+    return crossing(p, compose_blocks(collective, 9, 1024, p.model, tree, ""));
   };
-  EXPECT_DOUBLE_EQ(along(Kind::kBroadcast), 3);
-  EXPECT_DOUBLE_EQ(along(Kind::kReduce), 3);
-  EXPECT_DOUBLE_EQ(along(Kind::kGather), 18);
-  EXPECT_DOUBLE_EQ(along(Kind::kScatter), 18);
-  EXPECT_DOUBLE_EQ(along(Kind::kAllgather), 24 * 3);
+  EXPECT_DOUBLE_EQ(along(Collective::kBroadcast), 3);
+  EXPECT_DOUBLE_EQ(along(Collective::kReduce), 3);
+  EXPECT_DOUBLE_EQ(along(Collective::kGather), 18);
+  EXPECT_DOUBLE_EQ(along(Collective::kScatter), 18);
+  EXPECT_DOUBLE_EQ(along(Collective::kAllgather), 24 * 3);
 }
 
 // Each level's algorithm is chosen by the bytes of its chunks: hosts halve a long vector, and not a short
@@ -161,7 +163,7 @@ TEST(ComposeBlocks, EachBlockCrossesBetweenDomainsOnce) {
 TEST(ComposeBlocks, LongVectorsAreCut) {
   const Placed p = regular({.hosts = 4, .cores = 8});
   const auto along = [&](double bytes) {
-    return compose_blocks(Kind::kAllreduce, 0, bytes, p.model, block_trees(p.model, bytes).front(), "");
+    return compose_blocks(Collective::kAllreduce, 0, bytes, p.model, block_trees(p.model, bytes).front(), "");
   };
   const Schedule of_long = along(1 << 20), of_short = along(1 << 10);
   EXPECT_TRUE(of_long.algorithm.starts_with("recursive_halving/")) << of_long.algorithm;
@@ -180,58 +182,62 @@ TEST(ComposeBlocks, WhoIsNearestToTheOthersLeads) {
   const std::vector<Cluster> trees = block_trees(model, 8);
   ASSERT_FALSE(trees.empty());
   ASSERT_EQ(shape_text(trees.front()), "2 x 3");
-  const auto across = [&](Kind kind, std::int32_t root) {
+  const auto across = [&](Collective collective, std::int32_t root) {
     std::set<std::pair<std::int32_t, std::int32_t>> edges;
-    for (const Stage& stage : compose_blocks(kind, root, 8, model, trees.front(), "").stages)
+    for (const Stage& stage : compose_blocks(collective, root, 8, model, trees.front(), "").stages)
       for (const Transfer& t : stage.transfers)
         if (t.from / 3 != t.to / 3) edges.insert({std::min(t.from, t.to), std::max(t.from, t.to)});
     return edges;
   };
   using Edges = std::set<std::pair<std::int32_t, std::int32_t>>;
-  EXPECT_EQ(across(Kind::kAllreduce, 0), (Edges{{2, 4}}));
-  EXPECT_EQ(across(Kind::kAllgather, 0), (Edges{{2, 4}}));
-  EXPECT_EQ(across(Kind::kBroadcast, 0), (Edges{{0, 4}}));  // a root leads its host
-  EXPECT_EQ(across(Kind::kReduce, 5), (Edges{{2, 5}}));
+  EXPECT_EQ(across(Collective::kAllreduce, 0), (Edges{{2, 4}}));
+  EXPECT_EQ(across(Collective::kAllgather, 0), (Edges{{2, 4}}));
+  EXPECT_EQ(across(Collective::kBroadcast, 0), (Edges{{0, 4}}));  // a root leads its host
+  EXPECT_EQ(across(Collective::kReduce, 5), (Edges{{2, 5}}));
 }
 
 TEST(ComposeBlocks, IntervalsOfRanksKeepRankOrder) {
   const Placed p = regular({.hosts = 3, .cores = 4});
   const Cluster tree = block_trees(p.model, 64).front();
-  EXPECT_TRUE(verify(compose_blocks(Kind::kAllreduce, 0, 64, p.model, tree, "linear"), kProduct).ok());
-  EXPECT_TRUE(verify(compose_blocks(Kind::kReduce, 7, 64, p.model, tree, "linear"), kProduct).ok());
+  EXPECT_TRUE(verify(compose_blocks(Collective::kAllreduce, 0, 64, p.model, tree, "linear"), kProduct).ok());
+  EXPECT_TRUE(verify(compose_blocks(Collective::kReduce, 7, 64, p.model, tree, "linear"), kProduct).ok());
 }
 
-TEST(ComposeBlocks, OneDomainAndOtherKindsHaveNone) {
+TEST(ComposeBlocks, OneDomainAndOtherCollectivesHaveNone) {
   const Placed p = regular({.cores = 8});
   EXPECT_TRUE(block_trees(p.model, 64).empty());
   const Placed two = regular({.hosts = 2, .cores = 4});
   const Cluster tree = block_trees(two.model, 64).front();
-  for (const Kind kind : {Kind::kAlltoall, Kind::kScan, Kind::kExscan})
-    EXPECT_TRUE(compose_blocks(kind, 0, 64, two.model, tree, "").stages.empty());
+  for (const Collective collective : {Collective::kAlltoall, Collective::kScan, Collective::kExscan})
+    EXPECT_TRUE(compose_blocks(collective, 0, 64, two.model, tree, "").stages.empty());
   Cluster leaf;
   leaf.ranks = {0, 1, 2, 3, 4, 5, 6, 7};
-  EXPECT_TRUE(compose_blocks(Kind::kBroadcast, 0, 64, two.model, leaf, "").stages.empty());
+  EXPECT_TRUE(compose_blocks(Collective::kBroadcast, 0, 64, two.model, leaf, "").stages.empty());
 }
 
 TEST(ComposeBlocks, AreChosenWhereDomainsAreFarApart) {
   const Placed p = regular({.hosts = 3, .packages = 2, .cores = 5});
-  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce}) {
-    const BlockCase wanted{.kind = kind,
+  for (const Collective collective : {Collective::kBroadcast, Collective::kReduce, Collective::kAllreduce}) {
+    const BlockCase wanted{.collective = collective,
                            .members = 30,
-                           .root = has_root(kind) ? 3 : 0,
+                           .root = has_root(collective) ? 3 : 0,
                            .bytes = 1024,
                            .irregular = false,
                            .op = kFloatSum};
     const BlockChooser chooser(wanted, &p.model);
     const BlockCandidate& first = chooser.ranked().front();
-    EXPECT_EQ(first.algorithm, nullptr) << name_of(kind) << ": " << first.name;
+    EXPECT_EQ(first.algorithm, nullptr) << name_of(collective) << ": " << first.name;
     const Schedule s = choose_blocks(wanted, &p.model);
     EXPECT_EQ(s.algorithm, first.name);
     EXPECT_TRUE(verify(s, kFloatSum).ok());
   }
   // Only the two ends of an irregular gather know the blocks' sizes.
-  const BlockCase irregular{
-      .kind = Kind::kGather, .members = 30, .root = 3, .bytes = 4096, .irregular = true, .op = {}};
+  const BlockCase irregular{.collective = Collective::kGather,
+                            .members = 30,
+                            .root = 3,
+                            .bytes = 4096,
+                            .irregular = true,
+                            .op = {}};
   const BlockChooser straight(irregular, &p.model);
   EXPECT_FALSE(straight.ranked().empty());
   for (const BlockCandidate& c : straight.ranked()) EXPECT_NE(c.algorithm, nullptr) << c.name;

@@ -11,13 +11,13 @@
 namespace fermata {
 namespace {
 
-Plan sample(Kind kind = Kind::kBarrier, std::int32_t members = 8) {
+Plan sample(Collective collective = Collective::kBarrier, std::int32_t members = 8) {
   const auto t = topology_from_regular({.packages = 2, .cores = 4});
   EXPECT_TRUE(t.ok());
   PlanOptions o;
-  o.key.kind = kind;
+  o.key.collective = collective;
   o.key.members = members;
-  o.key.payload = kind == Kind::kBarrier ? 0 : 8;
+  o.key.payload = collective == Collective::kBarrier ? 0 : 8;
   o.key.cpus = place(*t, members, Placement::kCore);
   auto plan = make_plan(*t, estimate_profile(*t), o, nullptr);
   EXPECT_TRUE(plan.ok());
@@ -31,9 +31,10 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 }
 
 TEST(PlanFile, RoundTrips) {
-  for (const Kind kind : {Kind::kBarrier, Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce})
+  for (const Collective collective :
+       {Collective::kBarrier, Collective::kBroadcast, Collective::kReduce, Collective::kAllreduce})
     for (const std::int32_t n : {1, 2, 7, 8}) {
-      const Plan plan = sample(kind, n);
+      const Plan plan = sample(collective, n);
       const auto back = plan_from_json(to_json(plan));
       ASSERT_TRUE(back.ok()) << back.error().message;
       EXPECT_EQ(*back, plan);
@@ -50,7 +51,7 @@ TEST(PlanFile, RefusesWithLineAndReason) {
     EXPECT_NE(plan.error().message.find("line "), std::string::npos) << plan.error().message;
     return plan.error().message;
   };
-  refusal("\"version\": 1", "\"version\": 2");
+  refusal("\"version\": 2", "\"version\": 1");
   refusal("fermata-plan", "fermata-profile");
   refusal("\"members\": 8", "\"members\": 9");
   refusal("\"members\": 8", "\"members\": 1e9");
@@ -77,14 +78,14 @@ TEST(PlanFile, AScheduleThatSynchronizesNobodyIsRefused) {
   const auto back = plan_from_json(to_json(plan));
   ASSERT_FALSE(back.ok());
   EXPECT_EQ(back.error().status, Status::kVerify);
-  Plan late = sample(Kind::kReduce);
+  Plan late = sample(Collective::kReduce);
   late.credit_batch = 0;
   late.layout = LayoutChoice{};
   EXPECT_FALSE(plan_from_json(to_json(late)).ok());
 }
 
 TEST(PlanFile, MutationsAreRefusedOrProved) {
-  const std::string good = to_json(sample(Kind::kReduce, 4));
+  const std::string good = to_json(sample(Collective::kReduce, 4));
   std::mt19937 random(7);
   int accepted = 0;
   for (int i = 0; i < 4000; ++i) {
@@ -138,7 +139,7 @@ TEST_F(Cache, EveryPartOfTheKeyMatters) {
   const PlanKey key = sample().key;
   std::vector<PlanKey> keys(7, key);
   keys[1].fingerprint = "fedcba9876543210";
-  keys[2].kind = Kind::kReduce;
+  keys[2].collective = Collective::kReduce;
   keys[3].members = 7;
   keys[4].payload = 56;
   keys[5].engine = Engine::kProcesses;

@@ -25,9 +25,9 @@ using Hosts = std::vector<std::int32_t>;
 const Hosts kBlocks = {0, 0, 1, 1, 2, 2, 3, 3}, kInTurn = {0, 1, 2, 3, 0, 1, 2, 3},
             kUneven = {0, 0, 0, 1, 2, 2};
 
-PlanOptions options_for(Kind kind, std::int32_t payload, const Hosts& hosts) {
+PlanOptions options_for(Collective collective, std::int32_t payload, const Hosts& hosts) {
   PlanOptions options;
-  options.key.kind = kind;
+  options.key.collective = collective;
   options.key.payload = payload;
   options.key.members = static_cast<std::int32_t>(hosts.size());
   options.key.hosts = hosts;
@@ -36,9 +36,9 @@ PlanOptions options_for(Kind kind, std::int32_t payload, const Hosts& hosts) {
   return options;
 }
 
-Result<Plan> plan_for(Kind kind, std::int32_t payload, const Hosts& hosts) {
+Result<Plan> plan_for(Collective collective, std::int32_t payload, const Hosts& hosts) {
   const Topology topology = topology_of_hosts(hosts);
-  return make_plan(topology, profile_of_hosts(topology), options_for(kind, payload, hosts), nullptr);
+  return make_plan(topology, profile_of_hosts(topology), options_for(collective, payload, hosts), nullptr);
 }
 
 // Returns the number of stages with a message between hosts.
@@ -56,8 +56,8 @@ int rounds_between_hosts(const Plan& plan) {
 
 TEST(PlanOverHosts, HasTheFewestRoundsBetweenHosts) {
   for (const Hosts& hosts : {kBlocks, kInTurn, kUneven})
-    for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
-      const auto plan = plan_for(kind, kind == Kind::kBarrier ? 0 : 8, hosts);
+    for (const Collective collective : {Collective::kBarrier, Collective::kAllreduce}) {
+      const auto plan = plan_for(collective, collective == Collective::kBarrier ? 0 : 8, hosts);
       ASSERT_TRUE(plan) << plan.error().message;
       EXPECT_EQ(rounds_between_hosts(*plan), 1) << plan->schedule.algorithm;
       EXPECT_LT(plan->predicted_latency_ns, 40000) << plan->schedule.algorithm;
@@ -69,7 +69,7 @@ void expect_routed(const Plan& plan, const std::vector<std::byte>& blob) {
   const auto& header = *reinterpret_cast<const ProgramHeader*>(blob.data());
   ASSERT_TRUE(program_is_sound(blob.data(), blob.size()));
   EXPECT_TRUE(leaves_host(blob.data(), header));
-  EXPECT_EQ(header.roots, has_root(plan.key.kind) ? header.members : 1);
+  EXPECT_EQ(header.roots, has_root(plan.key.collective) ? header.members : 1);
   const auto* programs = reinterpret_cast<const MemberProgram*>(blob.data() + header.programs_offset);
   const auto* steps = reinterpret_cast<const Step*>(blob.data() + header.steps_offset);
   for (std::uint32_t i = 0; i < header.roots * header.members; ++i)
@@ -88,8 +88,9 @@ void expect_routed(const Plan& plan, const std::vector<std::byte>& blob) {
 
 TEST(PlanOverHosts, EachSignalGoesItsWay) {
   for (const Hosts& hosts : {kBlocks, kInTurn, kUneven})
-    for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce, Kind::kReduce, Kind::kBroadcast}) {
-      const auto plan = plan_for(kind, kind == Kind::kBarrier ? 0 : 56, hosts);
+    for (const Collective collective :
+         {Collective::kBarrier, Collective::kAllreduce, Collective::kReduce, Collective::kBroadcast}) {
+      const auto plan = plan_for(collective, collective == Collective::kBarrier ? 0 : 56, hosts);
       ASSERT_TRUE(plan) << plan.error().message;
       const auto blob = compile(*plan);
       ASSERT_TRUE(blob) << blob.error().message;
@@ -110,16 +111,16 @@ std::size_t messages_of(const Schedule& s, const Hosts& hosts) {
 TEST(PlanOverHosts, AShortBroadcastGoesOnceToEachHost) {
   for (const Hosts& hosts : {kBlocks, kInTurn, kUneven}) {
     const auto others = static_cast<std::size_t>(hosts.back());
-    const auto plan = plan_for(Kind::kBroadcast, 8, hosts);
+    const auto plan = plan_for(Collective::kBroadcast, 8, hosts);
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_EQ(messages_of(plan->schedule, hosts), others) << plan->schedule.algorithm;
     EXPECT_EQ(rounds_between_hosts(*plan), 1) << plan->schedule.algorithm;
     const Topology topology = topology_of_hosts(hosts);
     const CostModel model =
-        block_costs(profile_of_hosts(topology), topology, options_for(Kind::kBroadcast, 0, hosts).key);
+        block_costs(profile_of_hosts(topology), topology, options_for(Collective::kBroadcast, 0, hosts).key);
     for (std::int32_t root = 0; root < std::ssize(hosts); ++root)
       for (const std::size_t bytes : {64, 1024, 16384}) {
-        const BlockCase wanted{.kind = Kind::kBroadcast,
+        const BlockCase wanted{.collective = Collective::kBroadcast,
                                .members = model.members,
                                .root = root,
                                .bytes = bytes,
@@ -138,16 +139,20 @@ TEST(PlanOverHosts, OneMemberOnEachHost) {
   const Hosts hosts = {0, 1, 2, 3};
   const Topology topology = topology_of_hosts(hosts);
   const CostModel model =
-      block_costs(profile_of_hosts(topology), topology, options_for(Kind::kBroadcast, 0, hosts).key);
-  const BlockCase wanted{
-      .kind = Kind::kBroadcast, .members = 4, .root = 1, .bytes = 4096, .irregular = false, .op = {}};
+      block_costs(profile_of_hosts(topology), topology, options_for(Collective::kBroadcast, 0, hosts).key);
+  const BlockCase wanted{.collective = Collective::kBroadcast,
+                         .members = 4,
+                         .root = 1,
+                         .bytes = 4096,
+                         .irregular = false,
+                         .op = {}};
   EXPECT_EQ(choose_blocks(wanted, &model).stages.size(), 1u);
 }
 
 // With the same number of members on each host, every root costs the same number of messages.
 TEST(PlanOverHosts, EveryRootHasAsManyMessages) {
-  for (const Kind kind : {Kind::kReduce, Kind::kBroadcast}) {
-    const auto plan = plan_for(kind, 8, kBlocks);
+  for (const Collective collective : {Collective::kReduce, Collective::kBroadcast}) {
+    const auto plan = plan_for(collective, 8, kBlocks);
     ASSERT_TRUE(plan) << plan.error().message;
     const auto blob = compile(*plan);
     ASSERT_TRUE(blob) << blob.error().message;
@@ -163,7 +168,7 @@ TEST(PlanOverHosts, EveryRootHasAsManyMessages) {
 }
 
 TEST(PlanOverHosts, AFileKeepsTheHosts) {
-  const auto plan = plan_for(Kind::kBarrier, 0, kUneven);
+  const auto plan = plan_for(Collective::kBarrier, 0, kUneven);
   ASSERT_TRUE(plan) << plan.error().message;
   const std::string text = to_json(*plan);
   const auto read = plan_from_json(text);
@@ -180,17 +185,18 @@ TEST(PlanOverHosts, AFileKeepsTheHosts) {
 }
 
 TEST(PlanOverHosts, WhatCannotBeIsRefused) {
-  auto plan = plan_for(Kind::kBarrier, 0, kBlocks);
+  auto plan = plan_for(Collective::kBarrier, 0, kBlocks);
   ASSERT_TRUE(plan) << plan.error().message;
-  const auto allreduce = plan_for(Kind::kAllreduce, 8, kBlocks);
+  const auto allreduce = plan_for(Collective::kAllreduce, 8, kBlocks);
   ASSERT_TRUE(allreduce) << allreduce.error().message;
   EXPECT_EQ(emit_code(*plan, *allreduce, "name").error().status, Status::kUnsupported);
   Plan counter = *plan;
-  counter.schedule = parse_algorithm("counter")->algorithm->build({.kind = Kind::kBarrier, .members = 8});
+  counter.schedule =
+      parse_algorithm("counter")->algorithm->build({.collective = Collective::kBarrier, .members = 8});
   EXPECT_EQ(compile(counter).error().status, Status::kUnsupported) << "a word joins no hosts";
   plan->key.hosts.pop_back();
   EXPECT_EQ(compile(*plan).error().status, Status::kArgument);
-  PlanOptions options = options_for(Kind::kBarrier, 0, kBlocks);
+  PlanOptions options = options_for(Collective::kBarrier, 0, kBlocks);
   options.key.hosts.pop_back();
   const Topology topology = topology_of_hosts(kBlocks);
   EXPECT_EQ(make_plan(topology, profile_of_hosts(topology), options, nullptr).error().status,
@@ -201,9 +207,10 @@ TEST(PlanOverHosts, WhatCannotBeIsRefused) {
 TEST(PlanOverHosts, ALayoutCheapensNoMessage) {
   const Hosts apart = {0, 1}, together = {0, 0};
   const Topology topology = topology_of_hosts(together);
-  const Schedule s = parse_algorithm("butterfly")->algorithm->build({.kind = Kind::kBarrier, .members = 2});
+  const Schedule s =
+      parse_algorithm("butterfly")->algorithm->build({.collective = Collective::kBarrier, .members = 2});
   CostModel model =
-      cost_model(profile_of_hosts(topology), topology, options_for(Kind::kBarrier, 0, together).key);
+      cost_model(profile_of_hosts(topology), topology, options_for(Collective::kBarrier, 0, together).key);
   const LayoutChoice packed{.layout = Layout::kPacked};
   EXPECT_LT(cost(s, model, packed).critical_path_ns, cost(s, model, LayoutChoice{}).critical_path_ns);
   model.hosts = apart;
@@ -213,10 +220,11 @@ TEST(PlanOverHosts, ALayoutCheapensNoMessage) {
 // The cost of a further awaited slot of memory does not apply to messages.
 TEST(PlanOverHosts, AFurtherMessageCostsItsL) {
   const Topology topology = topology_of_hosts({0, 1, 2, 3});
-  CostModel model =
-      cost_model(profile_of_hosts(topology), topology, options_for(Kind::kBarrier, 0, {0, 1, 2, 3}).key);
+  CostModel model = cost_model(profile_of_hosts(topology), topology,
+                               options_for(Collective::kBarrier, 0, {0, 1, 2, 3}).key);
   for (std::size_t i = 0; i < model.l.size(); ++i) model.l[i] = i % 2 == 0 ? 100 : 1000;
-  const Schedule s = parse_algorithm("linear")->algorithm->build({.kind = Kind::kBarrier, .members = 4});
+  const Schedule s =
+      parse_algorithm("linear")->algorithm->build({.collective = Collective::kBarrier, .members = 4});
   model.awaited = 0;
   const double alone = cost(s, model, LayoutChoice{}).critical_path_ns;
   model.awaited = 500;

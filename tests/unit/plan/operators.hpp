@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "base/kind.hpp"
+#include "base/collective.hpp"
 #include "schedule/verify.hpp"
 
 namespace fermata::test {
@@ -18,8 +18,8 @@ inline constexpr OpTraits kLeftToRight{
     .associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
 inline constexpr OpTraits kFloatProduct{.associative = false, .commutative = false, .idempotent = false};
 
-inline std::vector<std::int32_t> roots_of(Kind kind, std::int32_t members) {
-  if (!has_root(kind)) return {0};
+inline std::vector<std::int32_t> roots_of(Collective collective, std::int32_t members) {
+  if (!has_root(collective)) return {0};
   const std::set<std::int32_t> roots{0, members / 2, members - 1};
   return {roots.begin(), roots.end()};
 }

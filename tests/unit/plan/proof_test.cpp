@@ -37,13 +37,13 @@ std::uint32_t steps_of(Blob& blob, std::uint32_t member) {
   return reinterpret_cast<const MemberProgram*>(blob.data() + header(blob).programs_offset)[member].count;
 }
 
-Blob compiled(const char* algorithm, Kind kind, std::int32_t members, const char* layout,
+Blob compiled(const char* algorithm, Collective collective, std::int32_t members, const char* layout,
               std::int32_t credits = 0) {
   Plan plan;
-  plan.key.kind = kind;
+  plan.key.collective = collective;
   plan.key.members = members;
-  plan.key.payload = kind == Kind::kBarrier ? 0 : 16;
-  plan.schedule = find_algorithm(algorithm)->build({.kind = kind, .members = members});
+  plan.key.payload = collective == Collective::kBarrier ? 0 : 16;
+  plan.schedule = find_algorithm(algorithm)->build({.collective = collective, .members = members});
   plan.layout = *parse_layouts(layout);
   plan.credit_batch = credits;
   auto program = compile(plan);
@@ -53,7 +53,7 @@ Blob compiled(const char* algorithm, Kind kind, std::int32_t members, const char
 
 // Team creation asks for the proof, wherever the program comes from.
 TEST(Proof, IsAskedByWhoeverMakesATeam) {
-  Blob blob = compiled("dissemination", Kind::kBarrier, 4, "private");
+  Blob blob = compiled("dissemination", Collective::kBarrier, 4, "private");
   exec::TeamOptions options;
   options.members = 4;
   options.programs[static_cast<int>(exec::PlanSlot::kBarrier)] = blob.data();
@@ -79,7 +79,7 @@ TEST(Proof, NamesTheFlaw) {
     EXPECT_FALSE(proof);
     EXPECT_NE(text_of(proof).find(flaw), std::string::npos) << text_of(proof);
   };
-  const Blob exchange = compiled("dissemination", Kind::kBarrier, 2, "private");
+  const Blob exchange = compiled("dissemination", Collective::kBarrier, 2, "private");
   expect_flaw(exchange, "ends before it knows that every member has arrived", [](Blob& b) {
     for (std::uint32_t m = 0; m < 2; ++m) step(b, m, 0).code = Code::kEnd;
   });
@@ -94,34 +94,34 @@ TEST(Proof, NamesTheFlaw) {
   expect_flaw(exchange, "sent only after this wait ends", [](Blob& b) {
     for (std::uint32_t m = 0; m < 2; ++m) std::swap(step(b, m, 0), step(b, m, 1));
   });
-  const Blob counter = compiled("counter", Kind::kBarrier, 3, "private");
+  const Blob counter = compiled("counter", Collective::kBarrier, 3, "private");
   expect_flaw(counter, "waits for more or fewer adds", [](Blob& b) { step(b, 0, 1).threshold = 2; });
   expect_flaw(counter, "needs more or fewer adds than come", [](Blob& b) {
     for (std::uint32_t m = 0; m < 3; ++m) step(b, m, 0).threshold = step(b, m, 1).threshold = 2;
   });
   expect_flaw(counter, "ends before it knows that every member has arrived",
               [](Blob& b) { step(b, 1, 1).code = Code::kEnd; });
-  const Blob tree = compiled("combining_tree", Kind::kBarrier, 4, "private");
+  const Blob tree = compiled("combining_tree", Collective::kBarrier, 4, "private");
   expect_flaw(tree, "meet after different steps", [](Blob& b) {
     for (std::uint32_t i = 0; i < steps_of(b, 3); ++i)
       if (step(b, 3, i).code == Code::kFlip) step(b, 3, i).code = Code::kPoll, step(b, 3, i).pauses = 1;
   });
-  const Blob pair = compiled("combining_tree", Kind::kBarrier, 2, "private");
+  const Blob pair = compiled("combining_tree", Collective::kBarrier, 2, "private");
   expect_flaw(pair, "ends before it knows that every member has arrived",
               [](Blob& b) { step(b, 1, 3).code = Code::kJump, step(b, 1, 3).target = 4; });
-  const Blob sum = compiled("butterfly", Kind::kAllreduce, 2, "packed+2slots");
+  const Blob sum = compiled("butterfly", Collective::kAllreduce, 2, "packed+2slots");
   expect_flaw(sum, "without the contribution of every member",
               [](Blob& b) { step(b, 0, 1).fold = Fold::kCopy; });
   expect_flaw(sum, "slot that may not have been read", [](Blob& b) {
     for (std::uint32_t m = 0; m < 2; ++m) step(b, m, 0).mask = step(b, m, 1).mask = 0;
   });
   expect_flaw(sum, "reads a slot at another place", [](Blob& b) { step(b, 0, 1).mask = 0; });
-  const Blob chain = compiled("kary", Kind::kAllreduce, 4, "private+2slots");
+  const Blob chain = compiled("kary", Collective::kAllreduce, 4, "private+2slots");
   expect_flaw(chain, "contribution more than once", [](Blob& b) {
     for (std::uint32_t i = 0; i < steps_of(b, 1); ++i)
       if (step(b, 1, i).fold == Fold::kCopy) step(b, 1, i).fold = Fold::kCombineRight;
   });
-  const Blob stream = compiled("linear", Kind::kBroadcast, 2, "private+4slots", 2);
+  const Blob stream = compiled("linear", Collective::kBroadcast, 2, "private+4slots", 2);
   expect_flaw(stream, "a credit that comes only after its slots are used up",
               [](Blob& b) { step(b, 1, 1).threshold = 8; });
   expect_flaw(stream, "slot that may not have been read", [](Blob& b) { step(b, 0, 0).threshold = 8; });
@@ -132,7 +132,7 @@ TEST(Proof, NamesTheFlaw) {
 }
 
 TEST(Proof, GoesBeyondNoLimitOfMemory) {
-  Blob program = compiled("dissemination", Kind::kBarrier, 200, "private");
+  Blob program = compiled("dissemination", Collective::kBarrier, 200, "private");
   EXPECT_TRUE(prove_program(header(program), {.most_bytes = 4 << 20}));
   EXPECT_NE(text_of(prove_program(header(program), {.most_bytes = 100'000})).find("more memory"),
             std::string::npos);
@@ -150,7 +150,7 @@ TEST(Proof, KnowsWhoSharesMemory) {
   EXPECT_TRUE(prove_program(header(*program), {.hosts = hosts}));
   EXPECT_FALSE(prove_program(header(*program), {.hosts = others}));
   EXPECT_FALSE(prove_program(header(*program)));
-  Blob counter = compiled("counter", Kind::kBarrier, 4, "private");
+  Blob counter = compiled("counter", Collective::kBarrier, 4, "private");
   EXPECT_TRUE(prove_program(header(counter)));
   EXPECT_NE(text_of(prove_program(header(counter), {.hosts = hosts})).find("another host"),
             std::string::npos);
@@ -232,28 +232,28 @@ class Changed {
 TEST(Proof, ChangedProgramsAreProvedOnlyIfTheyRunRight) {
   struct Case {
     const char* algorithm;
-    Kind kind;
+    Collective collective;
     const char* layout;
     int credits;
   };
   const Case cases[] = {
-      {"dissemination", Kind::kBarrier, "packed+2slots", 0},
-      {"combining_tree", Kind::kBarrier, "private", 0},
-      {"sense_reversing", Kind::kBarrier, "private", 0},
-      {"counter", Kind::kBarrier, "private", 0},
-      {"kary", Kind::kBarrier, "published", 0},
-      {"butterfly", Kind::kAllreduce, "private+2slots", 0},
-      {"kary", Kind::kAllreduce, "packed:published", 0},
-      {"kary", Kind::kBroadcast, "published+4slots", 2},
-      {"binomial", Kind::kReduce, "private+2slots", 1},
-      {"complete", Kind::kAllreduce, "packed+2slots", 0},
+      {"dissemination", Collective::kBarrier, "packed+2slots", 0},
+      {"combining_tree", Collective::kBarrier, "private", 0},
+      {"sense_reversing", Collective::kBarrier, "private", 0},
+      {"counter", Collective::kBarrier, "private", 0},
+      {"kary", Collective::kBarrier, "published", 0},
+      {"butterfly", Collective::kAllreduce, "private+2slots", 0},
+      {"kary", Collective::kAllreduce, "packed:published", 0},
+      {"kary", Collective::kBroadcast, "published+4slots", 2},
+      {"binomial", Collective::kReduce, "private+2slots", 1},
+      {"complete", Collective::kAllreduce, "packed+2slots", 0},
   };
   Changed changed;
   for (int trial = 0; trial < 8000 / FERMATA_TEST_SCALE && !HasFatalFailure(); ++trial) {
     const Case& c = cases[changed.changer.below(std::size(cases))];
     const int members =
         c.algorithm == std::string("butterfly") ? 4 : 3 + static_cast<int>(changed.changer.below(3));
-    changed.judge(compiled(c.algorithm, c.kind, members, c.layout, c.credits), trial,
+    changed.judge(compiled(c.algorithm, c.collective, members, c.layout, c.credits), trial,
                   std::string(c.algorithm) + " " + c.layout);
   }
   changed.expect_at_least(600, 3000, 60);

@@ -29,13 +29,14 @@ inline LayoutChoice random_layout(Random& random) {
 }
 
 // A schedule of the table with its members in another order (a root stays member 0).
-inline Schedule of_the_table(Random& random, Kind kind, int members) {
+inline Schedule of_the_table(Random& random, Collective collective, int members) {
   for (;;) {
     const auto table = algorithms();
     const Algorithm& algorithm =
         table[static_cast<std::size_t>(random.below(static_cast<int>(table.size())))];
-    const Request request{.kind = kind, .members = members, .degree = 2 + random.below(4)};
-    if (algorithm.cuts || !algorithm.applicable(request) || !serves(algorithm, request, algebra_of(kind)))
+    const Request request{.collective = collective, .members = members, .degree = 2 + random.below(4)};
+    if (algorithm.cuts || !algorithm.applicable(request) ||
+        !serves(algorithm, request, algebra_of(collective)))
       continue;
     std::vector<std::int32_t> places(static_cast<std::size_t>(members));
     std::iota(places.begin(), places.end(), 0);
@@ -115,13 +116,14 @@ inline Plan random_plan(Random& random) {
   Plan plan;
   Schedule& s = plan.schedule;
   const int members = 2 + random.below(11);
-  const Kind kind = random.chance(60) ? Kind::kBarrier : static_cast<Kind>(random.below(kLineKindCount));
-  if (kind == Kind::kBarrier && random.chance(50)) {
+  const Collective collective =
+      random.chance(60) ? Collective::kBarrier : static_cast<Collective>(random.below(kLineCollectiveCount));
+  if (collective == Collective::kBarrier && random.chance(50)) {
     s = random_barrier(random, members);
   } else {
-    s = of_the_table(random, kind, members);
+    s = of_the_table(random, collective, members);
   }
-  if (kind == Kind::kBarrier && random.chance(60)) {
+  if (collective == Collective::kBarrier && random.chance(60)) {
     if (random.chance(50)) s.stages.resize(s.stages.size() + static_cast<std::size_t>(random.below(3)));
     add_words(random, s);
   }
@@ -130,10 +132,10 @@ inline Plan random_plan(Random& random) {
   for (const Stage& stage : s.stages)
     for (const Transfer& t : stage.transfers)
       if (s.is_word(t.to)) ++s.words[static_cast<std::size_t>(s.word_of(t.to))].threshold;
-  plan.key.kind = kind;
+  plan.key.collective = collective;
   plan.key.members = members;
   const bool tagged = s.words.empty() && random.chance(20);
-  plan.key.payload = kind == Kind::kBarrier ? (tagged ? 8 : 0) : random.chance(50) ? 8 : 24;
+  plan.key.payload = collective == Collective::kBarrier ? (tagged ? 8 : 0) : random.chance(50) ? 8 : 24;
   std::vector<LayoutChoice> layouts(static_cast<std::size_t>(1 + random.below(3)));
   for (LayoutChoice& choice : layouts) choice = random_layout(random);
   plan.layout = Layouts(std::move(layouts));

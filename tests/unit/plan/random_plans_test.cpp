@@ -78,7 +78,8 @@ void run_proved(const Plan& plan, const std::vector<std::byte>& program, std::ui
   tally.credits +=
       reinterpret_cast<const ProgramHeader*>(program.data())->payload > 0 && plan.credit_batch > 0;
   tally.mixed += plan.layout.listed().size() > 1;
-  if (number % 32 != 0 || plan.key.kind != Kind::kBarrier || plan.key.payload > 0 || plan.key.members > 4)
+  if (number % 32 != 0 || plan.key.collective != Collective::kBarrier || plan.key.payload > 0 ||
+      plan.key.members > 4)
     return;
   ++tally.threads;
   ASSERT_TRUE(run_in_threads(program, static_cast<std::uint32_t>(plan.key.members), number))

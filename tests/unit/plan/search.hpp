@@ -16,12 +16,12 @@ inline Topology machine(const RegularShape& shape) {
   return *topology;
 }
 
-inline PlanOptions options_for(const Topology& topology, Kind kind, std::int32_t members,
+inline PlanOptions options_for(const Topology& topology, Collective collective, std::int32_t members,
                                std::int32_t payload = 0) {
   PlanOptions o;
-  o.key.kind = kind;
+  o.key.collective = collective;
   o.key.members = members;
-  o.key.payload = kind == Kind::kBarrier ? payload : std::max(8, payload);
+  o.key.payload = collective == Collective::kBarrier ? payload : std::max(8, payload);
   o.key.cpus = place(topology, members, Placement::kCore);
   return o;
 }

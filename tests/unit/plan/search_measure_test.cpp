@@ -21,7 +21,7 @@ const ProgramHeader& header(const std::vector<std::byte>& program) {
 
 TEST(Measuring, TheRobustFastestWinsNotTheLuckiest) {
   const Topology t = machine({.cores = 4});
-  PlanOptions o = options_for(t, Kind::kBarrier, 4);
+  PlanOptions o = options_for(t, Collective::kBarrier, 4);
   o.measure_best = 20;
   std::map<std::string, int> calls;
   const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&,
@@ -48,7 +48,7 @@ TEST(Measuring, TheRobustFastestWinsNotTheLuckiest) {
 
 TEST(Measuring, WhoWasDroppedStaysOutThoughTheMachineSlowsDown) {
   const Topology t = machine({.cores = 4});
-  PlanOptions o = options_for(t, Kind::kBarrier, 4);
+  PlanOptions o = options_for(t, Collective::kBarrier, 4);
   o.measure_best = 16;
   const Measure drifting = [](const std::vector<std::byte>& program, const PlanKey&,
                               int repeat) -> Result<double> {
@@ -63,7 +63,7 @@ TEST(Measuring, WhoWasDroppedStaysOutThoughTheMachineSlowsDown) {
 // A layout that helps one part of the schedule only is found by timing, whatever was predicted.
 TEST(Measuring, OnePartOfAPlanMayHaveAnotherLayout) {
   const Topology t = machine({.cores = 8});
-  PlanOptions o = options_for(t, Kind::kBarrier, 4);
+  PlanOptions o = options_for(t, Collective::kBarrier, 4);
   o.measure_best = 8;
   std::set<std::string> mixed;
   const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int) -> Result<double> {
@@ -82,7 +82,7 @@ TEST(Measuring, OnePartOfAPlanMayHaveAnotherLayout) {
 
 TEST(Measuring, FinalistsDifferInAlgorithmAndLayout) {
   const Topology t = machine({.packages = 2, .cores = 8});
-  PlanOptions o = options_for(t, Kind::kBarrier, 16);
+  PlanOptions o = options_for(t, Collective::kBarrier, 16);
   o.measure_best = 16;
   std::set<std::string> algorithms, layouts;
   const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int) -> Result<double> {
@@ -97,7 +97,7 @@ TEST(Measuring, FinalistsDifferInAlgorithmAndLayout) {
 
 TEST(Measuring, TiesGoToTheSimpler) {
   const Topology t = machine({.cores = 4});
-  PlanOptions o = options_for(t, Kind::kBarrier, 2);
+  PlanOptions o = options_for(t, Collective::kBarrier, 2);
   o.measure_best = 20;
   const Measure equal = [](const std::vector<std::byte>&, const PlanKey&, int) -> Result<double> {
     return 50.0;
@@ -110,7 +110,7 @@ TEST(Measuring, TiesGoToTheSimpler) {
 
 TEST(Measuring, WhoCannotBeTimedIsNotChosen) {
   const Topology t = machine({.cores = 4});
-  PlanOptions o = options_for(t, Kind::kBarrier, 4);
+  PlanOptions o = options_for(t, Collective::kBarrier, 4);
   o.measure_best = 12;
   std::string spared;
   const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int) -> Result<double> {

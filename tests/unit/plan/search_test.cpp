@@ -21,15 +21,16 @@ using test::expect_sound;
 using test::machine;
 using test::options_for;
 
-TEST(Search, EveryKindAndSizeGivesAProvedPlan) {
+TEST(Search, EveryCollectiveAndSizeGivesAProvedPlan) {
   const Topology t = machine({.packages = 2, .l3 = 2, .cores = 4, .smt = 2});
   const Profile p = estimate_profile(t);
-  for (const Kind kind : {Kind::kBarrier, Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce})
+  for (const Collective collective :
+       {Collective::kBarrier, Collective::kBroadcast, Collective::kReduce, Collective::kAllreduce})
     for (const std::int32_t payload : {0, 8, 56})
       for (const std::int32_t n : {1, 2, 3, 4, 5, 7, 8, 12, 16, 31, 33}) {
-        if (kind == Kind::kBarrier && payload == 56) continue;
-        const auto plan = make_plan(t, p, options_for(t, kind, n, payload), nullptr);
-        ASSERT_TRUE(plan.ok()) << name_of(kind) << " " << n << ": " << plan.error().message;
+        if (collective == Collective::kBarrier && payload == 56) continue;
+        const auto plan = make_plan(t, p, options_for(t, collective, n, payload), nullptr);
+        ASSERT_TRUE(plan.ok()) << name_of(collective) << " " << n << ": " << plan.error().message;
         SCOPED_TRACE(plan->schedule.algorithm + " " + std::to_string(n));
         expect_sound(*plan);
         EXPECT_EQ(plan->origin, "estimated");
@@ -57,7 +58,7 @@ TEST(Search, DegreesAreLessThanTheOthersOfATeam) {
 
 TEST(Search, UnpinnedTeamsGetAPlacementFreePlan) {
   const Topology t = machine({.packages = 2, .cores = 8});
-  PlanOptions o = options_for(t, Kind::kBarrier, 16);
+  PlanOptions o = options_for(t, Collective::kBarrier, 16);
   o.key.cpus.clear();
   const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
   ASSERT_TRUE(plan.ok());
@@ -67,7 +68,7 @@ TEST(Search, UnpinnedTeamsGetAPlacementFreePlan) {
 
 TEST(Search, FarPackagesAreCrossedOnceEachWay) {
   const Topology t = machine({.hosts = 4, .cores = 8});
-  const auto plan = make_plan(t, estimate_profile(t), options_for(t, Kind::kReduce, 32), nullptr);
+  const auto plan = make_plan(t, estimate_profile(t), options_for(t, Collective::kReduce, 32), nullptr);
   ASSERT_TRUE(plan.ok());
   std::size_t far = 0;
   for (const Stage& stage : plan->schedule.stages)
@@ -85,7 +86,7 @@ TEST(Search, LevelsComeFromTheProfileOrFromTheDeclaredTopology) {
   for (std::int32_t i = 0; i < p.o.n; ++i)
     for (std::int32_t j = 0; j < p.o.n; ++j)
       if (i != j) p.o.at(i, j) = i + j == 7 ? 20 : 5000, p.l.at(i, j) = i + j == 7 ? 5 : 2500;
-  PlanOptions o = options_for(t, Kind::kReduce, 8);
+  PlanOptions o = options_for(t, Collective::kReduce, 8);
   using Groups = std::set<std::vector<std::int32_t>>;
   const Groups near{{0, 7}, {1, 6}, {2, 5}, {3, 4}}, declared{{0, 1, 2, 3}, {4, 5, 6, 7}};
   const auto groups = [](const Cluster& tree) {
@@ -112,15 +113,15 @@ TEST(Search, LevelsComeFromTheProfileOrFromTheDeclaredTopology) {
   EXPECT_GT(bound->predicted_latency_ns, free->predicted_latency_ns);
 }
 
-TEST(Search, RootedKindsWithoutEnoughSlotsUseCredits) {
+TEST(Search, RootedCollectivesWithoutEnoughSlotsUseCredits) {
   const Topology t = machine({.cores = 8});
-  for (const Kind kind : {Kind::kReduce, Kind::kBroadcast}) {
-    const auto plan = make_plan(t, estimate_profile(t), options_for(t, kind, 8), nullptr);
+  for (const Collective collective : {Collective::kReduce, Collective::kBroadcast}) {
+    const auto plan = make_plan(t, estimate_profile(t), options_for(t, collective, 8), nullptr);
     ASSERT_TRUE(plan.ok());
     EXPECT_GE(plan->credit_batch, 1);
     EXPECT_LE(plan->credit_batch, plan->layout.least_slots());
   }
-  const auto all = make_plan(t, estimate_profile(t), options_for(t, Kind::kAllreduce, 8), nullptr);
+  const auto all = make_plan(t, estimate_profile(t), options_for(t, Collective::kAllreduce, 8), nullptr);
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(all->credit_batch, 0);
   EXPECT_GE(all->layout.least_slots(), 2);
@@ -129,20 +130,20 @@ TEST(Search, RootedKindsWithoutEnoughSlotsUseCredits) {
 TEST(Search, DataPlansStandFloatingPointSums) {
   const Topology t = machine({.packages = 2, .cores = 4});
   for (const std::int32_t n : {3, 5, 8}) {
-    const auto plan = make_plan(t, estimate_profile(t), options_for(t, Kind::kAllreduce, n), nullptr);
+    const auto plan = make_plan(t, estimate_profile(t), options_for(t, Collective::kAllreduce, n), nullptr);
     ASSERT_TRUE(plan.ok());
     EXPECT_TRUE(verify(plan->schedule, traits_of(Op::kSum, Type::kDouble)).ok());
     for (const Candidate& c : plan->candidates)
       EXPECT_NE(c.algorithm.substr(0, 13), c.measured_ns > 0 ? "dissemination" : "");
   }
-  PlanOptions o = options_for(t, Kind::kAllreduce, 4);
+  PlanOptions o = options_for(t, Collective::kAllreduce, 4);
   o.algorithm = "dissemination";
   EXPECT_FALSE(make_plan(t, estimate_profile(t), o, nullptr).ok());
 }
 
 TEST(Search, GivenAlgorithmAndLayoutAreKept) {
   const Topology t = machine({.cores = 8});
-  PlanOptions o = options_for(t, Kind::kBarrier, 8);
+  PlanOptions o = options_for(t, Collective::kBarrier, 8);
   o.algorithm = "kary(3)";
   o.layout = "private+2slots+stride2";
   const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
@@ -160,7 +161,7 @@ TEST(Search, BadKeysAreArguments) {
   const Topology t = machine({.cores = 4});
   const Profile p = estimate_profile(t);
   const auto status = [&](const std::function<void(PlanKey&)>& spoil) {
-    PlanOptions o = options_for(t, Kind::kBarrier, 4);
+    PlanOptions o = options_for(t, Collective::kBarrier, 4);
     spoil(o.key);
     const auto plan = make_plan(t, p, o, nullptr);
     return plan.ok() ? Status::kOk : plan.error().status;
@@ -192,7 +193,7 @@ void expect_published_within(const Plan& plan, std::int32_t group) {
 // An exchange between hosts gains by packing; the arrival before it and the release after it don't.
 TEST(Search, StagesMayHaveLayoutsOfTheirOwn) {
   const Topology t = machine({.hosts = 2, .cores = 16});
-  const auto plan = make_plan(t, estimate_profile(t), options_for(t, Kind::kBarrier, 32), nullptr);
+  const auto plan = make_plan(t, estimate_profile(t), options_for(t, Collective::kBarrier, 32), nullptr);
   ASSERT_TRUE(plan.ok());
   int mixed = 0;
   for (const Candidate& c : plan->candidates)
@@ -211,7 +212,7 @@ TEST(Search, StagesMayHaveLayoutsOfTheirOwn) {
 
 TEST(Search, ARunOfStagesPublishesWhatItsOwnStagesTell) {
   const auto schedule = parse_schedule(
-      "fermata-schedule 1\nalgorithm test\nkind barrier\nmembers 3\nroot 0\nchunks 0\nregisters 1\n"
+      "fermata-schedule 2\nalgorithm test\ncollective barrier\nmembers 3\nroot 0\nchunks 0\nregisters 1\n"
       "stage 0\n  1 -> 0\n  2 -> 0\nstage 1\n  0 -> 1\n  0 -> 2\nend\n");
   ASSERT_TRUE(schedule) << schedule.error().message;
   EXPECT_FALSE(publishes(*schedule, {0, 0}));
@@ -225,7 +226,7 @@ TEST(Search, ARunOfStagesPublishesWhatItsOwnStagesTell) {
 // Each stage of the compiled program has the slots, lines and layout that were asked for.
 TEST(Search, AGivenLayoutPerStageIsCompiledAsItIs) {
   const Topology t = machine({.cores = 8});
-  PlanOptions o = options_for(t, Kind::kAllreduce, 5);
+  PlanOptions o = options_for(t, Collective::kAllreduce, 5);
   o.algorithm = "kary(4)";
   o.layout = "packed+4slots:published+2slots+line128+3pauses";
   const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
@@ -254,7 +255,7 @@ TEST(Search, AGivenLayoutPerStageIsCompiledAsItIs) {
 
 TEST(Search, WordsAndPublishedLinesStayWithinAHost) {
   const Topology t = machine({.hosts = 3, .cores = 4});
-  PlanOptions o = options_for(t, Kind::kBarrier, 12);
+  PlanOptions o = options_for(t, Collective::kBarrier, 12);
   o.algorithm = "sense_reversing";
   EXPECT_EQ(make_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kUnsupported);
   o.algorithm.clear();
@@ -269,7 +270,7 @@ TEST(Search, WordsAndPublishedLinesStayWithinAHost) {
 
 TEST(Search, CrowdedTeamsPreferFewWaits) {
   const Topology t = machine({.cores = 2});
-  PlanOptions o = options_for(t, Kind::kBarrier, 16);
+  PlanOptions o = options_for(t, Collective::kBarrier, 16);
   const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
   ASSERT_TRUE(plan.ok());
   // A member that waits gives up its CPU, so a plan has one or two waits, not one per stage of a log2 scheme.
@@ -279,13 +280,13 @@ TEST(Search, CrowdedTeamsPreferFewWaits) {
 // A member gets as far as there are slots before it must switch, so more slots share the cost of one switch.
 TEST(Search, CrowdedStreamsHaveMoreSlots) {
   const Topology two = machine({.hosts = 1, .packages = 1, .cores = 2});
-  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce}) {
-    PlanOptions few = options_for(two, kind, 2), many = options_for(two, kind, 8);
+  for (const Collective collective : {Collective::kBroadcast, Collective::kReduce}) {
+    PlanOptions few = options_for(two, collective, 2), many = options_for(two, collective, 8);
     many.key.cpus.clear();
     const auto roomy = make_plan(two, estimate_profile(two), few, nullptr);
     const auto crowded = make_plan(two, estimate_profile(two), many, nullptr);
     ASSERT_TRUE(roomy.ok() && crowded.ok());
-    EXPECT_GT(crowded->layout.least_slots(), roomy->layout.least_slots()) << name_of(kind);
+    EXPECT_GT(crowded->layout.least_slots(), roomy->layout.least_slots()) << name_of(collective);
     expect_sound(*crowded);
   }
 }
@@ -295,12 +296,12 @@ TEST(Search, AThousandRanks) {
   constexpr std::int32_t kRanks = FERMATA_TEST_SCALE > 1 ? 256 : 1024;
   const Topology t = machine({.hosts = 8, .packages = 2, .l3 = 4, .cores = kRanks / 64});
   const Profile p = estimate_profile(t);
-  for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
-    const auto plan = make_plan(t, p, options_for(t, kind, kRanks), nullptr);
+  for (const Collective collective : {Collective::kBarrier, Collective::kAllreduce}) {
+    const auto plan = make_plan(t, p, options_for(t, collective, kRanks), nullptr);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     expect_sound(*plan);
   }
-  PlanOptions given = options_for(t, Kind::kBarrier, kRanks);
+  PlanOptions given = options_for(t, Collective::kBarrier, kRanks);
   given.layout = "private";
   for (const char* name : {"kary(4)", "dissemination", "binomial"}) {
     given.algorithm = name;

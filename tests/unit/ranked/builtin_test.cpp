@@ -23,10 +23,10 @@ Plan planned(const BuiltinPlan& builtin) {
   static constexpr const char* kNames[] = {"dissemination", "counter", "complete", "linear", "butterfly"};
   const Algorithm* algorithm = find_algorithm(kNames[static_cast<int>(builtin.algorithm)]);
   Plan plan;
-  plan.key.kind = builtin.is_barrier() ? Kind::kBarrier : Kind::kAllreduce;
+  plan.key.collective = builtin.is_barrier() ? Collective::kBarrier : Collective::kAllreduce;
   plan.key.members = static_cast<std::int32_t>(builtin.members);
   plan.key.payload = static_cast<std::int32_t>(builtin.payload);
-  plan.schedule = algorithm->build({.kind = plan.key.kind, .members = plan.key.members});
+  plan.schedule = algorithm->build({.collective = plan.key.collective, .members = plan.key.members});
   plan.layout = LayoutChoice{.layout = builtin.packed ? Layout::kPacked : Layout::kPrivate,
                              .slots = static_cast<std::int32_t>(builtin.slots),
                              .line = static_cast<std::int32_t>(builtin.line),

@@ -122,9 +122,9 @@ TEST(Structure, TakesCountsUpToTheirBounds) {
   EXPECT_EQ(with(&Schedule::chunks, kMaxScheduleChunks + 1), "chunks out of range");
   EXPECT_EQ(with(&Schedule::chunks, kMaxScheduleChunks), "a barrier has no chunks");
   Schedule s = two_members();
-  s.kind = static_cast<Kind>(kKindCount);
-  EXPECT_EQ(refusal(s), "unknown kind");
-  s.kind = static_cast<Kind>(kKindCount - 1);
+  s.collective = static_cast<Collective>(kCollectiveCount);
+  EXPECT_EQ(refusal(s), "unknown collective");
+  s.collective = static_cast<Collective>(kCollectiveCount - 1);
   EXPECT_EQ(refusal(s), "a collective with data has at least one chunk");
 }
 

@@ -59,7 +59,7 @@ TEST(Cost, MessagesOfAHostLeaveOneAfterTheOther) {
 // time again.
 TEST(Cost, WhoSendsAMessageDoesNotWaitForItToCome) {
   CostModel m = uniform(4, 20, 5);
-  const Schedule s = find_algorithm("binomial")->build({.kind = Kind::kBroadcast, .members = 4});
+  const Schedule s = find_algorithm("binomial")->build({.collective = Collective::kBroadcast, .members = 4});
   ASSERT_EQ(s.stages.size(), 2u);
   EXPECT_DOUBLE_EQ(cost(s, m, {}).departure_ns[0], 25 + 25);
   m.hosts = {0, 1, 2, 3};
@@ -186,14 +186,15 @@ TEST(Cost, PeriodIsTheGrowthPerEpisode) {
   EXPECT_NEAR(period_cost(barrier("binomial", 8), m, {}), 150, 0.1);
   EXPECT_DOUBLE_EQ(period_cost(barrier("linear", 1), m, {}), 0);
   // A broadcast streams: the root pays for its sends and waits for nobody.
-  const Schedule s = find_algorithm("binomial")->build({.kind = Kind::kBroadcast, .members = 8});
+  const Schedule s = find_algorithm("binomial")->build({.collective = Collective::kBroadcast, .members = 8});
   EXPECT_NEAR(period_cost(s, m, {}), 75, 0.1);
   EXPECT_DOUBLE_EQ(cost(s, m, {}).critical_path_ns, 75);
   // The member that is ahead at first, and pays most, delays the others in the end.
   CostModel crowd = uniform(8, 20, 5);
   crowd.switch_ns = 1000;
   crowd.members_per_cpu = 4;
-  const Schedule tree = find_algorithm("kary")->build({.kind = Kind::kBroadcast, .members = 8, .degree = 6});
+  const Schedule tree =
+      find_algorithm("kary")->build({.collective = Collective::kBroadcast, .members = 8, .degree = 6});
   EXPECT_GE(period_cost(tree, crowd, {}), 6 * 5);
   // Two members on one counter: adds are serial; a read overlaps with the completer's next add.
   CostModel two = uniform(2, 20, 5);
@@ -209,8 +210,8 @@ TEST(Cost, AThousandRanks) {
   CostModel m = uniform(kRanks, 20, 5);
   m.word_add = 10;
   for (const Algorithm& a : algorithms()) {
-    for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
-      const Request request{.kind = kind, .members = kRanks};
+    for (const Collective collective : {Collective::kBarrier, Collective::kAllreduce}) {
+      const Request request{.collective = collective, .members = kRanks};
       if (!a.applicable(request)) continue;
       const Schedule s = a.build(request);
       EXPECT_TRUE(verify(s, {.idempotent = true}).ok()) << a.name;
@@ -225,14 +226,14 @@ CostModel with_bytes(int members, double g) {
   return m;
 }
 
-Schedule collective(const char* name, Kind kind, int members) {
-  return find_algorithm(name)->build({.kind = kind, .members = members});
+Schedule schedule_of(const char* name, Collective collective, int members) {
+  return find_algorithm(name)->build({.collective = collective, .members = members});
 }
 
 TEST(Bytes, AMessageOfSeveralChunksPaysOnceForItsSignal) {
   const CostModel m = with_bytes(4, 0.5);
   // 1 -> 0 and 3 -> 2, then two chunks from 2 to 0
-  const Schedule gather = collective("binomial", Kind::kGather, 4);
+  const Schedule gather = schedule_of("binomial", Collective::kGather, 4);
   EXPECT_DOUBLE_EQ(cost(gather, m, {}).critical_path_ns, 2 * 25);
   EXPECT_DOUBLE_EQ(cost(gather, m, {}, 100).critical_path_ns, 25 + 50 + 25 + 100);
   EXPECT_DOUBLE_EQ(cost(gather, uniform(4, 20, 5), {}, 100).critical_path_ns, 2 * 25);
@@ -240,13 +241,15 @@ TEST(Bytes, AMessageOfSeveralChunksPaysOnceForItsSignal) {
 
 TEST(Bytes, WhatAMemberWritesAndReadsInAStageFollowsOneAnother) {
   const CostModel m = with_bytes(2, 0.5);
-  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kReduce, 2), m, {}, 1000).critical_path_ns, 25 + 500);
-  EXPECT_DOUBLE_EQ(cost(collective("butterfly", Kind::kAllreduce, 2), m, {}, 1000).critical_path_ns, 2 * 500);
+  EXPECT_DOUBLE_EQ(cost(schedule_of("linear", Collective::kReduce, 2), m, {}, 1000).critical_path_ns,
+                   25 + 500);
+  EXPECT_DOUBLE_EQ(cost(schedule_of("butterfly", Collective::kAllreduce, 2), m, {}, 1000).critical_path_ns,
+                   2 * 500);
 }
 
 TEST(Bytes, APublishedPayloadIsWrittenOnce) {
   const CostModel m = with_bytes(5, 0.5);
-  const Schedule s = collective("linear", Kind::kBroadcast, 5);
+  const Schedule s = schedule_of("linear", Collective::kBroadcast, 5);
   const LayoutChoice published{.layout = Layout::kPublished};
   EXPECT_DOUBLE_EQ(cost(s, m, {}, 1000).departure_ns[0], 20 + 4 * (5 + 500));
   EXPECT_DOUBLE_EQ(cost(s, m, published, 1000).departure_ns[0], 20 + 5 + 500);
@@ -255,7 +258,7 @@ TEST(Bytes, APublishedPayloadIsWrittenOnce) {
 TEST(Bytes, TheFirstSlotfulIsCopiedOutAfterItWasCopiedIn) {
   CostModel m = with_bytes(2, 0.5);
   m.bytes.slot = 600;
-  const Schedule s = collective("linear", Kind::kBroadcast, 2);
+  const Schedule s = schedule_of("linear", Collective::kBroadcast, 2);
   EXPECT_DOUBLE_EQ(cost(s, m, {}, 100).departure_ns[1], 25 + 50 + 50);
   EXPECT_DOUBLE_EQ(cost(s, m, {}, 1000).departure_ns[1], 25 + 300 + 500);
   EXPECT_DOUBLE_EQ(cost(s, m, {}, 1000).departure_ns[0], 25 + 500);
@@ -267,16 +270,17 @@ TEST(Bytes, ADirectReadingKeepsTheSenderWaitingButNotBusy) {
   m.bytes.direct = Direct::from(9);
   m.bytes.direct_once = 10;
   m.bytes.direct_fold = 0.1;
-  const Schedule two = collective("linear", Kind::kBroadcast, 2),
-                 five = collective("linear", Kind::kBroadcast, 5);
+  const Schedule two = schedule_of("linear", Collective::kBroadcast, 2),
+                 five = schedule_of("linear", Collective::kBroadcast, 5);
   EXPECT_DOUBLE_EQ(cost(two, m, {}, 1000).departure_ns[1], 25 + 10 + 400);
   EXPECT_DOUBLE_EQ(cost(two, m, {}, 1000).departure_ns[0], 25 + 10 + 400 + 5);
   EXPECT_DOUBLE_EQ(cost(two, m, {}, 400).departure_ns[1], 25 + 200);  // too short for it
   // All members read at the same time.
   EXPECT_DOUBLE_EQ(cost(five, m, {}, 1000).departure_ns[4], 20 + 4 * 5 + 10 + 400);
-  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kReduce, 2), m, {}, 1000).departure_ns[0], 25 + 10 + 500);
+  EXPECT_DOUBLE_EQ(cost(schedule_of("linear", Collective::kReduce, 2), m, {}, 1000).departure_ns[0],
+                   25 + 10 + 500);
   // Both directions of an exchange run at once.
-  EXPECT_DOUBLE_EQ(cost(collective("butterfly", Kind::kAllreduce, 2), m, {}, 1000).critical_path_ns,
+  EXPECT_DOUBLE_EQ(cost(schedule_of("butterfly", Collective::kAllreduce, 2), m, {}, 1000).critical_path_ns,
                    25 + 10 + 500 + 5);
 }
 
@@ -284,7 +288,7 @@ TEST(Bytes, LongChunksCostMore) {
   CostModel m = with_bytes(2, 0.5);
   m.bytes.cached = 1000;
   m.bytes.beyond = 3;
-  const Schedule s = collective("linear", Kind::kBroadcast, 2);
+  const Schedule s = schedule_of("linear", Collective::kBroadcast, 2);
   EXPECT_DOUBLE_EQ(cost(s, m, {}, 1000).departure_ns[1], 25 + 500);
   EXPECT_DOUBLE_EQ(cost(s, m, {}, 1001).departure_ns[1], 25 + 3 * 500.5);
 }
@@ -294,9 +298,9 @@ TEST(Bytes, MemoryBoundsWhatAllMoveTogether) {
   m.direct.assign(25, 0.4);
   m.bytes.direct = Direct::from(0);
   m.bytes.together = 0.25;
-  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kBroadcast, 5), m, {}, 1000).critical_path_ns,
+  EXPECT_DOUBLE_EQ(cost(schedule_of("linear", Collective::kBroadcast, 5), m, {}, 1000).critical_path_ns,
                    4 * 1000 * 0.25);
-  EXPECT_GT(cost(collective("linear", Kind::kBroadcast, 2), m, {}, 1000).critical_path_ns, 400);
+  EXPECT_GT(cost(schedule_of("linear", Collective::kBroadcast, 2), m, {}, 1000).critical_path_ns, 400);
 }
 
 // Two hosts of two members: two of a broadcast's three messages leave the root's host.
@@ -304,16 +308,17 @@ TEST(Bytes, TheNetworkBoundsWhatAllHostsSend) {
   CostModel m = with_bytes(4, 0.001);
   m.hosts = {0, 0, 1, 1};
   m.bytes.between = 2;
-  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kBroadcast, 4), m, {}, 1000).critical_path_ns,
+  EXPECT_DOUBLE_EQ(cost(schedule_of("linear", Collective::kBroadcast, 4), m, {}, 1000).critical_path_ns,
                    2 * 1000 * 2);
   m.hosts = {};
-  EXPECT_LT(cost(collective("linear", Kind::kBroadcast, 4), m, {}, 1000).critical_path_ns, 1000);
+  EXPECT_LT(cost(schedule_of("linear", Collective::kBroadcast, 4), m, {}, 1000).critical_path_ns, 1000);
 }
 
 TEST(Bytes, WhatTheBusiestMemberFoldsMayComeOnTop) {
   CostModel m = with_bytes(5, 0.5);
-  const Schedule root_folds = collective("linear", Kind::kReduce, 5);
-  const Schedule chain = find_algorithm("kary")->build({.kind = Kind::kReduce, .members = 5, .degree = 1});
+  const Schedule root_folds = schedule_of("linear", Collective::kReduce, 5);
+  const Schedule chain =
+      find_algorithm("kary")->build({.collective = Collective::kReduce, .members = 5, .degree = 1});
   const double star_ns = cost(root_folds, m, {}, 1000).critical_path_ns,
                chain_ns = cost(chain, m, {}, 1000).critical_path_ns;
   m.bytes.fold_apart = 0.1;
@@ -324,29 +329,33 @@ TEST(Bytes, WhatTheBusiestMemberFoldsMayComeOnTop) {
 TEST(Bytes, FurtherChunksOfAMessageAreWalkedThrough) {
   CostModel m = with_bytes(4, 0.5);
   m.bytes.chunk = 7;
-  const Schedule gather = collective("binomial", Kind::kGather, 4);
+  const Schedule gather = schedule_of("binomial", Collective::kGather, 4);
   EXPECT_DOUBLE_EQ(cost(gather, m, {}, 100).critical_path_ns, 25 + 50 + 25 + 100 + 7);
 }
 
 // Trees are for short vectors, pieces for long ones.
 TEST(Bytes, LongVectorsWantPieces) {
   const CostModel m = with_bytes(16, 0.1);
-  const auto time = [&m](const char* name, Kind kind, double bytes) {
-    const Schedule s = collective(name, kind, 16);
+  const auto time = [&m](const char* name, Collective collective, double bytes) {
+    const Schedule s = schedule_of(name, collective, 16);
     return cost(s, m, {}, bytes / s.chunks).critical_path_ns;
   };
   constexpr double kShort = 64, kLong = 1 << 20;
-  EXPECT_LT(time("binomial", Kind::kBroadcast, kShort), time("scatter_allgather", Kind::kBroadcast, kShort));
-  EXPECT_GT(time("binomial", Kind::kBroadcast, kLong), time("scatter_allgather", Kind::kBroadcast, kLong));
-  EXPECT_GT(time("scatter_allgather", Kind::kBroadcast, kLong), 0.1 * kLong);
-  EXPECT_LT(time("butterfly", Kind::kAllreduce, kShort), time("recursive_halving", Kind::kAllreduce, kShort));
-  EXPECT_GT(time("butterfly", Kind::kAllreduce, kLong),
-            2 * time("recursive_halving", Kind::kAllreduce, kLong));
-  EXPECT_LT(time("recursive_halving", Kind::kAllreduce, 1024), time("ring", Kind::kAllreduce, 1024));
-  EXPECT_NEAR(time("recursive_halving", Kind::kAllreduce, kLong), time("ring", Kind::kAllreduce, kLong),
-              1e-3);
-  EXPECT_LT(time("bruck", Kind::kAlltoall, kShort), time("pairwise", Kind::kAlltoall, kShort));
-  EXPECT_GT(time("bruck", Kind::kAlltoall, kLong), time("pairwise", Kind::kAlltoall, kLong));
+  EXPECT_LT(time("binomial", Collective::kBroadcast, kShort),
+            time("scatter_allgather", Collective::kBroadcast, kShort));
+  EXPECT_GT(time("binomial", Collective::kBroadcast, kLong),
+            time("scatter_allgather", Collective::kBroadcast, kLong));
+  EXPECT_GT(time("scatter_allgather", Collective::kBroadcast, kLong), 0.1 * kLong);
+  EXPECT_LT(time("butterfly", Collective::kAllreduce, kShort),
+            time("recursive_halving", Collective::kAllreduce, kShort));
+  EXPECT_GT(time("butterfly", Collective::kAllreduce, kLong),
+            2 * time("recursive_halving", Collective::kAllreduce, kLong));
+  EXPECT_LT(time("recursive_halving", Collective::kAllreduce, 1024),
+            time("ring", Collective::kAllreduce, 1024));
+  EXPECT_NEAR(time("recursive_halving", Collective::kAllreduce, kLong),
+              time("ring", Collective::kAllreduce, kLong), 1e-3);
+  EXPECT_LT(time("bruck", Collective::kAlltoall, kShort), time("pairwise", Collective::kAlltoall, kShort));
+  EXPECT_GT(time("bruck", Collective::kAlltoall, kLong), time("pairwise", Collective::kAlltoall, kLong));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ bool brute_force(const Schedule& s, OpTraits op) {
 // An exchange over random pairs, or a tree with copies, sometimes with an error.
 Schedule random_allreduce(Random& random) {
   Schedule s;
-  s.kind = Kind::kAllreduce;
+  s.collective = Collective::kAllreduce;
   s.chunks = 1;
   s.members = 1 << random.below(4);
   for (int bit = 1; bit < s.members; bit *= 2) {
@@ -101,7 +101,7 @@ TEST(Data, AgreesWithBruteForceOnRandomExchanges) {
 
 Schedule reduce_of_three() {
   Schedule s;
-  s.kind = Kind::kReduce;
+  s.collective = Collective::kReduce;
   s.chunks = 1;
   s.members = 3;
   s.stages = {
@@ -138,7 +138,7 @@ TEST(Data, NamesWhatIsMissingAndWhatIsRepeated) {
 
 TEST(Data, RefusesRegistersThatHoldNothing) {
   Schedule s;
-  s.kind = Kind::kBroadcast;
+  s.collective = Collective::kBroadcast;
   s.chunks = 1;
   s.members = 3;
   s.stages = {{{{1, 2, 0, 0, 0, Action::kCopy, Side::kRight}, {0, 1, 0, 0, 0, Action::kCopy, Side::kRight}}}};
@@ -180,7 +180,7 @@ TEST(Data, EveryChunkIsProved) {
 
 TEST(Data, ExplosiveRepetitionIsCountedNotListed) {
   Schedule s;  // two members double their contributions 200 times
-  s.kind = Kind::kAllreduce;
+  s.collective = Collective::kAllreduce;
   s.chunks = 1;
   s.members = 2;
   for (int i = 0; i < 200; ++i) {

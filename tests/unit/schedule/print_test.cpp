@@ -15,9 +15,10 @@ namespace {
 TEST(Print, EveryAlgorithmRoundTrips) {
   for (const Algorithm& a : algorithms()) {
     for (const int degree : degrees_of(a)) {
-      for (int kind = 0; kind < kKindCount; ++kind) {
+      for (int collective = 0; collective < kCollectiveCount; ++collective) {
         for (int p = 1; p <= 20; ++p) {
-          const Request request{.kind = static_cast<Kind>(kind), .members = p, .root = 0, .degree = degree};
+          const Request request{
+              .collective = static_cast<Collective>(collective), .members = p, .root = 0, .degree = degree};
           if (!a.applicable(request)) continue;
           const Schedule s = a.build(request);
           const Result<Schedule> back = parse_schedule(to_text(s));
@@ -35,24 +36,24 @@ TEST(Print, EveryAlgorithmRoundTrips) {
   renamed.stages[0].transfers[0].to = 2;
   EXPECT_NE(hash_of(renamed), hash);
   Schedule pipelined =
-      pipeline(find_algorithm("complete")->build({.kind = Kind::kAllreduce, .members = 5}), 3);
+      pipeline(find_algorithm("complete")->build({.collective = Collective::kAllreduce, .members = 5}), 3);
   pipelined.registers = 3;
   for (Transfer& t : pipelined.stages[1].transfers) t.src_reg = 2;
   ASSERT_EQ(*parse_schedule(to_text(pipelined)), pipelined);
 }
 
 TEST(Print, TextIsAsDocumented) {
-  EXPECT_EQ(
-      to_text(find_algorithm("binomial")->build({.kind = Kind::kAllreduce, .members = 2})),
-      "fermata-schedule 1\nalgorithm binomial\nkind allreduce\nmembers 2\nroot 0\nchunks 1\nregisters 1\n"
-      "stage 0\n  1 -> 0 combine right\nstage 1\n  0 -> 1 copy\nend\n");
+  EXPECT_EQ(to_text(find_algorithm("binomial")->build({.collective = Collective::kAllreduce, .members = 2})),
+            "fermata-schedule 2\nalgorithm binomial\ncollective allreduce\nmembers 2\nroot 0\nchunks "
+            "1\nregisters 1\n"
+            "stage 0\n  1 -> 0 combine right\nstage 1\n  0 -> 1 copy\nend\n");
   EXPECT_EQ(to_matrices(find_algorithm("linear")->build({.members = 3})),
             "S0\n   0 | . . . |\n   1 | 1 . . |\n   2 | 1 . . |\nS1\n   0 | . 1 1 |\n   1 | . . . |\n   2 | "
             ". . . |\n");
 }
 
 const char kGood[] =
-    "fermata-schedule 1\nalgorithm x\nkind barrier\nmembers 2\nroot 0\nchunks 0\nregisters 1\nword 0 "
+    "fermata-schedule 2\nalgorithm x\ncollective barrier\nmembers 2\nroot 0\nchunks 0\nregisters 1\nword 0 "
     "threshold 2\n"
     "stage 0\n  0 -> w0\n  1 -> w0\nstage 1\n  w0 -> 0\n  w0 -> 1\nend\n";
 
@@ -68,9 +69,9 @@ TEST(Parse, RefusesWholeWithLineAndReason) {
     std::string text, message;
   };
   const Case cases[] = {
-      {"", "line 1: the first line must be 'fermata-schedule 1'"},
-      {with("schedule 1", "schedule 2"), "line 1: the first line"},
-      {with("kind barrier", "kind gossip"), "line 3: expected 'kind"},
+      {"", "line 1: the first line must be 'fermata-schedule 2'"},
+      {with("schedule 2", "schedule 1"), "line 1: the first line"},
+      {with("collective barrier", "collective gossip"), "line 3: expected 'collective"},
       {with("members 2", "members 0"), "line 4: expected 'members N'"},
       {with("members 2", "members 99999999999"), "line 4: expected 'members N'"},
       {with("members 2", "members 2 3"), "line 4: expected 'members N'"},
@@ -100,7 +101,7 @@ TEST(Parse, RefusesWholeWithLineAndReason) {
 TEST(Parse, NoTextMakesItOrTheProofFallOver) {
   test::Random random(99);
   const std::string seeds[] = {
-      kGood, to_text(find_algorithm("complete")->build({.kind = Kind::kAllreduce, .members = 4})),
+      kGood, to_text(find_algorithm("complete")->build({.collective = Collective::kAllreduce, .members = 4})),
       to_text(find_algorithm("combining_tree")->build({.members = 5}))};
   const std::string alphabet = "0123456789-> w\nstagecombinleftrightcopyregsword";
   int parsed = 0;
@@ -122,7 +123,7 @@ TEST(Parse, NoTextMakesItOrTheProofFallOver) {
     ++parsed;
     EXPECT_EQ(*parse_schedule(to_text(*s)), *s);
     (void)verify(*s, {});
-    (void)reuse_hazards(*s, 2, s->kind != Kind::kBarrier);
+    (void)reuse_hazards(*s, 2, s->collective != Collective::kBarrier);
     (void)result_expression(*s, 0);
     (void)to_matrices(*s);
   }

@@ -94,13 +94,13 @@ TEST(Reuse, AgreesWithAnEventGraph) {
   }
 }
 
-Schedule built(const char* name, Kind kind, int members, Half half = Half::kWhole) {
-  return find_algorithm(name)->build({.kind = kind, .half = half, .members = members});
+Schedule built(const char* name, Collective collective, int members, Half half = Half::kWhole) {
+  return find_algorithm(name)->build({.collective = collective, .half = half, .members = members});
 }
 
 // The exchange with a single slot overwrites itself, the one with a slot for each stage does not.
 TEST(Reuse, EachStageHasItsOwnSlots) {
-  const Schedule s = built("butterfly", Kind::kAllreduce, 4);
+  const Schedule s = built("butterfly", Collective::kAllreduce, 4);
   ASSERT_EQ(s.stages.size(), 2u);
   const LayoutChoice one{.slots = 1}, two{.slots = 2};
   EXPECT_TRUE(reuse_hazards(s, Layouts({two, two}), true).empty());
@@ -113,34 +113,34 @@ TEST(Reuse, EachStageHasItsOwnSlots) {
 }
 
 TEST(Reuse, ExchangesNeedTwoSlots) {
-  EXPECT_EQ(reuse_hazards(built("butterfly", Kind::kAllreduce, 2), 1, true).size(), 2u);
-  EXPECT_TRUE(reuse_hazards(built("butterfly", Kind::kAllreduce, 2), 2, true).empty());
-  EXPECT_EQ(reuse_hazards(built("complete", Kind::kAllreduce, 5), 1, true).size(),
+  EXPECT_EQ(reuse_hazards(built("butterfly", Collective::kAllreduce, 2), 1, true).size(), 2u);
+  EXPECT_TRUE(reuse_hazards(built("butterfly", Collective::kAllreduce, 2), 2, true).empty());
+  EXPECT_EQ(reuse_hazards(built("complete", Collective::kAllreduce, 5), 1, true).size(),
             20u);  // without the slots to oneself
-  EXPECT_TRUE(reuse_hazards(built("complete", Kind::kAllreduce, 5), 2, true).empty());
+  EXPECT_TRUE(reuse_hazards(built("complete", Collective::kAllreduce, 5), 2, true).empty());
 }
 
 TEST(Reuse, ARoundTripThroughTheRootNeedsOneSlot) {
   for (const char* name : {"linear", "kary", "binomial", "binomial_high"}) {
-    EXPECT_TRUE(reuse_hazards(built(name, Kind::kAllreduce, 9), 1, true).empty()) << name;
+    EXPECT_TRUE(reuse_hazards(built(name, Collective::kAllreduce, 9), 1, true).empty()) << name;
   }
 }
 
 TEST(Reuse, OneSidedCollectivesRunAheadWhateverTheSlots) {
   for (const int slots : {1, 2, 4, 8}) {
-    const Schedule reduce = built("binomial", Kind::kReduce, 8);
+    const Schedule reduce = built("binomial", Collective::kReduce, 8);
     EXPECT_EQ(reuse_hazards(reduce, slots, true).size(), reduce.transfer_count()) << slots;
-    const Schedule broadcast = built("kary", Kind::kBroadcast, 8);
+    const Schedule broadcast = built("kary", Collective::kBroadcast, 8);
     EXPECT_EQ(reuse_hazards(broadcast, slots, true).size(), broadcast.transfer_count()) << slots;
   }
 }
 
 TEST(Reuse, WordsMustNotTakeTheNextEpisodesAdds) {
   for (const char* name : {"counter", "sense_reversing", "combining_tree"}) {
-    EXPECT_TRUE(reuse_hazards(built(name, Kind::kBarrier, 13), 1, false).empty()) << name;
+    EXPECT_TRUE(reuse_hazards(built(name, Collective::kBarrier, 13), 1, false).empty()) << name;
   }
-  EXPECT_EQ(reuse_hazards(built("counter", Kind::kBarrier, 4, Half::kArrive), 1, false).size(), 3u);
-  EXPECT_TRUE(reuse_hazards(built("counter", Kind::kBarrier, 4, Half::kRelease), 1, false).empty());
+  EXPECT_EQ(reuse_hazards(built("counter", Collective::kBarrier, 4, Half::kArrive), 1, false).size(), 3u);
+  EXPECT_TRUE(reuse_hazards(built("counter", Collective::kBarrier, 4, Half::kRelease), 1, false).empty());
   // A counter whose waiters do not wait for all: member 0 polls another word.
   Schedule s;
   s.members = 2;

@@ -70,7 +70,7 @@ class BlockChoice : public testing::Test {
 
 TEST_F(BlockChoice, WhatWasMeasuredIsRun) {
   const CostModel model = block_costs(team::this_profile(Engine::kThreads), **team::this_machine(), key_);
-  const BlockCase wanted{.kind = Kind::kAllreduce,
+  const BlockCase wanted{.collective = Collective::kAllreduce,
                          .members = kMembers,
                          .root = 0,
                          .bytes = kClass,
@@ -83,9 +83,9 @@ TEST_F(BlockChoice, WhatWasMeasuredIsRun) {
   for (const BlockCandidate& c : chooser.ranked()) {
     const Schedule s = chooser.build(c);
     if (!verify(s, kFloatSum) || transfers_of(s) == transfers_of(predicted) || ++other > 3) continue;
-    ASSERT_TRUE(
-        save_block_plan(key_, {Kind::kAllreduce, kClass, "measured", "", {{c.name, c.ns, c.ns, "chosen"}}})
-            .ok());
+    ASSERT_TRUE(save_block_plan(
+                    key_, {Collective::kAllreduce, kClass, "measured", "", {{c.name, c.ns, c.ns, "chosen"}}})
+                    .ok());
     EXPECT_EQ(run(), transfers_of(s)) << c.name;
   }
   EXPECT_GT(other, 0);
@@ -95,7 +95,8 @@ TEST_F(BlockChoice, WhatWasMeasuredIsRun) {
 TEST_F(BlockChoice, ANameThatThereIsNotIsPassedOver) {
   const std::vector<std::size_t> predicted = run();
   ASSERT_TRUE(
-      save_block_plan(key_, {Kind::kAllreduce, kClass, "measured", "", {{"no such", 1, 1, "chosen"}}}).ok());
+      save_block_plan(key_, {Collective::kAllreduce, kClass, "measured", "", {{"no such", 1, 1, "chosen"}}})
+          .ok());
   EXPECT_EQ(run(), predicted);
 }
 
@@ -103,17 +104,26 @@ TEST_F(BlockChoice, CandidatesAreTimedHere) {
   const BlockMeasure measure = measure_blocks_on_this_machine();
   for (const Engine engine : {Engine::kThreads, Engine::kProcesses}) {
     key_.engine = engine;
-    for (const Kind kind : {Kind::kBroadcast, Kind::kReduceScatter, Kind::kAlltoall}) {
-      key_.kind = kind;
-      const BlockCase wanted{
-          .kind = kind, .members = kMembers, .root = 0, .bytes = 4096, .irregular = false, .op = kFloatSum};
+    for (const Collective collective :
+         {Collective::kBroadcast, Collective::kReduceScatter, Collective::kAlltoall}) {
+      key_.collective = collective;
+      const BlockCase wanted{.collective = collective,
+                             .members = kMembers,
+                             .root = 0,
+                             .bytes = 4096,
+                             .irregular = false,
+                             .op = kFloatSum};
       const auto ns = measure(choose_blocks(wanted, nullptr), key_, 4096, 0);
       ASSERT_TRUE(ns.ok()) << ns.error().message;
       EXPECT_GT(*ns, 0);
     }
   }
-  const BlockCase one{
-      .kind = Kind::kBroadcast, .members = kMembers, .root = 0, .bytes = 8, .irregular = false, .op = {}};
+  const BlockCase one{.collective = Collective::kBroadcast,
+                      .members = kMembers,
+                      .root = 0,
+                      .bytes = 8,
+                      .irregular = false,
+                      .op = {}};
   Schedule wrong = choose_blocks(one, nullptr);
   wrong.stages.clear();
   EXPECT_EQ(measure(wrong, key_, 8, 0).error().status, Status::kVerify);

@@ -17,10 +17,11 @@ namespace {
 
 using Program = std::vector<std::byte>;
 
-PlanKey key_of(Kind kind, std::int32_t members, std::int32_t payload, Engine engine = Engine::kThreads) {
+PlanKey key_of(Collective collective, std::int32_t members, std::int32_t payload,
+               Engine engine = Engine::kThreads) {
   PlanKey key;
   key.fingerprint = fingerprint(**team::this_machine());
-  key.kind = kind;
+  key.collective = collective;
   key.members = members;
   key.payload = payload;
   key.engine = engine;
@@ -57,9 +58,11 @@ TEST(MadePlans, AreWhatASearchFinds) {
   std::vector<PlanKey> keys;
   for (const std::int32_t members : {2, 3, 8, 16})
     for (const Engine engine : {Engine::kThreads, Engine::kProcesses})
-      for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce, Kind::kReduce, Kind::kBroadcast})
+      for (const Collective collective :
+           {Collective::kBarrier, Collective::kAllreduce, Collective::kReduce, Collective::kBroadcast})
         for (const std::int32_t payload : {8, 56})
-          if (kind != Kind::kBarrier || payload == 8) keys.push_back(key_of(kind, members, payload, engine));
+          if (collective != Collective::kBarrier || payload == 8)
+            keys.push_back(key_of(collective, members, payload, engine));
   std::vector<Program> programs;
   for (const PlanKey& key : keys) programs.push_back(asked_for(key));
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -70,7 +73,7 @@ TEST(MadePlans, AreWhatASearchFinds) {
 
 TEST(MadePlans, OfAnAlgorithmAreThatAlgorithms) {
   const OwnCache cache;
-  const PlanKey key = key_of(Kind::kAllreduce, 5, 8);
+  const PlanKey key = key_of(Collective::kAllreduce, 5, 8);
   for (int again = 0; again < 2; ++again)
     for (const char* algorithm : {"", "linear", "extended_butterfly"})
       EXPECT_EQ(asked_for(key, algorithm), searched(key, algorithm));
@@ -79,7 +82,7 @@ TEST(MadePlans, OfAnAlgorithmAreThatAlgorithms) {
 
 TEST(MadePlans, GiveWayToASavedOne) {
   const OwnCache cache;
-  const PlanKey key = key_of(Kind::kBarrier, 7, 0);
+  const PlanKey key = key_of(Collective::kBarrier, 7, 0);
   const Program made = asked_for(key);
   PlanOptions options;
   options.key = key;
@@ -101,7 +104,7 @@ struct TwoHosts {
   Profile profile, other;
 
   explicit TwoHosts(std::int32_t members = 8) {
-    key.kind = Kind::kBarrier;
+    key.collective = Collective::kBarrier;
     key.members = members;
     for (std::int32_t rank = 0; rank < members; ++rank) key.hosts.push_back(rank * 2 / members);
     key.cpus.resize(key.hosts.size());
@@ -142,7 +145,7 @@ TEST(MadePlans, AreSearchedForOnceUntilManyOthersWere) {
   for (std::int32_t first = 0; first < 2000 && asked_for(hosts.key, hosts.topology, profile) == made;
        first += 100)
     for (std::int32_t cpu = first; cpu < first + 100; ++cpu) {
-      PlanKey key = key_of(Kind::kBarrier, 1, 0);
+      PlanKey key = key_of(Collective::kBarrier, 1, 0);
       key.cpus = {cpu};
       asked_for(key, "linear");
     }
@@ -157,7 +160,7 @@ TEST(MadePlans, MayBeAskedForByAllThreadsAtOnce) {
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t)
       threads.emplace_back(
-          [&, t] { got[static_cast<std::size_t>(t)] = asked_for(key_of(Kind::kBarrier, members, 0)); });
+          [&, t] { got[static_cast<std::size_t>(t)] = asked_for(key_of(Collective::kBarrier, members, 0)); });
     for (std::thread& thread : threads) thread.join();
     for (const Program& one : got) EXPECT_EQ(one, got[0]);
   }

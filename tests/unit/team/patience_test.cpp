@@ -26,7 +26,7 @@ TEST(PatienceOfProgress, IsLearned) {
   fermata_request* requests[2] = {};
   for (int r = 0; r < 2; ++r) {
     const fermata_operation sum =
-        operation(FERMATA_DO_ALLREDUCE, in.data(), out[r].data(), kCount, FERMATA_DOUBLE);
+        operation(FERMATA_ALLREDUCE, in.data(), out[r].data(), kCount, FERMATA_DOUBLE);
     ASSERT_EQ(fermata_prepare(m[r], &sum, &requests[r]), FERMATA_OK) << fermata_error_detail();
   }
   exec::Patience expected;

@@ -31,7 +31,7 @@ struct PersistentRings : ::testing::Test {
   // Prepares a broadcast by member 0; member r's request is made[made.size() - 2 + r].
   int prepare(std::uint64_t* const (&data)[2], std::size_t count) {
     fermata_operation operation = FERMATA_OPERATION_INIT;
-    operation.collective = FERMATA_DO_BROADCAST;
+    operation.collective = FERMATA_BROADCAST;
     operation.count = count;
     operation.type = FERMATA_UINT64;
     for (int r = 0; r < 2; ++r) {

@@ -33,12 +33,12 @@ class Reproducible : public testing::Test {
   void TearDown() override { unsetenv("FERMATA_REPRODUCIBLE"); }
 
   // Saves a plan that folds in another order, as `fermata plan` would after measuring it as the fastest.
-  static void save(Kind kind, Engine engine) {
+  static void save(Collective collective, Engine engine) {
     const auto machine = team::this_machine();
     ASSERT_TRUE(machine);
     PlanOptions options;
     options.key.fingerprint = fingerprint(**machine);
-    options.key.kind = kind;
+    options.key.collective = collective;
     options.key.members = kMembers;
     options.key.payload = 8;
     options.key.engine = engine;
@@ -52,7 +52,8 @@ class Reproducible : public testing::Test {
 };
 
 TEST_F(Reproducible, SavedPlansDoNotChangeSums) {
-  for (const Kind kind : {Kind::kAllreduce, Kind::kReduce}) save(kind, Engine::kThreads);
+  for (const Collective collective : {Collective::kAllreduce, Collective::kReduce})
+    save(collective, Engine::kThreads);
   for (const bool wanted : {false, true}) {
     if (wanted) setenv("FERMATA_REPRODUCIBLE", "1", 1);
     const double expected = wanted ? by_pairs() : left_to_right();
@@ -68,7 +69,7 @@ TEST_F(Reproducible, SavedPlansDoNotChangeSums) {
 
 // A sub-team inherits this from its parent, even if the environment has changed.
 TEST_F(Reproducible, SubTeamsInheritIt) {
-  save(Kind::kAllreduce, Engine::kThreads);
+  save(Collective::kAllreduce, Engine::kThreads);
   setenv("FERMATA_REPRODUCIBLE", "1", 1);
   with_members(kMembers + 1, [&](fermata_member* m, int rank) {
     if (rank == 0) unsetenv("FERMATA_REPRODUCIBLE");
@@ -98,8 +99,7 @@ TEST_F(Reproducible, BlocksAreFoldedLeftToRight) {
       };
       EXPECT_EQ(fermata_allreduce(m, in.data(), out.data(), count, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_OK);
       check();
-      const fermata_operation o =
-          operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), count, FERMATA_DOUBLE);
+      const fermata_operation o = operation(FERMATA_ALLREDUCE, in.data(), out.data(), count, FERMATA_DOUBLE);
       for (const auto make : {fermata_begin, fermata_prepare}) {
         fermata_request* request = nullptr;
         ASSERT_EQ(make(m, &o, &request), FERMATA_OK) << fermata_error_detail();

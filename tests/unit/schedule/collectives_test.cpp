@@ -1,5 +1,5 @@
-// The data that each kind begins and ends with, compared with brute force on schedules with errors; and the
-// messages.
+// The data that each collective begins and ends with, compared with brute force on schedules with errors; and
+// the messages.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,9 +19,10 @@ constexpr OpTraits kSum{.associative = true, .commutative = true, .idempotent = 
 constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
 constexpr OpTraits kMax{.associative = true, .commutative = true, .idempotent = true};
 constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
-constexpr Kind kMoving[] = {Kind::kBroadcast, Kind::kGather, Kind::kScatter, Kind::kAllgather,
-                            Kind::kAlltoall};
-constexpr Kind kFolding[] = {Kind::kReduce, Kind::kReduceScatter, Kind::kScan, Kind::kExscan};
+constexpr Collective kMoving[] = {Collective::kBroadcast, Collective::kGather, Collective::kScatter,
+                                  Collective::kAllgather, Collective::kAlltoall};
+constexpr Collective kFolding[] = {Collective::kReduce, Collective::kReduceScatter, Collective::kScan,
+                                   Collective::kExscan};
 
 void copy(Stage& stage, int from, int to, int chunk) {
   stage.transfers.push_back({from, to, chunk, 0, 0, Action::kCopy, Side::kRight});
@@ -36,34 +37,36 @@ void fold_all(Stage& stage, int members, int to, int chunk) {
 }
 
 // Each chunk goes directly from its source to its target; scans go along a chain.
-Schedule direct(Kind kind, int members, int root, int segments = 1) {
+Schedule direct(Collective collective, int members, int root, int segments = 1) {
   Schedule s;
-  s.kind = kind;
+  s.collective = collective;
   s.members = members;
   s.root = root;
-  const int blocks =
-      kind == Kind::kAlltoall ? members * members
-      : kind == Kind::kBroadcast || kind == Kind::kReduce || kind == Kind::kScan || kind == Kind::kExscan
-          ? 1
-          : members;
+  const int blocks = collective == Collective::kAlltoall ? members * members
+                     : collective == Collective::kBroadcast || collective == Collective::kReduce ||
+                             collective == Collective::kScan || collective == Collective::kExscan
+                         ? 1
+                         : members;
   s.chunks = blocks * segments;
   s.stages.resize(1);
   Stage& stage = s.stages[0];
   for (int c = 0; c < s.chunks; ++c) {
     const int b = c / segments;
-    if (kind == Kind::kReduce) fold_all(stage, members, root, c);
-    if (kind == Kind::kReduceScatter) fold_all(stage, members, b, c);
-    if (kind == Kind::kGather && b != root) copy(stage, b, root, c);
-    if (kind == Kind::kScatter && b != root) copy(stage, root, b, c);
-    if (kind == Kind::kAlltoall && b / members != b % members) copy(stage, b / members, b % members, c);
-    const int from = kind == Kind::kAllgather ? b : root;
-    for (int i = 0; i < members && (kind == Kind::kAllgather || kind == Kind::kBroadcast); ++i)
+    if (collective == Collective::kReduce) fold_all(stage, members, root, c);
+    if (collective == Collective::kReduceScatter) fold_all(stage, members, b, c);
+    if (collective == Collective::kGather && b != root) copy(stage, b, root, c);
+    if (collective == Collective::kScatter && b != root) copy(stage, root, b, c);
+    if (collective == Collective::kAlltoall && b / members != b % members)
+      copy(stage, b / members, b % members, c);
+    const int from = collective == Collective::kAllgather ? b : root;
+    for (int i = 0;
+         i < members && (collective == Collective::kAllgather || collective == Collective::kBroadcast); ++i)
       if (i != from) copy(stage, from, i, c);
   }
-  if (kind != Kind::kScan && kind != Kind::kExscan) return s;
+  if (collective != Collective::kScan && collective != Collective::kExscan) return s;
   s.stages.resize(members + 1);
   for (int c = 0; c < s.chunks; ++c) {
-    const int first = kind == Kind::kExscan ? 1 : 0;
+    const int first = collective == Collective::kExscan ? 1 : 0;
     for (int i = 0; first == 1 && i + 1 < members; ++i) copy(s.stages[0], i, i + 1, c);
     for (int i = first; i + 1 < members; ++i) fold(s.stages[i + 1], i, i + 1, c, Side::kLeft);
   }
@@ -78,20 +81,20 @@ struct Value {
 struct Brute {
   const Schedule& s;
   OpTraits op;
-  int segments = s.chunks / (s.kind == Kind::kAlltoall ? s.members * s.members : blocks());
+  int segments = s.chunks / (s.collective == Collective::kAlltoall ? s.members * s.members : blocks());
   int blocks() const {
-    const bool one = s.kind == Kind::kBroadcast || s.kind == Kind::kReduce || s.kind == Kind::kScan ||
-                     s.kind == Kind::kExscan;
+    const bool one = s.collective == Collective::kBroadcast || s.collective == Collective::kReduce ||
+                     s.collective == Collective::kScan || s.collective == Collective::kExscan;
     return one ? 1 : s.members;
   }
 
   bool starts(int block, int m) const {
-    switch (s.kind) {
-      case Kind::kBroadcast:
-      case Kind::kScatter: return m == s.root;
-      case Kind::kGather:
-      case Kind::kAllgather: return m == block;
-      case Kind::kAlltoall: return m == block / s.members;
+    switch (s.collective) {
+      case Collective::kBroadcast:
+      case Collective::kScatter: return m == s.root;
+      case Collective::kGather:
+      case Collective::kAllgather: return m == block;
+      case Collective::kAlltoall: return m == block / s.members;
       default: return true;
     }
   }
@@ -99,16 +102,16 @@ struct Brute {
   std::vector<int> wanted(int block, int m) const {
     std::vector<int> all;
     for (int i = 0; i < s.members; ++i) all.push_back(i);
-    switch (s.kind) {
-      case Kind::kBroadcast: return {s.root};
-      case Kind::kScatter: return m == block ? std::vector{s.root} : std::vector<int>{};
-      case Kind::kGather: return m == s.root ? std::vector{block} : std::vector<int>{};
-      case Kind::kAllgather: return {block};
-      case Kind::kAlltoall:
+    switch (s.collective) {
+      case Collective::kBroadcast: return {s.root};
+      case Collective::kScatter: return m == block ? std::vector{s.root} : std::vector<int>{};
+      case Collective::kGather: return m == s.root ? std::vector{block} : std::vector<int>{};
+      case Collective::kAllgather: return {block};
+      case Collective::kAlltoall:
         return m == block % s.members ? std::vector{block / s.members} : std::vector<int>{};
-      case Kind::kReduce: return m == s.root ? all : std::vector<int>{};
-      case Kind::kReduceScatter: return m == block ? all : std::vector<int>{};
-      case Kind::kScan: return {all.begin(), all.begin() + m + 1};
+      case Collective::kReduce: return m == s.root ? all : std::vector<int>{};
+      case Collective::kReduceScatter: return m == block ? all : std::vector<int>{};
+      case Collective::kScan: return {all.begin(), all.begin() + m + 1};
       default: return {all.begin(), all.begin() + m};
     }
   }
@@ -187,26 +190,27 @@ void mutate(Schedule& s, Random& random) {
     for (const Transfer& t : each.transfers) ASSERT_TRUE(t.action != Action::kSignal);
 }
 
-TEST(Kinds, AgreeWithBruteForceWhateverIsWrong) {
+TEST(Collectives, AgreeWithBruteForceWhateverIsWrong) {
   Random random(5);
-  std::map<Kind, std::pair<int, int>> verdicts;  // accepted and refused
+  std::map<Collective, std::pair<int, int>> verdicts;  // accepted and refused
   for (int trial = 0; trial < 12000 / FERMATA_TEST_SCALE; ++trial) {
     const bool folding = trial % 2 == 0;
-    const Kind kind = folding ? kFolding[random.below(4)] : kMoving[random.below(5)];
+    const Collective collective = folding ? kFolding[random.below(4)] : kMoving[random.below(5)];
     const int members = 2 + random.below(4);
-    Schedule s = direct(kind, members, has_root(kind) ? random.below(members) : 0, 1 + random.below(2));
+    Schedule s =
+        direct(collective, members, has_root(collective) ? random.below(members) : 0, 1 + random.below(2));
     for (int changes = random.below(3); changes > 0; --changes) mutate(s, random);
     for (const OpTraits op : {kSum, kMax, kProduct}) {
       const auto verdict = verify(s, op);
       ASSERT_EQ(verdict.ok(), (Brute{.s = s, .op = op}.right()))
-          << name_of(kind) << " trial " << trial << (verdict ? "" : ": " + verdict.error().message);
-      ++(verdict.ok() ? verdicts[kind].first : verdicts[kind].second);
+          << name_of(collective) << " trial " << trial << (verdict ? "" : ": " + verdict.error().message);
+      ++(verdict.ok() ? verdicts[collective].first : verdicts[collective].second);
     }
   }
   EXPECT_EQ(verdicts.size(), 9u);
-  for (const auto& [kind, counts] : verdicts) {
-    EXPECT_GT(counts.first, 300 / FERMATA_TEST_SCALE) << name_of(kind);
-    EXPECT_GT(counts.second, 300 / FERMATA_TEST_SCALE) << name_of(kind);
+  for (const auto& [collective, counts] : verdicts) {
+    EXPECT_GT(counts.first, 300 / FERMATA_TEST_SCALE) << name_of(collective);
+    EXPECT_GT(counts.second, 300 / FERMATA_TEST_SCALE) << name_of(collective);
   }
 }
 
@@ -215,14 +219,14 @@ std::string why_not(const Schedule& s, OpTraits op = kSum) {
   return verdict ? "proved" : verdict.error().message;
 }
 
-TEST(Kinds, MessagesNameMemberChunkAndWhatIsWrong) {
-  Schedule s = direct(Kind::kGather, 4, 2);
+TEST(Collectives, MessagesNameMemberChunkAndWhatIsWrong) {
+  Schedule s = direct(Collective::kGather, 4, 2);
   s.stages[0].transfers.pop_back();
   EXPECT_EQ(why_not(s), "chunk 3 (3 to 2): member 2 has no result");
-  s = direct(Kind::kAlltoall, 3, 0);
+  s = direct(Collective::kAlltoall, 3, 0);
   s.stages[0].transfers[0].to = 2;  // chunk 1, from 0 to 1
   EXPECT_EQ(why_not(s), "chunk 1 (0 to 1): member 1 has no result");
-  s = direct(Kind::kAllgather, 3, 0);
+  s = direct(Collective::kAllgather, 3, 0);
   s.stages[0].transfers.push_back(s.stages[0].transfers.front());
   EXPECT_EQ(why_not(s),
             "stage 0: member 1 copies over register 0 of chunk 0, which this stage has written already");
@@ -230,62 +234,62 @@ TEST(Kinds, MessagesNameMemberChunkAndWhatIsWrong) {
   s.stages.emplace_back();
   fold(s.stages[1], 0, 2, 2, Side::kLeft);
   EXPECT_EQ(why_not(s), "chunk 2: member 2 has (2+2) instead of the value of member 2");
-  s = direct(Kind::kReduceScatter, 3, 0);
+  s = direct(Collective::kReduceScatter, 3, 0);
   s.stages[0].transfers[2].from = 2;  // the contribution of member 0 to chunk 1
   EXPECT_EQ(why_not(s), "chunk 1: member 1 lacks the contribution of member 0");
-  s = direct(Kind::kReduceScatter, 3, 0);
+  s = direct(Collective::kReduceScatter, 3, 0);
   std::swap(s.stages[0].transfers[4], s.stages[0].transfers[5]);
   EXPECT_EQ(why_not(s), "proved");
   EXPECT_EQ(why_not(s, kProduct), "chunk 2: member 2 folds (1+(0+2)), which is not rank order");
-  s = direct(Kind::kScan, 3, 0);
+  s = direct(Collective::kScan, 3, 0);
   s.stages.emplace_back();
   fold(s.stages.back(), 2, 1, 0, Side::kRight);
   EXPECT_EQ(why_not(s), "member 1 has the contribution of member 2, which is no part of its result");
-  s = direct(Kind::kScan, 3, 0);
+  s = direct(Collective::kScan, 3, 0);
   fold(s.stages[1], 0, 1, 0, Side::kLeft);
   EXPECT_EQ(why_not(s),
             "member 1 has the contribution of member 0 more than once, since stage 1 at member 1");
 }
 
-TEST(Kinds, ChunksAreAMultipleOfTheBlocks) {
-  Schedule s = direct(Kind::kAlltoall, 3, 0);
+TEST(Collectives, ChunksAreAMultipleOfTheBlocks) {
+  Schedule s = direct(Collective::kAlltoall, 3, 0);
   EXPECT_EQ(s.chunks, 9);
   s.chunks = 10;
   EXPECT_EQ(why_not(s), "alltoall of 3 members has a multiple of 9 chunks");
-  s = direct(Kind::kGather, 4, 1, 3);
+  s = direct(Collective::kGather, 4, 1, 3);
   EXPECT_EQ(s.chunks, 12);
   EXPECT_EQ(block_of(s, 11), 3);
   EXPECT_EQ(why_not(s), "proved");
   s.chunks = 3;
   EXPECT_EQ(why_not(s), "gather of 4 members has a multiple of 4 chunks");
   Schedule wide;
-  wide.kind = Kind::kAlltoall;
+  wide.collective = Collective::kAlltoall;
   wide.members = kMaxAlltoallMembers + 1;
   wide.chunks = kMaxScheduleChunks;
   EXPECT_EQ(why_not(wide), "alltoall of 257 members has a multiple of 66049 chunks");
 }
 
-TEST(Kinds, AnExscanAsksNothingOfMemberZero) {
-  Schedule s = direct(Kind::kExscan, 4, 0);
+TEST(Collectives, AnExscanAsksNothingOfMemberZero) {
+  Schedule s = direct(Collective::kExscan, 4, 0);
   EXPECT_EQ(why_not(s, kProduct), "proved");
   EXPECT_EQ(result_expression(s, 3), "((0+1)+2)");
   fold(s.stages.back(), 3, 0, 0, Side::kRight);
   EXPECT_EQ(why_not(s, kProduct), "proved");
 }
 
-TEST(Kinds, OneValueAtTwoMembersOfAScanIsJudgedForEach) {
-  Schedule s = direct(Kind::kScan, 2, 0);
+TEST(Collectives, OneValueAtTwoMembersOfAScanIsJudgedForEach) {
+  Schedule s = direct(Collective::kScan, 2, 0);
   s.stages[1].transfers[0].action = Action::kCopy;
   EXPECT_EQ(why_not(s), "member 1 lacks the contribution of member 1");
 }
 
-TEST(Kinds, ScansOfFloatingPointNumbersNeedNoCommonTree) {
-  Schedule s = direct(Kind::kScan, 4, 0);
+TEST(Collectives, ScansOfFloatingPointNumbersNeedNoCommonTree) {
+  Schedule s = direct(Collective::kScan, 4, 0);
   EXPECT_EQ(why_not(s, kFloatSum), "proved");
 }
 
-TEST(Kinds, OneMessageOfSeveralChunksIsOneHazard) {
-  const Schedule s = direct(Kind::kGather, 3, 0, 4);
+TEST(Collectives, OneMessageOfSeveralChunksIsOneHazard) {
+  const Schedule s = direct(Collective::kGather, 3, 0, 4);
   EXPECT_EQ(s.transfer_count(), 8u);
   const std::vector<Hazard> hazards = reuse_hazards(s, 1, true);
   ASSERT_EQ(hazards.size(), 2u);

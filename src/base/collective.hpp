@@ -1,7 +1,7 @@
-// Types that all parts share: kinds of collectives, element types, operators and their algebra. The rules of
+// Types that all parts share: collectives, element types, operators and their algebra. The rules of
 // each collective are in fermata/collectives.hpp.
-#ifndef FERMATA_BASE_KIND_HPP
-#define FERMATA_BASE_KIND_HPP
+#ifndef FERMATA_BASE_COLLECTIVE_HPP
+#define FERMATA_BASE_COLLECTIVE_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace fermata {
 
-enum class Kind : std::uint8_t {
+enum class Collective : std::uint8_t {
   kBarrier = 0,
   kBroadcast = 1,
   kReduce = 2,
@@ -23,25 +23,24 @@ enum class Kind : std::uint8_t {
   kScan = 9,
   kExscan = 10
 };
-inline constexpr int kKindCount = kCollectiveCount;
-// The first kLineKindCount kinds have plans: the signal's line carries their payload. The other kinds have
-// only schedules.
-inline constexpr int kLineKindCount = 4;
+// The first kLineCollectiveCount collectives have plans: the signal's line carries their payload. The other
+// collectives have only schedules.
+inline constexpr int kLineCollectiveCount = 4;
 
-constexpr bool rides_on_a_line(Kind k) { return static_cast<int>(k) < kLineKindCount; }
-// A kind from another process may be any number. Then all of these are false.
-constexpr const CollectiveRules& rules_of(Kind k) { return rules_of(static_cast<int>(k)); }
+constexpr bool rides_on_a_line(Collective c) { return static_cast<int>(c) < kLineCollectiveCount; }
+// A collective from another process may be any number. Then all of these are false.
+constexpr const CollectiveRules& rules_of(Collective c) { return rules_of(static_cast<int>(c)); }
 template <bool (CollectiveRules::*kRule)() const>
-constexpr bool holds(Kind k) {
-  return holds<kRule>(static_cast<int>(k));
+constexpr bool holds(Collective c) {
+  return holds<kRule>(static_cast<int>(c));
 }
-constexpr bool has_root(Kind k) { return holds<&CollectiveRules::has_root>(k); }
-constexpr bool root_gives(Kind k) { return holds<&CollectiveRules::root_gives>(k); }
-constexpr bool root_gets(Kind k) { return holds<&CollectiveRules::root_gets>(k); }
-constexpr bool folds(Kind k) { return holds<&CollectiveRules::folds>(k); }
-constexpr bool synchronizes(Kind k) { return holds<&CollectiveRules::synchronizes>(k); }
-constexpr bool has_several_blocks(Kind k) { return holds<&CollectiveRules::has_several>(k); }
-constexpr bool hides_lengths(Kind k) { return holds<&CollectiveRules::hides_lengths>(k); }
+constexpr bool has_root(Collective c) { return holds<&CollectiveRules::has_root>(c); }
+constexpr bool root_gives(Collective c) { return holds<&CollectiveRules::root_gives>(c); }
+constexpr bool root_gets(Collective c) { return holds<&CollectiveRules::root_gets>(c); }
+constexpr bool folds(Collective c) { return holds<&CollectiveRules::folds>(c); }
+constexpr bool synchronizes(Collective c) { return holds<&CollectiveRules::synchronizes>(c); }
+constexpr bool has_several_blocks(Collective c) { return holds<&CollectiveRules::has_several>(c); }
+constexpr bool hides_lengths(Collective c) { return holds<&CollectiveRules::hides_lengths>(c); }
 
 enum class Type : std::uint8_t {
   kInt32 = 0,
@@ -121,7 +120,7 @@ constexpr const char* name_of(Op op) {
   return kNames[static_cast<int>(op)];
 }
 
-constexpr const char* name_of(Kind k) { return rules_of(k).name; }
+constexpr const char* name_of(Collective c) { return rules_of(c).name; }
 
 // Bytes of payload on one 64-byte line, after its 8-byte header.
 inline constexpr std::size_t kLinePayload = 56;
@@ -129,10 +128,10 @@ inline constexpr std::size_t kLinePayload = 56;
 // Small blocks of a call travel together on one line, as one broadcast, reduce or allreduce of all of them.
 // Returns the bytes of these blocks, or 0 if they do not fit. In a gather or scatter of two members only one
 // block travels, since the root's own stays.
-constexpr std::size_t bytes_together(Kind k, std::size_t members, std::size_t block) {
-  if (!has_several_blocks(k) || block > kLinePayload) return 0;
-  const bool square = holds<&CollectiveRules::is_square>(k);
-  const std::size_t all = block * (has_root(k) && members == 2 ? 1 : members) * (square ? members : 1);
+constexpr std::size_t bytes_together(Collective c, std::size_t members, std::size_t block) {
+  if (!has_several_blocks(c) || block > kLinePayload) return 0;
+  const bool square = holds<&CollectiveRules::is_square>(c);
+  const std::size_t all = block * (has_root(c) && members == 2 ? 1 : members) * (square ? members : 1);
   return all <= kLinePayload ? all : 0;
 }
 
