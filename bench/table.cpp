@@ -10,8 +10,8 @@ constexpr unsigned kAllreduce = bit(Collective::kAllreduce);
 constexpr unsigned kRooted = bit(Collective::kBroadcast) | bit(Collective::kReduce);
 constexpr unsigned kAnyCollective = (1u << kCollectiveCount) - 1;
 constexpr unsigned kFolding = kReductions | bit(Collective::kReduceScatter) | bit(Collective::kScan);
-constexpr unsigned kMoving =
-    kAnyCollective & ~(kBarrier | kFolding);  // between two members exscan only moves data
+// Between two members exscan only moves data.
+constexpr unsigned kMoving = kAnyCollective & ~(kBarrier | kFolding);
 constexpr unsigned kThreads = bit(Engine::kThreads);
 constexpr unsigned kProcesses = bit(Engine::kProcesses);
 constexpr const char* kGompWorker = "fermata-bench-worker-gomp";

@@ -101,7 +101,7 @@ using enum CollectiveRules::Blocks;
 using enum CollectiveRules::At;
 using enum CollectiveRules::Makes;
 
-// The row numbers are those of enum fermata_collective; 0 is the barrier.
+// The row numbers are those of enum fermata_collective.
 inline constexpr int kRows = 11;
 inline constexpr CollectiveRules kTable[kRows] = {
     // name, input, output, what an output block is

@@ -119,10 +119,9 @@ void verify_all(const VerifyArguments& options) {
   const std::int64_t wrong = print_table(sizes, json["algorithms"]) + print_broken(json["broken"]);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fmt::print(
-      "\nnumbers count verdicts as expected: proofs by collective; refused: contributions repeated under a "
-      "sum,\n"
-      "or trees that differ under a floating-point sum; rank order: serves operators that do not commute;\n"
-      "reuse: back-to-back episodes without run-ahead hazard (words; allreduce, allgather,\n"
+      "\nnumbers count verdicts as expected: proofs by collective; refused: contributions repeated under\n"
+      "a sum, or trees that differ under a floating-point sum; rank order: serves operators that do not\n"
+      "commute; reuse: back-to-back episodes without run-ahead hazard (words; allreduce, allgather,\n"
       "reduce_scatter and alltoall with two slots).\n"
       "{} wrong verdicts, {:.1f} s\n",
       wrong, seconds);

@@ -74,11 +74,10 @@ void expect_traced(const Plan& barrier, const Plan& allreduce) {
 Plan climb() {
   Plan plan = barrier_of(2, "counter", "private");
   plan.schedule = *parse_schedule(
-      "fermata-schedule 2\nalgorithm climb\ncollective barrier\nmembers 2\nroot 0\nchunks 0\nregisters "
-      "1\nword 0 "
-      "threshold 2\nword 1 threshold 1\nword 2 threshold 1 agent 0\nstage 0\n  0 -> w0\n  1 -> w0\nstage 1\n "
-      " 0 "
-      "-> 1\nstage 2\n  1 -> w1\nstage 3\n  w1 -> w2\nstage 4\n  w2 -> 0\n  w2 -> 1\nend\n");
+      "fermata-schedule 2\nalgorithm climb\ncollective barrier\nmembers 2\nroot 0\nchunks 0\nregisters 1\n"
+      "word 0 threshold 2\nword 1 threshold 1\nword 2 threshold 1 agent 0\n"
+      "stage 0\n  0 -> w0\n  1 -> w0\nstage 1\n  0 -> 1\nstage 2\n  1 -> w1\nstage 3\n  w1 -> w2\nstage 4\n  "
+      "w2 -> 0\n  w2 -> 1\nend\n");
   return plan;
 }
 

@@ -44,8 +44,8 @@ TEST(Print, EveryAlgorithmRoundTrips) {
 
 TEST(Print, TextIsAsDocumented) {
   EXPECT_EQ(to_text(find_algorithm("binomial")->build({.collective = Collective::kAllreduce, .members = 2})),
-            "fermata-schedule 2\nalgorithm binomial\ncollective allreduce\nmembers 2\nroot 0\nchunks "
-            "1\nregisters 1\n"
+            "fermata-schedule 2\nalgorithm binomial\ncollective allreduce\nmembers 2\nroot 0\n"
+            "chunks 1\nregisters 1\n"
             "stage 0\n  1 -> 0 combine right\nstage 1\n  0 -> 1 copy\nend\n");
   EXPECT_EQ(to_matrices(find_algorithm("linear")->build({.members = 3})),
             "S0\n   0 | . . . |\n   1 | 1 . . |\n   2 | 1 . . |\nS1\n   0 | . 1 1 |\n   1 | . . . |\n   2 | "
