@@ -117,7 +117,7 @@ int fermata_team_connect(fermata_team* team, const fermata_port* port) {
   if (port == nullptr) return null_handle();
   if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
   const char* detail = "";
-  const Status status = team->team->connect(reinterpret_cast<const net::Port&>(*port), &detail);
+  const Status status = team->team->port().connect(reinterpret_cast<const net::Port&>(*port), &detail);
   return status == Status::kOk ? FERMATA_OK : fail(status, "%s", detail);
 }
 

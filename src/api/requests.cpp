@@ -257,7 +257,7 @@ int fermata_progress(fermata_member* member, double max_us) {
   if (member == nullptr) return null_handle();
   Member& m = *member->member;
   if (m.forked()) return answer(member, Status::kForked);
-  if (m.team().port() != nullptr) m.team().attend_port();
+  if (m.team().port().is_connected()) m.team().attend_port();
   if (m.is_idle()) {
     m.progress_others();
     return FERMATA_OK;

@@ -96,7 +96,7 @@ int fermata_team_serve(fermata_team* team, const char* name, int count, double s
   if (count < 1) return fail(Status::kArgument, "count must be at least 1");
   if (!team->team->shared())
     return fail(Status::kArgument, "a team of threads cannot be served: use FERMATA_PROCESSES");
-  if (team->team->is_within())
+  if (team->team->segment().memory().is_place())
     return fail(Status::kArgument, "this team is within another: serve that one, and attach by its place");
   return serve(*team, name, count, to_ns(seconds));
 }
@@ -113,7 +113,7 @@ int fermata_team_create_within(fermata_team* neighbour, const fermata_team_confi
                   "only teams of processes share memory in this way: use FERMATA_PROCESSES for both teams");
     request.within = neighbour->team;
     const int made = make_team(request, out);
-    if (made == FERMATA_OK) *place = (*out)->team->place();
+    if (made == FERMATA_OK) *place = (*out)->team->segment().memory().place();
     return made;
   });
 }

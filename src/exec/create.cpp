@@ -1,10 +1,9 @@
 // How a team is made: from checked programs to a segment that holds them.
-#include <stdlib.h>
 #include <string.h>
 
 #include "exec/blocks.hpp"
 #include "exec/proof/proof.hpp"
-#include "exec/segment_layout.hpp"
+#include "exec/ring_layout.hpp"
 #include "exec/team.hpp"
 #include "sync/status_line.hpp"
 
@@ -124,6 +123,13 @@ TeamLayout layout_for(const TeamOptions& options, double usable_cpus, std::size_
   return laid;
 }
 
+Status get_memory(const TeamOptions& options, Team* owner, std::size_t bytes, std::size_t front,
+                  SegmentMemory* out) {
+  if (owner == nullptr) return SegmentMemory::create(options.shared, bytes, out);
+  return SegmentMemory::take_place(owner->segment().places(), bytes, front < kMostFront ? front : kMostFront,
+                                   out);
+}
+
 const char* why_no_segment(const TeamOptions& options, Status status) {
   if (options.within != nullptr)
     return "the file of the enclosing team has no room for another team, or there is no memory";
@@ -133,13 +139,12 @@ const char* why_no_segment(const TeamOptions& options, Status status) {
              : "memfd_create or ftruncate failed";
 }
 
-void copy_hosts(const TeamOptions& options, std::uint32_t* hosts) {
-  memcpy(hosts, options.hosts, options.members * sizeof *hosts);
-  hosts[options.members] = options.host;
-}
-
 void fill_segment(const TeamOptions& options, const TeamLayout& laid, std::byte* base) {
-  if (options.hosts != nullptr) copy_hosts(options, reinterpret_cast<std::uint32_t*>(base + laid.hosts));
+  if (options.hosts != nullptr) {
+    auto* const hosts = reinterpret_cast<std::uint32_t*>(base + laid.hosts);
+    memcpy(hosts, options.hosts, options.members * sizeof *hosts);
+    hosts[options.members] = options.host;
+  }
   if (options.cpus != nullptr) {
     auto* statuses = reinterpret_cast<StatusLine*>(base + statuses_offset());
     for (std::uint32_t r = 0; r < options.members; ++r)
@@ -160,61 +165,31 @@ void fill_segment(const TeamOptions& options, const TeamLayout& laid, std::byte*
 
 }  // namespace
 
-Team* Team::adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns) {
-  void* memory = malloc(sizeof(Team));
-  if (memory == nullptr) return nullptr;
-  Team* team = new (memory) Team;
-  team->segment_ = segment;
-  team->wait_ = wait;
-  team->stall_ns_ = stall_ns;
-  team->generation_ = os::fork_generation();
-  return team;
-}
-
-Status Team::get_segment(const TeamOptions& options, std::size_t bytes, std::size_t front,
-                         SegmentPart* part) {
-  if (options.within != nullptr)
-    return take_part(options.within->segment_owner(), bytes, front < kMostFront ? front : kMostFront, part);
-  return options.shared ? os::create_shared("fermata", bytes, &part->segment)
-                        : os::create_private(bytes, &part->segment);
-}
-
 Status Team::create(const TeamOptions& options, Team** out, const char** detail) {
   if (const Status good = check_options(options, detail); good != Status::kOk) return good;
+  Team* const owner = options.within != nullptr ? &options.within->segment_owner() : nullptr;
   std::size_t front = 0;
-  const double cpus = options.within != nullptr ? options.within->layout_.usable_cpus : cpus_for_members();
+  const double cpus = owner != nullptr ? options.within->layout().usable_cpus : cpus_for_members();
   const TeamLayout laid = layout_for(options, cpus, &front);
-  SegmentPart part;
-  if (const Status got = get_segment(options, laid.bytes, front, &part); got != Status::kOk) {
+  SegmentMemory memory;
+  if (const Status got = get_memory(options, owner, laid.bytes, front, &memory); got != Status::kOk) {
     *detail = why_no_segment(options, got);
     return got;
   }
-  fill_segment(options, laid, part.segment.base);
-  Team* team = adopt(part.segment, options.wait, options.stall_ns);
-  auto* hosts = options.hosts != nullptr
-                    ? static_cast<std::uint32_t*>(malloc((options.members + 1) * sizeof(std::uint32_t)))
-                    : nullptr;
-  if (team == nullptr || (options.hosts != nullptr && hosts == nullptr)) {
-    free(hosts);
-    free(team);
-    os::unmap(&part.segment);
-    if (options.within != nullptr)
-      options.within->segment_owner().places().drop(part.place, part.offset, laid.bytes);
-    *detail = "malloc failed";
-    return Status::kMemory;
-  }
-  team->members_ = options.members;
-  team->shared_ = options.shared;
-  team->layout_ = laid;
-  team->hosts_ = hosts;
-  if (hosts != nullptr) copy_hosts(options, hosts);
-  for (std::uint32_t i = 0; i < kPlanSlots; ++i)
-    if (options.programs[i] != nullptr) team->programs_[i] = program_header(options.programs[i]);
-  if (options.within != nullptr) {
-    team->settle_in(options.within->segment_owner(), part);
-  } else if (options.shared) {
+  fill_segment(options, laid, memory.base());
+  Team* const team = adopt(memory, owner, options.wait, options.stall_ns, detail);
+  if (team == nullptr) return Status::kMemory;
+  team->segment_.set_layout(laid);
+  team->programs_.set(options.programs);
+  if (options.shared && owner == nullptr) {
     const os::ProcessLock lock;
     team->list();
+  }
+  const auto* const hosts = reinterpret_cast<const std::uint32_t*>(memory.base() + laid.hosts);
+  if (options.hosts != nullptr && team->hosts_.copy(hosts, options.members) != Status::kOk) {
+    team->release();
+    *detail = "malloc failed";
+    return Status::kMemory;
   }
   *out = team;
   return Status::kOk;

@@ -27,7 +27,8 @@ void publish_affinity(TeamHeader& header) {
 bool is_exchange(const Team& team) {
   for (const std::uint32_t rank : {0u, 1u}) {
     Step steps[3];
-    if (team.copy_steps(PlanSlot::kAllreduce8, rank, steps, 3) != 3 || !goes_in_rounds<Load::kOneWord>(steps))
+    if (team.programs().copy_steps(PlanSlot::kAllreduce8, rank, steps, 3) != 3 ||
+        !goes_in_rounds<Load::kOneWord>(steps))
       return false;
   }
   return true;
@@ -44,8 +45,8 @@ bool count_steps(const Team& team, std::uint32_t rank, std::uint32_t (&counts)[k
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const auto slot = static_cast<PlanSlot>(i);
     counts[i] = 0;
-    if (team.program(slot) == nullptr) continue;
-    counts[i] = team.copy_steps(slot, rank, nullptr, 0);
+    if (team.programs().header(slot) == nullptr) continue;
+    counts[i] = team.programs().copy_steps(slot, rank, nullptr, 0);
     if (counts[i] == 0) return false;
     *all += on_lines(counts[i]);
   }
@@ -62,27 +63,17 @@ Status check_rank(const Team& team, std::uint32_t rank, const char** detail) {
     *detail = "rank must be 0..members-1";
     return Status::kArgument;
   }
-  if (team.is_away(rank) || (team.is_over_hosts() && team.port() == nullptr)) {
-    *detail = team.is_away(rank) ? "this rank belongs to another host"
-                                 : "the team is on several hosts: connect a port before you join";
+  if (team.hosts().is_away(rank) || (team.hosts().are_several() && !team.port().is_connected())) {
+    *detail = team.hosts().is_away(rank) ? "this rank belongs to another host"
+                                         : "the team is on several hosts: connect a port before you join";
     return Status::kArgument;
   }
   return Status::kOk;
 }
 
-std::uint64_t hash_of_programs(const Team& team) {
-  std::uint64_t hash = team.layout().members;
-  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
-    const auto slot = static_cast<PlanSlot>(i);
-    if (team.program(slot) != nullptr)
-      hash = with_plan(hash, program_hash(team.blob(slot), team.program(slot)->bytes));
-  }
-  return hash;
-}
-
 // Makes the rank absent again, for a member that has claimed it.
 void disclaim_rank(Team& team, std::uint32_t rank) {
-  if (team.shared()) team.disclaim(rank);
+  if (team.shared()) team.segment().memory().disclaim(rank);
   say_state<RealAtomics>(team.status(rank), static_cast<std::uint32_t>(MemberState::kAbsent));
 }
 
@@ -95,7 +86,7 @@ Status claim_rank(Team& team, std::uint32_t rank, const char** detail) {
     return Status::kBusy;
   }
   if (!team.shared()) return Status::kOk;
-  const Status locked = team.claim(rank, detail);
+  const Status locked = team.segment().memory().claim(rank, detail);
   if (locked != Status::kOk) {
     say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
     return locked;
@@ -119,7 +110,7 @@ struct Member::Memory {
   bool count(const Team& team, std::uint32_t rank) {
     if (!count_steps(team, rank, counts, &steps)) return false;
     for (std::uint32_t i = 0; i < kPlanSlots; ++i)
-      if (const ProgramHeader* const p = team.program(static_cast<PlanSlot>(i)); p != nullptr)
+      if (const ProgramHeader* const p = team.programs().header(static_cast<PlanSlot>(i)); p != nullptr)
         episodes += p->regions;
     if (team.layout().rings != 0) ends = Channel::ends_of(team.members());
     return true;
@@ -159,12 +150,12 @@ void Member::set_team(Team* team, std::uint32_t rank) {
   status_->home.store(home_.word, std::memory_order_relaxed);  // order: relaxed: as above
   tagged_ = layout.tagged != 0;
   barrier_carries_ = tagged_;
-  memory_.doors = team->doors();
+  memory_.doors = team->segment().doors();
   memory_.fence = &team->header().full_fence;
   memory_.calls.shared = team->shared();
   memory_.team = team;
-  over_hosts_ = team->is_over_hosts();
-  attends_ = team->port() != nullptr;
+  over_hosts_ = team->hosts().are_several();
+  attends_ = team->port().is_connected();
 }
 
 // Copies the member's programs into its memory. False: another process has changed them.
@@ -174,10 +165,10 @@ bool Member::bind(const Memory& memory) {
   auto* next = reinterpret_cast<std::uint64_t*>(base + memory.episodes_at());
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const auto slot = static_cast<PlanSlot>(i);
-    const ProgramHeader* p = team_->program(slot);
+    const ProgramHeader* p = team_->programs().header(slot);
     if (p == nullptr) continue;
-    if (team_->copy_steps(slot, rank_, steps, memory.counts[i]) != memory.counts[i]) return false;
-    bound_[i] = {steps, team_->region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
+    if (team_->programs().copy_steps(slot, rank_, steps, memory.counts[i]) != memory.counts[i]) return false;
+    bound_[i] = {steps, team_->programs().region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
     steps += on_lines(memory.counts[i]);
     next += p->regions;
   }
@@ -196,14 +187,15 @@ void Member::choose_paths() {
   swaps_ = rounds_ && team_->members() == 2 && is_exchange(*team_);
   const Bound& barrier = bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
   barrier_rounds_ = barrier.steps != nullptr && !tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
-  barrier_has_words_ = barrier.steps != nullptr && word.steps != nullptr &&
-                       has_words(team_->blob(PlanSlot::kBarrier), *team_->program(PlanSlot::kBarrier));
+  barrier_has_words_ =
+      barrier.steps != nullptr && word.steps != nullptr &&
+      has_words(team_->programs().blob(PlanSlot::kBarrier), *team_->programs().header(PlanSlot::kBarrier));
 }
 
 Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char** detail) {
   if (const Status possible = check_rank(*team, rank, detail); possible != Status::kOk) return possible;
   Memory memory;
-  if (hash_of_programs(*team) != team->layout().hash || !memory.count(*team, rank)) {
+  if (team->programs().hash() != team->layout().hash || !memory.count(*team, rank)) {
     *detail = kChanged;
     return Status::kMismatch;
   }
@@ -234,12 +226,12 @@ void Member::leave() {
   Team* team = team_;
   if (usable() != Status::kForked) {
     say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kLeft));
-    if (team->shared()) team->disclaim(rank_);
+    if (team->shared()) team->segment().memory().disclaim(rank_);
     const Hold hold(*this);
     for (const RequestQueue* queue : {&requests_.ordered, &requests_.unordered})
       for (const BlockRequest* r = queue->first; r != nullptr; r = r->next)
         if (r->operation.uses_single_copy()) team->break_with(Status::kMemberLost, rank_);
-    if (outstanding() || has_requests()) team->wake_everybody();
+    if (outstanding() || has_requests()) team->segment().wake_everybody();
     team->leave_hosts(rank_);
     broken_ = Status::kBroken;  // from here on callbacks cannot start requests
     fail_requests(broken_);

@@ -55,7 +55,7 @@ Status Member::look_at_others(std::int64_t waited_ns, bool unsettled) {
     const bool gone = team_->is_gone(r, rank_);
     // the member has done its part of this call
     const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;
-    const bool away = team_->is_away(r);  // on another host: its calls are not known here
+    const bool away = team_->hosts().is_away(r);  // on another host: its calls are not known here
     // All signals of a member that has left have arrived. An awaited signal that is not here will not come,
     // unless the member gave its data elsewhere.
     const bool elsewhere = ahead && unsettled;
@@ -75,7 +75,7 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns, boo
     // is_gone() is read before lacks(): data that are missing after that will not come.
     const bool elsewhere = unsettled && newest_call<RealAtomics>(team_->status(r)) / 2 >= request.number;
     if (gone && !elsewhere && request.operation.lacks(r)) return lost(r);
-    if (waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r))
+    if (waited_ns >= 2 * kLookNs && !team_->hosts().is_away(r) && differs_from(r))
       return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
@@ -86,7 +86,7 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns, boo
 Status Member::look_for_givers(const BlockRequest& request) {
   const Call& call = request.call;
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
-    if (r == rank_ || team_->is_away(r) || (!call.inward() && r != call.root)) continue;
+    if (r == rank_ || team_->hosts().is_away(r) || (!call.inward() && r != call.root)) continue;
     if (team_->is_gone(r, rank_) && newest_call<RealAtomics>(team_->status(r)) / 2 < request.number)
       return lost(r);
   }
@@ -101,8 +101,9 @@ Status Member::look_for_ride(std::int64_t waited_ns) {
   const std::uint32_t r = ride.memory.swapped(step.peer);
   const bool gone = team_->is_gone(r, rank_);
   if (gone && !ride.cursor.ready(ride.memory)) return lost(r);
-  return waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r) ? break_team(Status::kMismatch, r)
-                                                                           : Status::kOk;
+  return waited_ns >= 2 * kLookNs && !team_->hosts().is_away(r) && differs_from(r)
+             ? break_team(Status::kMismatch, r)
+             : Status::kOk;
 }
 
 // Checks all requests, because they share the channel and each may hold up the awaited one.
@@ -169,10 +170,10 @@ Status Member::lost(std::uint32_t rank) {
 // Writes the error text: it names a member that has left, or a process that has died and all its members.
 void Member::name_lost(std::uint32_t rank) {
   const StatusLine& s = team_->status(rank);
-  if (team_->is_over_hosts() && (team_->is_away(rank) || !team_->is_gone(rank, rank_))) {
-    const char* how =
-        team_->is_away(rank) ? "has stopped answering or has left" : "cannot be reached from another host";
-    snprintf(detail_, sizeof detail_, "rank %u on host %u %s", rank, team_->host_of(rank), how);
+  if (team_->hosts().are_several() && (team_->hosts().is_away(rank) || !team_->is_gone(rank, rank_))) {
+    const char* how = team_->hosts().is_away(rank) ? "has stopped answering or has left"
+                                                   : "cannot be reached from another host";
+    snprintf(detail_, sizeof detail_, "rank %u on host %u %s", rank, team_->hosts().of(rank), how);
     return;
   }
   // order: relaxed: text, written before the state that showed the member gone

@@ -8,7 +8,7 @@ namespace fermata::exec {
 
 const Step* Member::steps_of_root(PlanSlot slot, std::uint32_t root) {
   const std::uint32_t members = team_->members();
-  const ProgramHeader& program = *team_->program(slot);
+  const ProgramHeader& program = *team_->programs().header(slot);
   const bool own = program.roots != 1;  // each root has its own set of programs
   const std::uint32_t index = own ? root * members + rank_ : memory_.swapped(rank_);
   if (own) memory_.root = 0;
@@ -19,11 +19,11 @@ const Step* Member::steps_of_root(PlanSlot slot, std::uint32_t root) {
   Step*& kept = of_roots_[static_cast<std::size_t>(slot) * members + root];
   if (kept != nullptr) [[likely]]
     return kept;
-  const std::uint32_t count = team_->copy_steps(slot, index, nullptr, 0);
+  const std::uint32_t count = team_->programs().copy_steps(slot, index, nullptr, 0);
   auto* const steps =
       count != 0 ? static_cast<Step*>(aligned_alloc(sizeof(Step), count * sizeof(Step))) : nullptr;
   if (steps == nullptr) return nullptr;
-  if (team_->copy_steps(slot, index, steps, count) == count) return kept = steps;
+  if (team_->programs().copy_steps(slot, index, steps, count) == count) return kept = steps;
   free(steps);
   return nullptr;
 }
@@ -121,7 +121,7 @@ Status Member::barrier_tagged(std::uint32_t tag) {
 }
 
 std::uint64_t Member::uses(PlanSlot slot) const {
-  const ProgramHeader* const program = team_->program(slot);
+  const ProgramHeader* const program = team_->programs().header(slot);
   std::uint64_t all = 0;
   for (std::uint32_t r = 0; program != nullptr && r < program->regions; ++r)
     all += bound_[static_cast<std::uint32_t>(slot)].episodes[r];
@@ -178,7 +178,7 @@ Status Member::test() {
   const Status now = usable();
   if (now != Status::kOk) return now;
   const bool waits = outstanding();
-  if (waits && team_->port() != nullptr) team_->attend_port();
+  if (waits && team_->port().is_connected()) team_->attend_port();
   if (waits && requests_.interrupted != nullptr)
     return test_for(requests_.interrupted) == Status::kPending ? Status::kPending : Status::kOk;
   const bool over = waits && advance(0);

@@ -326,7 +326,7 @@ class Member {
   void fail_requests(Status status);
   void take_back();
   void ring(std::uint32_t rank) {
-    fermata::ring<RealAtomics>(team_->door(rank), memory_.full_fence(), memory_.calls);
+    fermata::ring<RealAtomics>(team_->segment().door(rank), memory_.full_fence(), memory_.calls);
   }
   Status broken_status(), status_of_broken();
   bool report_stall(std::int64_t waited_ns);

@@ -179,8 +179,8 @@ bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t 
 // Looks for the first call that differs, among the calls that both status lines still have, and writes the
 // error text. For a member on another host only one call is known: a call in which it has waited long.
 bool Member::differs_from(std::uint32_t rank) {
-  if (std::uint64_t number = 0, theirs = 0; team_->is_away(rank))
-    return team_->hear(rank, rank_, &number, &theirs) && is_another(number, rank, theirs);
+  if (std::uint64_t number = 0, theirs = 0; team_->hosts().is_away(rank))
+    return team_->notices().told_call(rank, rank_, &number, &theirs) && is_another(number, rank, theirs);
   const StatusLine& line = team_->status(rank);
   const std::uint64_t newest = newest_call<RealAtomics>(line) / 2;
   const std::uint64_t last = newest < sequence_ ? newest : sequence_;
@@ -195,7 +195,7 @@ bool Member::differs_from(std::uint32_t rank) {
 // Compares the present line calls after a tag of another call has come. A difference in the length counts.
 bool Member::differs_now(std::uint32_t rank) {
   std::uint64_t mine = 0, theirs = 0;
-  if (team_->is_away(rank) || !own_call(sequence_, &mine)) return false;
+  if (team_->hosts().is_away(rank) || !own_call(sequence_, &mine)) return false;
   if (recall<RealAtomics>(team_->status(rank), sequence_, theirs) != Recalled::kKnown || mine == theirs)
     return false;
   name_difference(sequence_, mine, rank, theirs);
@@ -207,10 +207,10 @@ bool Member::differs_now(std::uint32_t rank) {
 Status Member::compare_abroad(std::uint64_t number, std::uint64_t call) {
   if (differing_.said < number) {
     differing_.said = number;
-    team_->say_abroad(rank_, number, call);
+    team_->notices().tell_call(rank_, number, call);
   }
   for (std::uint32_t r = 0; r < team_->members(); ++r)
-    if (team_->is_away(r) && differs_from(r)) return break_team(Status::kMismatch, r);
+    if (team_->hosts().is_away(r) && differs_from(r)) return break_team(Status::kMismatch, r);
   return Status::kOk;
 }
 
@@ -221,10 +221,10 @@ Status Member::met_another_call(std::uint32_t rank) {
     return differs_from(rank) || (requests_.call == nullptr && differs_now(rank));
   };
   bool named = names_it();
-  for (; !named && !team_->is_away(rank) && os::now_ns() < end; named = names_it()) os::yield();
-  if (!named && team_->is_away(rank))
+  for (; !named && !team_->hosts().is_away(rank) && os::now_ns() < end; named = names_it()) os::yield();
+  if (!named && team_->hosts().is_away(rank))
     snprintf(detail_, sizeof detail_, "rank %u and rank %u on host %u made different calls", rank_, rank,
-             team_->host_of(rank));
+             team_->hosts().of(rank));
   else if (!named)
     snprintf(detail_, sizeof detail_,
              "ranks %u and %u gave a block different sizes, or made different calls earlier", rank_, rank);

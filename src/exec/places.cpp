@@ -9,7 +9,7 @@ namespace fermata::exec {
 // If the file may not grow, this range is lost. That costs nothing: no later call could use the range either.
 Status Places::extend(std::uint64_t bytes, std::uint64_t* offset) {
   // order: relaxed: each caller gets a range of its own
-  const std::uint64_t taken = table_.taken.fetch_add(bytes, std::memory_order_relaxed);
+  const std::uint64_t taken = table_->taken.fetch_add(bytes, std::memory_order_relaxed);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // no file is larger
   if (taken > kMost || bytes > kMost || (taken & 4095) != 0) return Status::kMemory;
   *offset = own_bytes_ + taken;
@@ -28,7 +28,7 @@ bool Places::lies_there(std::uint64_t offset, std::uint64_t bytes) const {
 // A place of another size gets a new range of the file.
 Place* Places::free_place(std::uint64_t bytes) {
   for (const bool any : {false, true}) {
-    for (Place& place : table_.places) {
+    for (Place& place : table_->places) {
       if (!place.lock.try_lock()) continue;
       if (any || place.bytes == bytes || place.bytes == 0) return &place;
       place.lock.unlock(BiasedLock<RealAtomics>::kFree);
@@ -54,7 +54,7 @@ Status Places::take(std::uint64_t bytes, std::uint64_t front, std::uint64_t* num
   // order: relaxed: the lock is held, and the release below publishes it
   const std::uint32_t times = place->times.load(std::memory_order_relaxed) + 1;
   place->times.store(times, std::memory_order_relaxed);  // order: relaxed: as above
-  *number = std::uint64_t{times} << 32 | static_cast<std::uint64_t>(place - table_.places);
+  *number = std::uint64_t{times} << 32 | static_cast<std::uint64_t>(place - table_->places);
   // order: release, as kMove: a process that holds the place sees its offset and size. Pairs with hold().
   RealAtomics::store_release<Site::kMove>(place->users, std::uint32_t{1});
   return Status::kOk;
@@ -87,7 +87,7 @@ void Places::drop(std::uint64_t number, std::uint64_t offset, std::uint64_t byte
 }
 
 std::size_t Places::look_up(std::uint64_t key, void* bytes, std::size_t capacity) const {
-  for (const CachedPlans& plans : table_.cached) {
+  for (const CachedPlans& plans : table_->cached) {
     if (moved_to<RealAtomics>(plans.key) != key) continue;  // keep() stores the key with release
     const std::uint64_t length = plans.bytes, offset = plans.offset;
     if (length > PlaceTable::kMostCached || !lies_there(offset, length)) return 0;
@@ -98,7 +98,7 @@ std::size_t Places::look_up(std::uint64_t key, void* bytes, std::size_t capacity
 }
 
 void Places::keep(std::uint64_t key, const void* bytes, std::size_t length) {
-  for (CachedPlans& plans : table_.cached) {
+  for (CachedPlans& plans : table_->cached) {
     if (!plans.lock.try_lock()) continue;
     std::uint64_t offset = 0;
     if (extend(round_up(length, 4096), &offset) != Status::kOk || !os::write_at(fd_, offset, bytes, length))

@@ -46,9 +46,11 @@ struct PlaceTable {
 
 class Places {
  public:
+  Places() = default;  // no table
   // `own_bytes`: size of the team's own segment.
   Places(PlaceTable& table, std::int32_t fd, std::uint64_t own_bytes)
-      : table_(table), fd_(fd), own_bytes_(own_bytes) {}
+      : table_(&table), fd_(fd), own_bytes_(own_bytes) {}
+  std::int32_t fd() const { return fd_; }  // -1: no table
 
   // Takes a place, zeroed, with one user. The memory of its first `front` bytes is allocated at once, so that
   // a lack of memory is an error of this call.
@@ -68,11 +70,11 @@ class Places {
   Place* free_place(std::uint64_t bytes);
   Status extend(std::uint64_t bytes, std::uint64_t* offset);
   bool lies_there(std::uint64_t offset, std::uint64_t bytes) const;
-  Place& at(std::uint64_t number) const { return table_.places[number % PlaceTable::kPlaces]; }
+  Place& at(std::uint64_t number) const { return table_->places[number % PlaceTable::kPlaces]; }
 
-  PlaceTable& table_;
-  std::int32_t fd_;
-  std::uint64_t own_bytes_;
+  PlaceTable* table_ = nullptr;
+  std::int32_t fd_ = -1;
+  std::uint64_t own_bytes_ = 0;
 };
 
 }  // namespace fermata::exec

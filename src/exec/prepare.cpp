@@ -51,7 +51,7 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
     if (!is_local(x.code)) {
       work_[t].ring = channel->ring(program.edges[x.edge], x.edge);
       work_[t].end = channel->end(program.edges[x.edge], x.edge, is_receive(x.code));
-      work_[t].away = call.team != nullptr && call.team->is_away(x.peer);
+      work_[t].away = call.team != nullptr && call.team->hosts().is_away(x.peer);
     }
     work_[t].elements = work_[t].room = x.code == BlockCode::kSend ? from.elements : to.elements;
   }

@@ -1,18 +1,106 @@
-// Where the parts of a team's segment lie (exec/team.hpp).
+// What a team's segment holds, and where.
+//
+// Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | model | refresh | hosts |
+// window (over several hosts) | regions of slots | rings and heap | table of places
+//
+// The segments of a team over several hosts have the same layout, so a slot has the same offset on every
+// host.
 #ifndef FERMATA_EXEC_SEGMENT_LAYOUT_HPP
 #define FERMATA_EXEC_SEGMENT_LAYOUT_HPP
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/line.hpp"
-#include "exec/blocks.hpp"
-#include "exec/team.hpp"
+#include "exec/plan_slot.hpp"
+#include "sync/doorbell.hpp"
+#include "sync/wait.hpp"
 
 namespace fermata::exec {
 
 inline constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
 inline constexpr std::uint32_t kTeamVersion = 8;
+
+inline constexpr std::uint32_t kCpuWords = 64;  // 4096 CPUs
+
+enum class MemberState : std::uint32_t { kAbsent = 0, kJoined = 1, kLeft = 2, kJoining = 3 };
+
+// Only its member writes it, except `state`, which a join claims. Members that have waited long read it, and
+// reports.
+struct alignas(kMaxLine) StatusLine {
+  std::atomic<std::uint64_t> sequence;  // 2 x the number of the call, + 1 once it is over
+  std::atomic<std::uint64_t> scratch;   // team_split: colour and key
+  std::atomic<std::uint64_t> meeting;   // team_split: a number that nobody can guess
+  // os::ProcessMemory's word; with `process` it identifies the process whose addresses are valid for this
+  // member
+  std::atomic<std::uint64_t> home;
+  std::atomic<std::uint32_t> state;  // MemberState
+  std::atomic<std::uint32_t> process;
+  std::atomic<std::uint32_t> thread;
+  std::atomic<std::uint32_t> tag;
+  std::atomic<std::uint32_t> reading;  // 1 while it reads another member's block (sync/single_copy.hpp)
+  std::uint32_t cpu;                   // 1 + the CPU that the plans are for; 0: any; set by the creator
+  // descriptors of the last calls, by number (sync/status_line.hpp)
+  alignas(kMinLine) std::atomic<std::uint64_t> calls[16];
+};
+static_assert(sizeof(StatusLine) == 2 * kMaxLine);
+
+struct alignas(kMaxLine) DoorLine {
+  Door<RealAtomics> door;
+};
+static_assert(sizeof(DoorLine) == kMaxLine);
+
+struct PlanEntry {
+  std::uint64_t program = 0;  // offset of the blob in the segment; 0: this team has no such plan
+  std::uint64_t regions = 0;  // offset of region 0
+};
+
+// The layout. The team's creator writes it once. Each process uses its own checked copy, so that a member
+// that writes over the segment's copy does no harm.
+struct TeamLayout {
+  std::uint32_t magic = 0;
+  std::uint32_t version = 0;
+  std::uint32_t members = 0;
+  std::uint32_t shared = 0;        // between processes
+  std::uint32_t tagged = 0;        // the barrier's plan carries tags
+  std::uint32_t reproducible = 0;  // folds that depend on the order use one fixed order (TeamOptions)
+  std::uint64_t bytes = 0;
+  std::uint64_t hash = 0;  // over the number of members and the plans' hashes
+  PlanEntry plans[kPlanSlots];
+  // offset of the ring buffers, one for each ordered pair of members (exec/blocks.hpp); 0: this team moves no
+  // blocks
+  std::uint64_t rings = 0;
+  std::uint64_t ring_lines = 0;  // of each ring buffer
+  std::uint64_t in_quarter = 0;  // bytes of a quarter of a ring's buffer (exec/blocks.hpp)
+  std::uint64_t heap = 0;        // offset of the memory for ring buffers of persistent operations
+  std::uint64_t heap_bytes = 0;
+  // offset of uint32 host[members + 1], the last entry for this host; 0: all members are on one host
+  std::uint64_t hosts = 0;
+  // offset of the window where lines from other hosts land: it reaches to the segment's end
+  std::uint64_t window = 0;
+  // offset of the cost model with which members choose schedules of blocks (plan/block_model.hpp); 0: none
+  std::uint64_t model = 0;
+  std::uint64_t model_bytes = 0;
+  // offset of the data with which a refresh of the team's profile starts (team/refresh.hpp)
+  std::uint64_t refresh = 0;
+  std::uint64_t refresh_bytes = 0;  // 0: the team does not observe its links
+  // CPUs that the members can use at once: the machine's, or fewer by the cgroup's quota
+  double usable_cpus = 0;
+  // offset of a PlaceTable, the last part; 0: no teams lie in this team's segment (threads, or this team lies
+  // in another team's file)
+  std::uint64_t places = 0;
+};
+
+struct alignas(kMaxLine) TeamHeader {
+  TeamLayout layout;
+  alignas(kMaxLine) std::atomic<std::uint32_t> full_fence;  // both sides of a doorbell use a full fence
+  // 0, or why the team is broken and which member caused it: a packed Breach (sync/handover.hpp)
+  alignas(kMaxLine) std::atomic<std::uint32_t> breach;
+  std::atomic<std::uint32_t> joined;  // members that have joined so far
+  alignas(kMaxLine) Pace pace;
+  alignas(kMaxLine) std::atomic<std::uint64_t> cpus[kCpuWords];  // union of the members' CPU affinities
+};
 
 inline std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
 inline std::size_t doors_offset(std::uint32_t members) {
@@ -31,28 +119,6 @@ inline std::uint64_t left_bytes(std::uint32_t members) {
 inline std::uint64_t regions_in_window(std::uint32_t members) {
   return kMaxLine + left_bytes(members) +
          round_up(std::uint64_t{members} * members * kSaidWords * sizeof(std::uint64_t), kMaxLine);
-}
-
-// Ring buffers for all pairs of members, then the heap. This is address space: memory is allocated where it
-// is used. The rings fit in kRingSpace if possible: at most a quarter of it is for lines, the rest for the
-// buffers after the lines.
-inline constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
-inline constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
-inline constexpr std::uint32_t kMostBlockMembers = 1024;
-
-inline std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, TeamLayout& layout) {
-  const std::uint64_t pairs = std::uint64_t{layout.members} * layout.members;
-  const std::uint64_t fits = kRingSpace / pairs;
-  layout.ring_lines = most_lines;
-  while (layout.ring_lines > kLeastRingLines && layout.ring_lines * kRingLine > fits / 4)
-    layout.ring_lines /= 2;
-  const std::uint64_t lines = layout.ring_lines * kRingLine;
-  const std::uint64_t in_quarter = fits > lines ? (fits - lines) / kRingQuarters / kRingLine * kRingLine : 0;
-  layout.in_quarter = in_quarter < kMostInQuarter ? in_quarter : kMostInQuarter;
-  layout.rings = at;
-  layout.heap = at + round_up(pairs * Channel::ring_bytes(layout.ring_lines, layout.in_quarter), 4096);
-  layout.heap_bytes = kHeapSpace;
-  return layout.heap + layout.heap_bytes;
 }
 
 }  // namespace fermata::exec

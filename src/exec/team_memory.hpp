@@ -57,7 +57,7 @@ struct TeamMemory {
                    .to = step.peer,
                    .words = static_cast<std::uint16_t>(words)};
     for (std::uint32_t i = 0; i < words; ++i) line.payload[i] = payload[i];
-    team->write(line);
+    team->port().write(line);
   }
 };
 

@@ -58,7 +58,7 @@ struct Member::LineWait {
     return peer < m.team_->members() ? m.memory_.swapped(peer) : peer;
   }
   // False: the awaited signal comes from a member of this host.
-  bool from_away() const { return m.team_->is_away(m.awaited_member()); }
+  bool from_away() const { return m.team_->hosts().is_away(m.awaited_member()); }
   std::int64_t expected_ns() const { return 0; }
 };
 
@@ -91,7 +91,7 @@ struct Member::BlockWait {
     const bool unsettled = has_unsettled();
     if (unsettled && limit_ns > kUnsaidNs) limit_ns = kUnsaidNs;
     fermata::park<RealAtomics>(
-        m.team_->door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [&] {
+        m.team_->segment().door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [&] {
           const Hold hold(m);
           Ride* const ride = m.differing_.ride;
           if (ride != nullptr && ride->cursor.ready(ride->memory)) return true;
@@ -143,7 +143,7 @@ struct Member::Limits {
         stall(m.team_->stall_ns() > 0 ? now + m.team_->stall_ns() : INT64_MAX),
         next_look(now + kLookNs),
         next_port(now),
-        sleep_ns(m.team_->port() != nullptr && (m.hook_ == nullptr || m.idle_sleep_ns_ <= 0) ? kWithPortNs
+        sleep_ns(m.team_->port().is_connected() && (m.hook_ == nullptr || m.idle_sleep_ns_ <= 0) ? kWithPortNs
                  : m.hook_ != nullptr ? m.idle_sleep_ns_
                                       : 0) {}
 
@@ -170,9 +170,9 @@ Status Member::time_out(std::int64_t waited_ns, std::uint32_t peer) {
   const bool word = peer >= members;
   const int at = snprintf(detail_, sizeof detail_, "rank %u has waited %llu.%03llu s for %s %u", rank_,
                           ms / 1000, ms % 1000, word ? "shared word" : "rank", word ? peer - members : peer);
-  if (!word && team_->is_away(peer))
+  if (!word && team_->hosts().is_away(peer))
     snprintf(detail_ + at, sizeof detail_ - static_cast<std::size_t>(at), ", which is on host %u",
-             team_->host_of(peer));
+             team_->hosts().of(peer));
   return Status::kTimeout;
 }
 
@@ -181,7 +181,7 @@ template <class What>
 Status Member::check_wait(Limits& limits, std::int64_t now, const What& what) {
   if (const Status broken = broken_status(); broken != Status::kOk) {
     // Others may have broken the team in a later call: if all signals for this call are here, it succeeds.
-    if (team_->port() != nullptr) team_->attend_port();
+    if (team_->port().is_connected()) team_->attend_port();
     return what.advance(0) ? Status::kOk : give_up(broken);
   }
   const std::int64_t waited_ns = now - limits.start;
@@ -201,7 +201,7 @@ template <class Policy, class What>
 Status Member::wait_with(Policy& policy, What what) {
   std::int64_t now = os::now_ns();
   Limits limits(*this, now);
-  const bool port = team_->port() != nullptr;
+  const bool port = team_->port().is_connected();
   WaitView view;
   view.call = paced_calls();
   view.now_ns = now;
@@ -271,7 +271,7 @@ Status Member::wait(What what) {
       std::clamp(joined_so_far<RealAtomics>(team_->header().joined), 1U, team_->members());
   if (joined != joined_seen_) {
     joined_seen_ = joined;
-    const std::uint32_t cpus = team_->usable_cpus();
+    const std::uint32_t cpus = team_->segment().usable_cpus();
     auto_ = AutoWait(joined > cpus, (joined + cpus - 1) / cpus, &team_->header().pace);
     choose_spins();
   }

@@ -47,12 +47,13 @@ struct Line {
   std::uint32_t to = 0;     // the receiver's rank
   std::uint16_t words = 0;  // how many words of payload are valid, 0..7
   std::uint16_t from = 0;   // the sender's host in the port's team; valid if sent_ns is not 0
-  // A sub-team that was split from the port's team uses the same port. `branch` names the team of the line
+  // A sub-team that was split from the port's team uses the same port. `subteam` names the team of the line
   // (0: the port's own team), and `rank` is the receiver's rank there. A sub-team has a window of its own, so
   // only land() can land its lines.
   std::uint32_t subteam = 0;
   std::uint32_t rank = 0;
-  std::int64_t sent_ns = 0;  // the sender's clock, if the team observes its links (exec/arrivals.hpp); else 0
+  // the sender's clock, if the team observes its links (exec/link_delays.hpp); else 0
+  std::int64_t sent_ns = 0;
   std::uint64_t payload[kLineWords] = {};
 };
 static_assert(sizeof(Line) == 96 && std::is_trivially_copyable_v<Line>);

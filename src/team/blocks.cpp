@@ -119,8 +119,8 @@ bool unpack_knowledge(const exec::Team& team, BlockKnowledge* out) {
   // A copy: other processes may write to the segment.
   const std::vector<std::byte> packed(model, model + layout.model_bytes);
   if (!unpack(packed, static_cast<std::int32_t>(team.members()), out)) return false;
-  for (std::uint32_t r = 0; team.is_over_hosts() && r < team.members(); ++r)
-    out->model.hosts.push_back(static_cast<std::int32_t>(team.host_of(r)));
+  for (std::uint32_t r = 0; team.hosts().are_several() && r < team.members(); ++r)
+    out->model.hosts.push_back(static_cast<std::int32_t>(team.hosts().of(r)));
   return true;
 }
 

@@ -20,7 +20,7 @@ std::uint64_t key_of(const TeamRequest& request) {
 
 Result<TeamPlans> plans_within(const TeamRequest& request) {
   if (!request.plans.empty()) return plans_for(request);
-  exec::Places places = request.within->segment_owner().places();
+  exec::Places places = request.within->segment_owner().segment().places();
   const std::uint64_t key = key_of(request);
   std::vector<std::byte> kept(places.look_up(key, nullptr, 0));
   if (!kept.empty() && places.look_up(key, kept.data(), kept.size()) == kept.size()) {

@@ -25,15 +25,15 @@ constexpr int kOnLine = 7;                                       // int64 values
 void probe(const fermata_member* member, std::uint32_t hosts) {
   exec::Team& team = member->member->team();
   std::vector<std::uint32_t> first(hosts, team.members());
-  for (std::uint32_t r = team.members(); r-- > 0;) first[team.host_of(r)] = r;
-  if (first[team.host()] != member->member->rank()) return;
+  for (std::uint32_t r = team.members(); r-- > 0;) first[team.hosts().of(r)] = r;
+  if (first[team.hosts().here()] != member->member->rank()) return;
   for (std::uint64_t n = 0; n < kProbes; ++n)
     for (const std::uint32_t rank : first)
-      if (rank < team.members() && team.is_away(rank)) team.probe(rank);
+      if (rank < team.members() && team.hosts().is_away(rank)) team.port().probe(rank);
   const std::int64_t until = os::now_ns() + kProbeNs;
   const auto is_open = [&](std::uint32_t host) {
-    return host != team.host() && first[host] < team.members() &&
-           team.link_delays()->probes(host) < (member->refreshes + 1) * kProbes;
+    return host != team.hosts().here() && first[host] < team.members() &&
+           team.port().delays()->probes(host) < (member->refreshes + 1) * kProbes;
   };
   for (std::uint32_t host = 0; host < hosts && os::now_ns() < until;) {
     if (!is_open(host)) {
@@ -47,11 +47,12 @@ void probe(const fermata_member* member, std::uint32_t hosts) {
 
 int gather(fermata_member* member, Words& words) {
   exec::Member& m = *member->member;
-  const exec::LinkDelays& delays = *m.team().link_delays();
-  words.subteam() = -static_cast<std::int64_t>(m.team().port_owner().next_subteam());
+  const exec::LinkDelays& delays = *m.team().port().delays();
+  words.subteam() = -static_cast<std::int64_t>(m.team().subteams().next_number());
   words.requests() = m.has_requests() ? -1 : 0;
   for (std::uint32_t host = 0; host < words.hosts(); ++host)
-    if (host != m.team().host()) words.late(host, m.team().host()) = delays.least_late_ns(host, os::now_ns());
+    if (host != m.team().hosts().here())
+      words.late(host, m.team().hosts().here()) = delays.least_late_ns(host, os::now_ns());
   std::vector<std::int64_t> mine = words.all;
   for (std::size_t at = 0; at < mine.size(); at += kOnLine) {
     const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(kOnLine, mine.size() - at));
@@ -88,7 +89,7 @@ int change(fermata_member* member, const Decision& decision, bool* done) {
   if (const int rc = broadcast(member, programs.data(), programs.size(), 0); rc != FERMATA_OK) return rc;
   // share() does not attend the port, so the whole broadcast must be out before it.
   if (const int rc = barrier(member); rc != FERMATA_OK) return rc;
-  team.port_owner().see_subteam(static_cast<std::uint32_t>(decision.subteam));
+  team.subteams().see_number(static_cast<std::uint32_t>(decision.subteam));
   Gathering g = everybody(member);
   g.subteam = subteam_of(team, static_cast<std::uint32_t>(decision.subteam), 0);
   g.replaces = true;
@@ -102,7 +103,7 @@ int change(fermata_member* member, const Decision& decision, bool* done) {
   if (own == FERMATA_OK) hash = hash_of_team(*handle->team);
   std::int64_t all[3] = {own, static_cast<std::int64_t>(hash), ~static_cast<std::int64_t>(hash)};
   const int rc = least_at_all(member, all, 3);
-  team.hand_off(member->member->rank(), nullptr);  // all members have taken it
+  team.handoffs().give(member->member->rank(), nullptr);  // all members have taken it
   *done = rc == FERMATA_OK && own == FERMATA_OK && all[0] == FERMATA_OK && all[1] == ~all[2];
   if (*done) {
     if (member->refresher != nullptr) member->refresher->changed(member, began);

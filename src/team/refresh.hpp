@@ -25,7 +25,7 @@ void ask_for_refreshes(double configured, TeamRequest& request);
 
 // Is the team refreshed? `made` is the team as it was created. Its members may have moved to another team.
 inline bool refreshes(const exec::Team& made) {
-  return made.layout().refresh_bytes != 0 && made.layout().rings != 0 && made.link_delays() != nullptr;
+  return made.layout().refresh_bytes != 0 && made.layout().rings != 0 && made.port().delays() != nullptr;
 }
 inline bool refreshes(const fermata_member* member) { return refreshes(*member->origin->team); }
 

@@ -53,7 +53,7 @@ Status Refresher::prepare(const fermata_member* member, std::uint32_t hosts) {
     if (!fixed_algorithm(wanted_plan(slot, all.request)).empty() && all.request.reproducible) continue;
     auto plan = plans.plan(wanted_plan(slot, all.request));
     const auto program = plan ? compile(*plan) : Result<std::vector<std::byte>>(plan.error());
-    const ProgramHeader* const runs = made.program(slot);
+    const ProgramHeader* const runs = made.programs().header(slot);
     if (program && runs != nullptr && program_header(program->data()).hash == runs->hash)
       running[i] = std::move(*plan);
   }
@@ -104,7 +104,8 @@ Result<std::vector<std::byte>> Refresher::compiled(const fermata_member* member,
     }
     const exec::Team& team = member->member->team();
     const auto slot = static_cast<exec::PlanSlot>(i);
-    out.programs.emplace_back(team.blob(slot), team.blob(slot) + team.program(slot)->bytes);
+    out.programs.emplace_back(team.programs().blob(slot),
+                              team.programs().blob(slot) + team.programs().header(slot)->bytes);
   }
   const TeamRequest request = everybody(member).request;
   out.reproducible = request.reproducible;

@@ -2,7 +2,6 @@
 #ifndef FERMATA_TEAM_REFRESHER_HPP
 #define FERMATA_TEAM_REFRESHER_HPP
 
-#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -21,8 +20,7 @@ namespace fermata::team {
 // - late(): the least delay of lines from one host to another, with the difference of their clocks
 class Words {
  public:
-  explicit Words(const exec::Team& team) {
-    for (std::uint32_t r = 0; r < team.members(); ++r) hosts_ = std::max(hosts_, team.host_of(r) + 1);
+  explicit Words(const exec::Team& team) : hosts_(team.hosts().count()) {
     all.assign(2 + std::size_t{hosts_} * (hosts_ - 1), exec::LinkDelays::kUnknown);
   }
   std::uint32_t hosts() const { return hosts_; }
@@ -35,7 +33,7 @@ class Words {
   std::vector<std::int64_t> all;
 
  private:
-  std::uint32_t hosts_ = 0;
+  std::uint32_t hosts_;
 };
 
 // Rank 0 sends it to all members.

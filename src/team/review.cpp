@@ -39,7 +39,7 @@ int move_to(fermata_member* member, fermata_team* team) {
 }  // namespace
 
 bool is_reviewed(const exec::Team& team) {
-  return team.members() > 1 && team.port() == nullptr && cpus_of(team).empty();
+  return team.members() > 1 && !team.port().is_connected() && cpus_of(team).empty();
 }
 
 int review(fermata_member* member) {
@@ -66,7 +66,7 @@ int review(fermata_member* member) {
   fermata_team* made = nullptr;
   rc = share(member, all, &made);
   if (rc == FERMATA_OK) rc = barrier(member);
-  team.hand_off(m.rank(), nullptr);  // all members have taken it
+  team.handoffs().give(m.rank(), nullptr);  // all members have taken it
   if (rc == FERMATA_OK) rc = move_to(member, made);
   destroy(made);
   return rc;

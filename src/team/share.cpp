@@ -32,7 +32,7 @@ constexpr std::uint32_t kSubteamRankBits = 12;  // bits of the leader's rank in 
 bool is_subteam_number(std::uint32_t number) { return number >> (32 - kSubteamRankBits) == 0; }
 
 std::uint32_t subteam_of(const exec::Team& parent, std::uint32_t number, std::uint32_t leader) {
-  return number << kSubteamRankBits | parent.rank_in_port_owner(leader);
+  return number << kSubteamRankBits | parent.port().rank_in_owner(leader);
 }
 
 namespace {
@@ -76,9 +76,9 @@ int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_
 // Lets the new team use the parent's port, even if the new team is on one host. A member that waits in it
 // must still send the lines of its process to other hosts.
 int use_port_of(exec::Team& parent, const Gathering& g, fermata_team* team) {
-  if (parent.port() == nullptr) return FERMATA_OK;
+  if (!parent.port().is_connected()) return FERMATA_OK;
   std::vector<std::uint32_t> owner_ranks;
-  for (const Part& p : g.parts) owner_ranks.push_back(parent.rank_in_port_owner(p.rank));
+  for (const Part& p : g.parts) owner_ranks.push_back(parent.port().rank_in_owner(p.rank));
   const char* detail = "";
   const Status status =
       team->team->use_port_of(parent.port_owner(), owner_ranks.data(), g.subteam, g.replaces, &detail);
@@ -88,8 +88,8 @@ int use_port_of(exec::Team& parent, const Gathering& g, fermata_team* team) {
 }  // namespace
 
 // The first member of each process passes its team to the others of that process, and each takes a reference.
-// The lock in hand_off() and take_handoff() is for race detectors. They do not see that the barrier orders
-// the two, since it does so through other processes.
+// The lock in exec::Handoffs is for race detectors. They do not see that the barrier orders the two, since it
+// does so through other processes.
 int share(fermata_member* member, const Gathering& g, fermata_team** team) {
   exec::Member& m = *member->member;
   std::uint32_t first = 0;
@@ -103,7 +103,7 @@ int share(fermata_member* member, const Gathering& g, fermata_team** team) {
     rc = make_or_fetch(member, g, mine, &got);
     if (rc == FERMATA_OK && got->team->members() != g.parts.size()) rc = overwritten();
     if (rc == FERMATA_OK) rc = use_port_of(m.team(), g, got);
-    const Status handed = m.team().hand_off(maker, rc == FERMATA_OK ? got->team : nullptr);
+    const Status handed = m.team().handoffs().give(maker, rc == FERMATA_OK ? got->team : nullptr);
     if (rc == FERMATA_OK && handed != Status::kOk) rc = fail(handed, "malloc failed");
   }
   const int met = barrier(member);
@@ -115,7 +115,7 @@ int share(fermata_member* member, const Gathering& g, fermata_team** team) {
     *team = got;
     return FERMATA_OK;
   }
-  exec::Team* const made = m.team().take_handoff(maker);
+  exec::Team* const made = m.team().handoffs().take(maker);
   if (made == nullptr) return fail(Status::kSystem, "rank %u could not make or fetch the sub-team", maker);
   auto copy = std::make_unique<fermata_team>();
   copy->team = made;
@@ -136,12 +136,13 @@ Gathering everybody(const fermata_member* member) {
   Gathering g;
   for (std::uint32_t r = 0; r < team.members(); ++r) g.parts.push_back({0, 0, r});
   for (const Part& p : g.parts)
-    if (!team.is_away(p.rank)) g.here.push_back(p);
+    if (!team.hosts().is_away(p.rank)) g.here.push_back(p);
   g.mine = member->member->rank();
   g.request = request_like(team, g.parts.size());
   for (const Part& p : g.parts)
-    if (team.is_over_hosts()) g.request.hosts.push_back(static_cast<std::int32_t>(team.host_of(p.rank)));
-  g.request.host = static_cast<std::int32_t>(team.host());
+    if (team.hosts().are_several())
+      g.request.hosts.push_back(static_cast<std::int32_t>(team.hosts().of(p.rank)));
+  g.request.host = static_cast<std::int32_t>(team.hosts().here());
   return g;
 }
 

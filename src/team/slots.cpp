@@ -135,7 +135,8 @@ bool SlotHeap::put_back(std::uint64_t at, std::uint64_t bytes) try {
 namespace {
 
 std::uint64_t head_of(const exec::Team& team) {
-  return kMaxLine + (team.is_over_hosts() ? round_up(team.members() * sizeof(std::uint64_t), kMaxLine) : 0);
+  return kMaxLine +
+         (team.hosts().are_several() ? round_up(team.members() * sizeof(std::uint64_t), kMaxLine) : 0);
 }
 
 std::uint64_t word_of(std::uint64_t at, std::uint32_t host) {
@@ -145,7 +146,7 @@ std::uint64_t word_of(std::uint64_t at, std::uint32_t host) {
 // Returns the number of drops after all members of this host have freed all uses up to `use`.
 std::uint32_t holders_until(const exec::Team& team, std::uint64_t use) {
   std::uint32_t here = 0;
-  for (std::uint32_t r = 0; r < team.members(); ++r) here += team.is_away(r) ? 0 : 1;
+  for (std::uint32_t r = 0; r < team.members(); ++r) here += team.hosts().is_away(r) ? 0 : 1;
   return here * static_cast<std::uint32_t>(use);
 }
 
@@ -154,9 +155,9 @@ bool is_back(const exec::Team& team, const PartsOverHosts::Part& part) {
   if (!have_dropped<RealAtomics>(holders_of(team.base(), part.at), holders_until(team, part.use)))
     return false;
   for (std::uint32_t r = 0; r < team.members(); ++r) {
-    if (!team.is_away(r)) continue;
-    const auto& word =
-        *reinterpret_cast<const std::atomic<std::uint64_t>*>(team.base() + word_of(part.at, team.host_of(r)));
+    if (!team.hosts().is_away(r)) continue;
+    const auto& word = *reinterpret_cast<const std::atomic<std::uint64_t>*>(
+        team.base() + word_of(part.at, team.hosts().of(r)));
     // order: acquire: that host's members have ended all uses of the part. Pairs with land()'s kSlotPublish.
     if (RealAtomics::load_acquire<Site::kSlotAwait>(word) != part.use) return false;
   }
@@ -164,10 +165,11 @@ bool is_back(const exec::Team& team, const PartsOverHosts::Part& part) {
 }
 
 void let_go_over_hosts(const exec::Team& team, std::uint64_t at, std::uint64_t use) {
-  if (drop_another<RealAtomics>(holders_of(team.base(), at)) != holders_until(team, use) || !team.is_away(0))
+  if (drop_another<RealAtomics>(holders_of(team.base(), at)) != holders_until(team, use) ||
+      !team.hosts().is_away(0))
     return;
-  net::Line line{.offset = word_of(at, team.host()), .header = use};
-  team.write(line);
+  net::Line line{.offset = word_of(at, team.hosts().here()), .header = use};
+  team.port().write(line);
 }
 
 }  // namespace
@@ -251,7 +253,7 @@ void find_part(fermata_request& r, std::size_t in_quarter, std::uint64_t (&told)
   const std::size_t rings = r.program->edges.size();
   const bool irregular = r.checked.irregular;
   Shape shape = with_lines(exec::kLeastRingLines, in_quarter, irregular);
-  if (m.team().is_over_hosts()) {
+  if (m.team().hosts().are_several()) {
     const auto* edges = reinterpret_cast<const char*>(r.program->edges.data());
     const std::uint64_t which = exec::with_plan(hash_of({edges, rings * sizeof(BlockEdge)}), in_quarter);
     const PartsOverHosts::Part part = part_over_hosts(m, blocks.parts, shape.bytes(rings), which);

@@ -37,7 +37,7 @@ std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
 int gather(fermata_member* member, int colour, int key, Gathering& g) {
   exec::Team& parent = member->member->team();
   std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
-  const std::uint64_t own[2] = {pack(colour, key), parent.port_owner().next_subteam()};
+  const std::uint64_t own[2] = {pack(colour, key), parent.subteams().next_number()};
   if (const int rc = allgather(member, own, all.data(), 2); rc != FERMATA_OK) return rc;
   std::uint32_t number = 0;
   for (std::uint32_t r = 0; r < parent.members(); ++r) {
@@ -51,10 +51,10 @@ int gather(fermata_member* member, int colour, int key, Gathering& g) {
   if (find(g.parts, member->member->rank()) == g.parts.size()) return overwritten();
   if (!is_subteam_number(number))
     return fail(Status::kUnsupported, "the team was split too many times: make a new team");
-  parent.port_owner().see_subteam(number);
+  parent.subteams().see_number(number);
   g.subteam = subteam_of(parent, number, g.parts[0].rank);
   for (const Part& p : g.parts)
-    if (!parent.is_away(p.rank)) g.here.push_back(p);
+    if (!parent.hosts().is_away(p.rank)) g.here.push_back(p);
   return FERMATA_OK;
 }
 
@@ -67,15 +67,15 @@ void name_hosts(const exec::Team& parent, Gathering& g) {
     if (at == std::ssize(seen)) seen.push_back(host);
     return static_cast<std::int32_t>(at);
   };
-  for (const Part& p : g.parts) g.request.hosts.push_back(number(parent.host_of(p.rank)));
-  g.request.host = number(parent.host());
+  for (const Part& p : g.parts) g.request.hosts.push_back(number(parent.hosts().of(p.rank)));
+  g.request.host = number(parent.hosts().here());
 }
 
 // No member returns before all have read the status lines and taken the team. Over several hosts, each also
 // learns that every other member has its part, with the same plans.
 int conclude(fermata_member* member, const Gathering& g, int own, const fermata_team* team) {
   const exec::Team& parent = member->member->team();
-  if (parent.port() == nullptr) return barrier(member);
+  if (!parent.port().is_connected()) return barrier(member);
   std::uint64_t mine[2] = {static_cast<std::uint64_t>(-own), 0};
   if (team != nullptr) mine[1] = hash_of_team(*team->team);
   std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
@@ -95,7 +95,7 @@ int conclude(fermata_member* member, const Gathering& g, int own, const fermata_
 int gather_parts(fermata_member* member, int colour, int key, Gathering& g) {
   const exec::Team& parent = member->member->team();
   announce(member, pack(colour, key));
-  if (parent.port() != nullptr) return gather(member, colour, key, g);
+  if (parent.port().is_connected()) return gather(member, colour, key, g);
   const int rc = barrier(member);
   if (rc == FERMATA_OK) g.here = g.parts = parts_of(parent, colour);
   return rc;
@@ -127,7 +127,7 @@ int split(fermata_member* member, int colour, int key, fermata_member** out) {
   fermata_member* made = nullptr;
   const int own = colour < 0 ? barrier(member) : share_and_join(member, g, &made);
   const int rc = conclude(member, g, own, made != nullptr ? made->team : nullptr);
-  parent.hand_off(m.rank(), nullptr);  // all members have taken it
+  parent.handoffs().give(m.rank(), nullptr);  // all members have taken it
   if (rc != FERMATA_OK || own != FERMATA_OK) {
     leave(made);
     return rc != FERMATA_OK ? rc : own;

@@ -44,7 +44,7 @@ int make_team(const TeamRequest& request, fermata_team** out) {
 }
 
 int serve(const fermata_team& team, const char* name, int count, std::int64_t within_ns) {
-  const Status status = os::serve_fd(name, team.team->fd(), count, within_ns);
+  const Status status = os::serve_fd(name, team.team->segment().memory().fd(), count, within_ns);
   return status == Status::kOk ? FERMATA_OK
                                : fail(status, "serving the team as '%s': %s", name, text_of(status));
 }

@@ -207,7 +207,7 @@ std::uint64_t fermata_ranked_calls(const fermata_ranked* barrier, std::uint32_t 
 
 int fermata_ranked_describe(const fermata_ranked* barrier, char* text, std::size_t capacity) {
   if (barrier == nullptr || text == nullptr || capacity == 0) return FERMATA_ERR_ARGUMENT;
-  const ProgramHeader& program = *barrier->team->program(exec::PlanSlot::kBarrier);
+  const ProgramHeader& program = *barrier->team->programs().header(exec::PlanSlot::kBarrier);
   snprintf(text, capacity, "%.63s, %.31s; %s; waiting: %s", program.algorithm, program.layout,
            barrier->saved ? "saved" : "built-in", kNames[static_cast<int>(barrier->team->wait())]);
   return FERMATA_OK;

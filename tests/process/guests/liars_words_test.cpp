@@ -45,9 +45,9 @@ int broadcast_by_changed_steps(void (*change)(Step&), std::uint32_t breach = 0) 
   for (int r = 0; r < 2; ++r)
     if (team == nullptr || fermata_team_join(team, r, &members[r]) != FERMATA_OK) return 1;
   const auto slot = exec::PlanSlot::kBroadcast56;
-  const ProgramHeader& program = *team->team->program(slot);
-  auto* const steps =
-      reinterpret_cast<Step*>(const_cast<std::byte*>(team->team->blob(slot)) + program.steps_offset);
+  const ProgramHeader& program = *team->team->programs().header(slot);
+  auto* const steps = reinterpret_cast<Step*>(const_cast<std::byte*>(team->team->programs().blob(slot)) +
+                                              program.steps_offset);
   for (std::uint32_t i = 0; i < program.steps; ++i) change(steps[i]);
   team->team->header().breach.store(breach, std::memory_order_relaxed);
   std::vector<std::thread> forked;

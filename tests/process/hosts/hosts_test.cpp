@@ -28,7 +28,7 @@ int barriers(fermata_member* m, int count) {
 // Link delays are recorded only where a refresh is configured.
 TEST(Hosts, AreObservedForARefreshAlone) {
   const House house(kLinks);
-  for (const fermata_team* team : house.teams) EXPECT_EQ(team->team->link_delays(), nullptr);
+  for (const fermata_team* team : house.teams) EXPECT_EQ(team->team->port().delays(), nullptr);
 }
 
 // The team breaks after the signals of this call have come, but before the member looks at them. The call

@@ -23,7 +23,7 @@ TEST(Ring, WakesWhoSleepsForTheFirstSignal) {
     for (int i = 0; i < kRounds; ++i) EXPECT_EQ(members[1]->barrier(), Status::kOk);
   });
   // Nothing else rings the sleeper's bell. A park also ends by itself, so sometimes nobody needs the ring.
-  const Door<RealAtomics>& door = team->door(1);
+  const Door<RealAtomics>& door = team->segment().door(1);
   int rung = 0;
   for (int i = 0; i < kRounds; ++i) {
     while (door.armed.load() == 0) std::this_thread::yield();

@@ -165,7 +165,9 @@ TEST(Load, ATeamRunsASavedPlan) {
   const auto program = compile(plan->value);
   fermata_plan_destroy(plan);
   ASSERT_TRUE(program.ok());
-  EXPECT_EQ(std::memcmp(team->team->blob(exec::PlanSlot::kBarrier), program->data(), program->size()), 0);
+  EXPECT_EQ(
+      std::memcmp(team->team->programs().blob(exec::PlanSlot::kBarrier), program->data(), program->size()),
+      0);
   int turn[3] = {};  // plain: the barrier orders it
   std::vector<std::thread> workers;
   for (int rank = 0; rank < 3; ++rank)

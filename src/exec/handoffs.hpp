@@ -1,0 +1,33 @@
+// Handoffs: for each member the team that it has made or attached in a split, for the other members in its
+// process.
+#ifndef FERMATA_EXEC_HANDOFFS_HPP
+#define FERMATA_EXEC_HANDOFFS_HPP
+
+#include <cstdint>
+
+#include "base/status.hpp"
+
+namespace fermata::exec {
+
+class Team;
+struct TeamLayout;
+
+// Each stored pointer has a reference to its team.
+class Handoffs {
+ public:
+  explicit Handoffs(const TeamLayout& layout) : layout_(layout) {}
+  ~Handoffs();
+  Handoffs(const Handoffs&) = delete;
+
+  // Stores the team that this rank has made; null: nothing. The next call for the rank replaces it.
+  Status give(std::uint32_t rank, Team* made);
+  // The team that this rank has made, with a reference for the caller; null: nothing is stored.
+  Team* take(std::uint32_t rank) const;
+
+ private:
+  const TeamLayout& layout_;  // its number of members
+  Team** made_ = nullptr;     // one per member; null: no split yet. Under os::ProcessLock.
+};
+
+}  // namespace fermata::exec
+#endif

@@ -1,0 +1,31 @@
+// The system calls that doorbells need.
+#ifndef FERMATA_EXEC_OS_CALLS_HPP
+#define FERMATA_EXEC_OS_CALLS_HPP
+
+#include <atomic>
+#include <cstdint>
+
+#include "os/os.hpp"
+#include "sync/atomics.hpp"
+
+namespace fermata::exec {
+
+struct OsCalls {
+  bool shared = false;
+  void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, shared); }
+  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const {
+    os::futex_sleep(bell, seen, ns, shared);
+  }
+  template <Site S>
+  void heavy_fence(bool full) const {
+    if (full) {
+      // order: store-load, between arming and the check; pairs with kRingFence
+      RealAtomics::full_fence<S>();
+    } else {
+      os::heavy_fence(shared);  // order: store-load, for both sides; pairs with the light kRingFence
+    }
+  }
+};
+
+}  // namespace fermata::exec
+#endif

@@ -1,0 +1,52 @@
+// Subteams: the sub-teams that use one team's port, as this process knows them: their numbers, and the ports
+// at which their lines land.
+#ifndef FERMATA_EXEC_SUBTEAMS_HPP
+#define FERMATA_EXEC_SUBTEAMS_HPP
+
+#include <atomic>
+#include <cstdint>
+
+#include "sync/biased_lock.hpp"
+
+namespace fermata::exec {
+
+class TeamPort;
+
+class Subteams {
+ public:
+  // Lies in the sub-team's port, from add() to remove().
+  struct Entry {
+    TeamPort* port = nullptr;
+    std::uint32_t number = 0;  // above 0; no other sub-team of the port owner has it
+    Entry* next = nullptr;
+  };
+
+  // The next free number: one more than the largest that this process has seen.
+  // order: relaxed: a number
+  std::uint32_t next_number() const { return seen_.load(std::memory_order_relaxed) + 1; }
+  // Records a number that the members have agreed to use.
+  void see_number(std::uint32_t number);
+
+  void add(Entry& entry);
+  void remove(Entry& entry);
+  // Calls land(port) for the sub-team with that number, if it is here. Meanwhile no entry is removed.
+  template <class Land>
+  void land_in(std::uint32_t number, const Land& land) {
+    lock();
+    for (const Entry* entry = first_; entry != nullptr; entry = entry->next)
+      if (entry->number == number) land(*entry->port);
+    unlock();
+  }
+
+ private:
+  // Only threads of this process take the lock, and landing is short.
+  void lock();
+  void unlock() { lock_.unlock(BiasedLock<RealAtomics>::kFree); }
+
+  std::atomic<std::uint32_t> seen_{0};
+  BiasedLock<RealAtomics> lock_;  // protects the list
+  Entry* first_ = nullptr;
+};
+
+}  // namespace fermata::exec
+#endif

@@ -1,0 +1,125 @@
+#include "exec/team_port.hpp"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/word.hpp"
+#include "sync/landing.hpp"
+
+namespace fermata::exec {
+namespace {
+
+// How long to wait for lines in transit: when a member leaves, and when a process closes its port.
+constexpr std::int64_t kFlushNs = 1'000'000'000;
+constexpr std::int64_t kCloseNs = 1'000'000'000;
+
+}  // namespace
+
+TeamPort::~TeamPort() {
+  free(owner_ranks_);
+  if (!is_borrowed()) free(delays_);
+}
+
+Status TeamPort::connect(const net::Port& port, const char** detail) {
+  *detail = "set all functions of the port, and its size to sizeof(fermata_port)";
+  const bool whole = port.open != nullptr && port.write != nullptr && port.progress != nullptr &&
+                     port.is_gone != nullptr && port.flush != nullptr && port.close != nullptr;
+  if (port.size != sizeof port || !whole) return Status::kArgument;
+  *detail = "all members of this team are on one host, so it takes no port";
+  if (!hosts_.are_several()) return Status::kArgument;
+  *detail = "this process has already connected a port to this team";
+  if (is_connected()) return Status::kBusy;
+  if (segment_.layout().refresh_bytes != 0 && delays_ == nullptr) {
+    delays_ = LinkDelays::make(hosts_.count());
+    *detail = "malloc failed";
+    if (delays_ == nullptr) return Status::kMemory;
+  }
+  const net::Window window{segment_.base(), segment_.bytes(), land_here, this};
+  const auto opened = static_cast<Status>(port.open(port.self, &window));
+  *detail = "the port's open function failed";
+  if (opened != Status::kOk) return opened;
+  port_ = port;
+  return Status::kOk;
+}
+
+Status TeamPort::use_port_of(TeamPort& owner, const std::uint32_t* owner_ranks, std::uint32_t number,
+                             const char** detail) {
+  *detail = "this process has already connected a port to this team";
+  if (is_connected()) return Status::kBusy;
+  const std::size_t bytes = segment_.members() * sizeof *owner_ranks_;
+  owner_ranks_ = static_cast<std::uint32_t*>(malloc(bytes));
+  *detail = "malloc failed";
+  if (owner_ranks_ == nullptr) return Status::kMemory;
+  memcpy(owner_ranks_, owner_ranks, bytes);
+  owner_ = &owner;
+  delays_ = owner.delays_;
+  port_ = owner.port_;
+  entry_ = {.port = this, .number = number};
+  owner.subteams_.add(entry_);
+  return Status::kOk;
+}
+
+// Does nothing in a forked child: the port belongs to the parent.
+void TeamPort::close() {
+  if (!is_connected() || segment_.memory().is_in_child()) return;
+  if (is_borrowed()) owner_->subteams_.remove(entry_);
+  else port_.close(port_.self, kCloseNs);
+}
+
+void TeamPort::write(net::Line& line, const net::Block* block) const {
+  line.subteam = entry_.number;
+  line.rank = line.to;
+  line.to = rank_in_owner(line.rank);
+  if (delays_ != nullptr) {
+    line.from = static_cast<std::uint16_t>(is_borrowed() ? owner_->hosts_.here() : hosts_.here());
+    line.sent_ns = os::now_ns();
+  }
+  port_.write(port_.self, &line, block);
+}
+
+// The line's offset is not in the window, so the line does not land.
+void TeamPort::probe(std::uint32_t rank) const {
+  net::Line line{.to = rank};
+  write(line);
+}
+
+void TeamPort::progress() const {
+  if (delays_ != nullptr) delays_->look(os::now_ns());
+  port_.progress(port_.self);
+}
+
+void TeamPort::flush() const { port_.flush(port_.self, kFlushNs); }
+
+void TeamPort::land_here(void* self, const net::Line* line, const net::Block* block) {
+  auto& port = *static_cast<TeamPort*>(self);
+  if (line->sent_ns != 0 && port.delays_ != nullptr)
+    port.delays_->note(line->from, os::now_ns() - line->sent_ns, line->offset == 0);
+  if (line->subteam == 0) return port.land(*line, block);
+  port.subteams_.land_in(line->subteam, [&](const TeamPort& subteam) { subteam.land(*line, block); });
+}
+
+// Ignores a line whose place is outside the window or whose rank does not exist: another version of Fermata
+// sent it.
+void TeamPort::land(const net::Line& line, const net::Block* block) const {
+  const std::uint64_t bytes = 8 + std::uint64_t{line.words} * 8;
+  if (line.words > net::kLineWords || line.rank >= segment_.members() || line.offset % 8 != 0) return;
+  const auto lies_there = [&](std::uint64_t at, std::uint64_t length) {
+    return at >= segment_.layout().window && length <= segment_.bytes() && at <= segment_.bytes() - length;
+  };
+  if (!lies_there(line.offset, bytes) || (block != nullptr && !lies_there(block->offset, block->bytes)))
+    return;
+  std::byte* const base = segment_.base();
+  auto& slot = *reinterpret_cast<std::atomic<std::uint64_t>*>(base + line.offset);
+  auto* words = reinterpret_cast<std::uint64_t*>(base + line.offset + 8);
+  const auto payload = [words](std::uint32_t i) -> std::uint64_t& { return words[i]; };
+  const auto bring = [&] {
+    if (block != nullptr) memcpy(base + block->offset, block->from, block->bytes);
+  };
+  if (!fermata::land<RealAtomics>(slot, payload, line.header, line.words, line.payload, bring)) return;
+  const OsCalls calls = segment_.calls();
+  // order: relaxed: see Member::reserve()
+  const bool full = segment_.header().full_fence.load(std::memory_order_relaxed) != 0;
+  ring<RealAtomics>(segment_.door(line.rank), full, calls);
+}
+
+}  // namespace fermata::exec

@@ -1,0 +1,63 @@
+// TeamPort: a process's end of a transport, for the lines of one team over several hosts.
+//
+// A sub-team uses the port of the team that it was split from, the port owner. Its lines carry its number and
+// the receiver's rank in the port owner.
+#ifndef FERMATA_EXEC_TEAM_PORT_HPP
+#define FERMATA_EXEC_TEAM_PORT_HPP
+
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "exec/host_table.hpp"
+#include "exec/link_delays.hpp"
+#include "exec/subteams.hpp"
+#include "exec/team_segment.hpp"
+#include "net/net.hpp"
+
+namespace fermata::exec {
+
+class TeamPort {
+ public:
+  TeamPort(const TeamSegment& segment, const HostTable& hosts) : segment_(segment), hosts_(hosts) {}
+  ~TeamPort();
+
+  // Opens this process's port. One of this and use_port_of() is called, before the first member joins.
+  Status connect(const net::Port& port, const char** detail);
+  // `owner` outlives this object. owner_ranks[r]: rank r's rank in `owner`. number: a number that no other
+  // sub-team of `owner` has.
+  Status use_port_of(TeamPort& owner, const std::uint32_t* owner_ranks, std::uint32_t number,
+                     const char** detail);
+  void close();  // before the segment is unmapped
+  bool is_connected() const { return port_.write != nullptr; }
+  bool is_borrowed() const { return owner_ != nullptr; }  // from the port owner
+  std::uint32_t rank_in_owner(std::uint32_t rank) const { return is_borrowed() ? owner_ranks_[rank] : rank; }
+  Subteams& subteams() { return subteams_; }  // of a port owner
+
+  // Writes a line to rank line.to of this team.
+  void write(net::Line& line, const net::Block* block = nullptr) const;
+  // Writes a line without data to that rank's process, so that the process measures its delay.
+  void probe(std::uint32_t rank) const;
+  // The link delays that this process has measured; null: this team measures none.
+  const LinkDelays* delays() const { return delays_; }
+  // Sends and receives lines.
+  void progress() const;
+  // Waits until the lines that were written have arrived, but not for ever.
+  void flush() const;
+  bool is_gone(std::uint32_t rank) const { return port_.is_gone(port_.self, rank_in_owner(rank)) != 0; }
+
+ private:
+  static void land_here(void* self, const net::Line* line, const net::Block* block);
+  void land(const net::Line& line, const net::Block* block) const;
+
+  const TeamSegment& segment_;
+  const HostTable& hosts_;
+  net::Port port_;
+  TeamPort* owner_ = nullptr;  // null: the port is this object's own, or there is none
+  std::uint32_t* owner_ranks_ = nullptr;
+  LinkDelays* delays_ = nullptr;  // the port owner frees it
+  Subteams::Entry entry_;         // in the owner's subteams_
+  Subteams subteams_;
+};
+
+}  // namespace fermata::exec
+#endif

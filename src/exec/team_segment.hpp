@@ -1,0 +1,54 @@
+// TeamSegment: the segment of a team as this process sees it.
+//
+// Other processes can write anything into the segment. So all offsets come from layout(), a copy that check()
+// has checked. Fields that change are read where they lie, and each reader copes with any value.
+#ifndef FERMATA_EXEC_TEAM_SEGMENT_HPP
+#define FERMATA_EXEC_TEAM_SEGMENT_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "exec/os_calls.hpp"
+#include "exec/places.hpp"
+#include "exec/segment_layout.hpp"
+#include "exec/segment_memory.hpp"
+
+namespace fermata::exec {
+
+class TeamSegment {
+ public:
+  explicit TeamSegment(const SegmentMemory& memory) : memory_(memory) {}
+  // For the creator, which has written this layout into the segment.
+  void set_layout(const TeamLayout& layout) { layout_ = layout; }
+  // For others: copies the layout and checks it, but not the programs and hosts.
+  Status check();
+
+  SegmentMemory& memory() { return memory_; }
+  const SegmentMemory& memory() const { return memory_; }
+  std::byte* base() const { return memory_.base(); }
+  std::uint64_t bytes() const { return memory_.bytes(); }
+  const TeamLayout& layout() const { return layout_; }
+  std::uint32_t members() const { return layout_.members; }
+
+  // The fields that change; layout() has the others.
+  TeamHeader& header() const { return *reinterpret_cast<TeamHeader*>(base()); }
+  StatusLine& status(std::uint32_t rank) const {
+    return reinterpret_cast<StatusLine*>(base() + statuses_offset())[rank];
+  }
+  DoorLine* doors() const { return reinterpret_cast<DoorLine*>(base() + doors_offset(members())); }
+  Door<RealAtomics>& door(std::uint32_t rank) const { return doors()[rank].door; }
+  OsCalls calls() const { return {.shared = memory_.is_shared()}; }
+  void wake_everybody() const;  // all members that wait or park
+  Places places() const;        // only in a segment that is not a place itself
+  // How many of the members that have joined can run at once: the CPUs in the union of their affinities, or
+  // fewer by the cgroup's quota. At least 1.
+  std::uint32_t usable_cpus() const;
+
+ private:
+  SegmentMemory memory_;
+  TeamLayout layout_;
+};
+
+}  // namespace fermata::exec
+#endif
