@@ -28,7 +28,7 @@ help:
 	@echo "make demo          build what it runs, then compare programs with and without Fermata"
 	@echo "make check         build and run all tests"
 	@echo "make build         build into build/release"
-	@echo "make core          build the libraries with hwloc alone, as a part of a project, and run its programs"
+	@echo "make core          build and run a small project that contains Fermata, with hwloc alone"
 	@echo "make sanitize      the tests under ASan+UBSan and under TSan"
 	@echo "make cross         build and test the run-time library for: $(CROSS) (under qemu-user)"
 	@echo "make includes      check the dependencies between the parts and the rules for sources"

@@ -39,7 +39,7 @@ inline void cpu_pause() {
 #endif
 }
 
-// EPCC's delay: a dependent chain that touches no memory, about a nanosecond per round at a few GHz.
+// EPCC's delay: a dependent chain that touches no memory, at least one CPU cycle per round.
 inline void delay(std::uint64_t rounds) {
   for (std::uint64_t i = 0; i < rounds; ++i) asm volatile("" : "+r"(i)::);
 }

@@ -15,13 +15,14 @@ struct MockCall {
   fermata_member* member;
   int rank, members;
   std::size_t count;  // doubles in a block
-  double* scratch;    // of this member, as large as the largest result of this collective
+  double* scratch;    // this member's: members x count doubles
 };
 
 struct Mockup {
   Collective collective;
   const char* name;  // "reduce + broadcast"
-  // whether it cuts a block into one part for each member: count must then be a multiple of their number
+  // whether it cuts a block into one part for each member: MockCall::count must then be a multiple of
+  // MockCall::members
   bool divides;
   int (*call)(const MockCall& c, const double* in, double* out);  // a status; barriers have no buffers
 };

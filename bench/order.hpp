@@ -29,7 +29,8 @@ struct Order {
 };
 static_assert(std::is_trivially_copyable_v<Order>);
 
-// One member writes it during a turn. The host reads it after all have finished; their gate orders this.
+// One member writes it during a turn. The host reads it after all members have finished the turn
+// (Muster::finished orders this).
 struct alignas(kMaxLine) MemberLine {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;

@@ -43,8 +43,8 @@ struct PeriodProbe {
   void timed_part() {}
 };
 
-// Arrivals are spread at random over skew_ns, so that each member can be the last and members do not run in
-// lock step.
+// Each member arrives late by a random number of rounds of delay(), less than Order::skew_ns (here
+// rounds, not ns). So each member can be the last, and members do not run in lock step.
 class LatencyProbe {
  public:
   explicit LatencyProbe(const ProbePlace& place)
@@ -110,7 +110,7 @@ class SkewProbe {
   void compute() const {
     for (std::uint64_t chunk = 0; chunk < place_.order.chunks; ++chunk) delay(place_.order.delay_rounds);
   }
-  // Does not use the subject, which has episodes outstanding. Members are late by the skew alone.
+  // A meeting of the harness's own, not the subject's. So members are late by the skew alone.
   void meet() {
     const auto all = static_cast<std::uint64_t>(place_.members);
     // order: relaxed, both: only the time of the meeting depends on them.
@@ -128,7 +128,8 @@ class SkewProbe {
   Spread spread_;
 };
 
-// One member after the other comes late. The check finds a subject that does not wait for it.
+// Each member in turn comes late. BarrierCheck or DataCheck (bench/turn.hpp) then fails if the subject does
+// not wait for the late member.
 class StaggerProbe {
  public:
   explicit StaggerProbe(const ProbePlace& place)

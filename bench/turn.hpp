@@ -7,7 +7,7 @@
 //   data written before is visible after. There are two cells by parity, since a correct barrier lets a
 //   neighbour be one episode ahead.
 //   data: the contribution depends on c; the result is compared with the exact sum (or the sender's value).
-//   In a large payload 16 to 31 elements per block depend on c, other elements each time; all others keep
+//   From 256 bytes on, 16 to 24 elements per block depend on c, other elements each time; all others keep
 //   their values. Once per batch, untimed, the whole last result is compared.
 // Cost: a check moves two lines per member, or about ten for a large payload. At one check in 256 episodes
 // that is below a nanosecond per episode, or far below the time of the payload.

@@ -8,9 +8,11 @@ declaration, on its line, describes that one alone. A comment before an empty li
 the section if no family has begun.
 
 These sentences of a function's comment have a place of their own on the page:
-- "Errors: SYSTEM, BUSY (the name is taken), those of fermata_execute." and "BUSY: the name is taken."
+- "Errors: SYSTEM, BUSY (the name is taken), those of fermata_execute." and "BUSY: the name is taken." A
+  reason that begins with "or" is added to the error's general text. Some errors need a reason (VAGUE).
 - "Returns ..." and "PENDING: it is still active."
-In a section's comment, "Errors of each call: ..." adds errors to each of its functions.
+In a section's comment, "Errors of each call: ..." adds errors to each of its functions. A function's comment
+excludes some of them by "It never returns BUSY or TIMEOUT."
 """
 import re
 
@@ -23,10 +25,33 @@ TOKEN = re.compile(
     r"|(?P<define>#define (?:[^\n]*\\\n)*[^\n]*)\n"
     r"|(?P<empty>\n)", re.S)
 VALUES = ("PENDING", "LAST", "OK")
+# Their general texts name several reasons. A function has only some of these.
+VAGUE = ("MISMATCH", "UNSUPPORTED", "BUSY", "NOT_FOUND")
+
+
+# Headers that fermata.h includes, in the order of their pages: before its own pages, and after these.
+BEFORE, AFTER = ("status.h",), ("lines.h", "blocks.h", "barriers.h")
 
 
 class BadHeader(Exception):
     pass
+
+
+def with_parts(path):
+    """The text of a header: fermata.h with the sections of its parts, as a program sees it."""
+    text = path.read_text()
+    if path.name != "fermata.h":
+        return text
+
+    def own(text):
+        return text.index("/* ---- "), text.rindex("#ifdef __cplusplus")
+
+    def sections_of(names):
+        texts = [(path.parent / name).read_text() for name in names]
+        return "".join(text[slice(*own(text))] for text in texts)
+
+    begin, end = own(text)
+    return text[:begin] + sections_of(BEFORE) + text[begin:end] + sections_of(AFTER) + text[end:]
 
 
 def blocks(comment):
@@ -67,7 +92,7 @@ class Said:
     """What a comment says: text without the sentences on errors and results, and these by themselves."""
 
     def __init__(self, paragraphs, errors):
-        self.text, self.returns, self.errors, self.errors_of = [], [], [], []
+        self.text, self.returns, self.errors, self.errors_of, self.never = [], [], [], [], []
         for item, text in paragraphs:
             rest = [one for one in sentences(text) if not self.take(one, errors)]
             if rest:
@@ -77,12 +102,17 @@ class Said:
         if re.match(r"(?:Other errors|Errors|Errors of each call): ", sentence):
             for item in top_level(sentence.split(": ", 1)[1].rstrip(".")):
                 named = re.fullmatch(r"([A-Z_]+)(?: \((.*)\))?", item)
+                if named and named.group(1) in VAGUE and named.group(2) is None:
+                    raise BadHeader(f"{item} needs a reason in {sentence!r}")
                 if named and named.group(1) in errors:
                     self.errors.append((named.group(1), named.group(2)))
                 elif re.match(r"(?:those|the errors) of ", item):
                     self.errors_of.append(item.split(" of ", 1)[1])
                 else:
                     raise BadHeader(f"not an error: {item!r} in {sentence!r}")
+            return True
+        if sentence.startswith("It never returns "):
+            self.never = re.findall(r"[A-Z_]{2,}", sentence)
             return True
         named = re.match(r"([A-Z_]+): (.*)", sentence)
         if named and named.group(1) in errors:
@@ -100,6 +130,15 @@ class Function:
         self.name = re.search(r"(\w+)\(", self.prototype).group(1)
         self.result = self.prototype[: self.prototype.index(self.name)].strip()
         self.said = None
+
+    def reason(self, meaning, why):
+        """The text of one of its errors. A parameter's name or a field keeps its lower case at the start."""
+        text = meaning.rstrip(".") if why is None else why
+        if text.startswith("or "):
+            text = meaning.rstrip(".") + ", " + text
+        first = text.split(" ")[0]
+        is_name = first in re.findall(r"(\w+)(?=[,)])", self.prototype) or re.search(r"[._]", first)
+        return (text if is_name else text[0].upper() + text[1:]) + "."
 
 
 class Family:
@@ -186,6 +225,9 @@ class Section:
         if not family.purpose:
             raise BadHeader(f"{self.title}: '{family.title}' does not say what it is for")
         purpose = " ".join(text for _, text in family.purpose)
+        for function in family.functions:
+            if surplus := set(function.said.never) - {error for error, _ in self.said.errors}:
+                raise BadHeader(f"{function.name} excludes {surplus}, which its section does not have")
         for function in family.functions:
             if len(family.functions) > 1 and not function.said.text and function.name not in purpose:
                 if function.result in ("int", "void") and not function.said.returns:

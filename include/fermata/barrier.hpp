@@ -116,7 +116,8 @@ class barrier {
 // A barrier for threads that know their rank, 0 to members - 1. Each rank arrives once per phase. Its calls
 // may come from different threads, one after the other. With many members it is faster than fermata::barrier:
 // each member writes flags of its own, instead of adding to a word that all share. Its functions throw
-// std::system_error if memory runs out, or if a rank or the number of members (1 to 4096) is invalid.
+// std::system_error if memory runs out, if a rank or the number of members (1 to 4096) is invalid, and in a
+// forked child of the process that made the barrier.
 class ranked_barrier {
  public:
   explicit ranked_barrier(std::uint32_t members) {

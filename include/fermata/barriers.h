@@ -12,10 +12,11 @@ extern "C" {
 #endif
 
 /* ---- Anonymous barriers -----------------------------------------------------------------------------------
- * Barriers for threads of one process that have no ranks. With many threads that do know their rank, ranked
- * barriers are faster (fermata_ranked_create). Any thread may arrive, as at a pthread_barrier_t or
- * std::barrier. A phase is full after `count` arrivals, and further arrivals belong to the next phase. So
- * more than `count` threads may use the barrier. The functions are in libfermata-rt. */
+ * Barriers for threads without ranks, of one process or of several (fermata_anonymous_shared_init). With many
+ * threads of one process that do know their rank, ranked barriers are faster (fermata_ranked_create). Any
+ * thread may arrive, as at a pthread_barrier_t or std::barrier. A phase is full after `count` arrivals, and
+ * further arrivals belong to the next phase. So more than `count` threads may use the barrier. The functions
+ * are in libfermata-rt. */
 
 typedef struct fermata_anonymous fermata_anonymous;
 
@@ -86,15 +87,15 @@ FERMATA_API void fermata_anonymous_shared_destroy(fermata_anonymous_shared* barr
 /* ---- Ranked barriers of threads ---------------------------------------------------------------------------
  * Barriers and allreduces for threads of one process that know their rank. They need no planner. The
  * barrier's plan is the one that `fermata plan` has saved for this many unpinned threads of this machine.
- * Without a saved plan, the barrier uses a built-in one, which does not depend on where threads run. It also
- * does so if the machine has enough CPUs for the threads, but this process may not use enough of them. The
- * functions are in libfermata-rt. */
+ * Without a saved plan, the barrier uses a built-in one, which does not depend on where threads run. The
+ * barrier also uses the built-in plan if the machine has a CPU for each thread, but affinity or the cgroup
+ * quota gives this process too few. The functions are in libfermata-rt. */
 
 typedef struct fermata_ranked fermata_ranked;
 
 /* -- make, describe and free a barrier of threads with ranks --
- * For threads of one process that know their number, without the planner and the libraries that it needs.
- * A team (fermata_team_create) also finds mistakes, knows processes, and has more collectives. */
+ * For threads of one process that know their number, without the planner and the libraries that it needs. A
+ * team (fermata_team_create) also finds more mistakes, knows processes, and has more collectives. */
 
 /* Makes a barrier for `members` ranks, 1..4096. Errors: ARGUMENT, MEMORY. */
 FERMATA_API int fermata_ranked_create(uint32_t members, fermata_ranked** out);
@@ -102,7 +103,7 @@ FERMATA_API int fermata_ranked_create(uint32_t members, fermata_ranked** out);
 FERMATA_API void fermata_ranked_destroy(fermata_ranked* barrier);
 /* Writes a description of the barrier for people: "dissemination, packed; saved; waiting: auto". A NUL ends
  * it, and it is cut to capacity bytes. "saved": the plan comes from `fermata plan`; else "built-in". Errors:
- * ARGUMENT. */
+ * ARGUMENT (capacity is 0). */
 FERMATA_API int fermata_ranked_describe(const fermata_ranked* barrier, char* text, size_t capacity);
 
 /* -- meet at a barrier of threads with ranks --
@@ -110,20 +111,21 @@ FERMATA_API int fermata_ranked_describe(const fermata_ranked* barrier, char* tex
  * time. */
 
 /* Waits until all ranks have called it. A rank's calls may come from different threads, as long as each call
- * happens before the next. The call does not change errno. Errors: ARGUMENT. */
+ * happens before the next. The call does not change errno. Errors: ARGUMENT, FORKED, MISMATCH (ranks made
+ * different calls; the barrier cannot be used again). */
 FERMATA_API int fermata_ranked_meet(fermata_ranked* barrier, uint32_t rank);
 /* Returns how many calls the rank has made so far, or 0 if the rank is not valid. Only a thread that may make
  * the rank's calls may call this. */
 FERMATA_API uint64_t fermata_ranked_calls(const fermata_ranked* barrier, uint32_t rank);
 
 /* -- fold data of up to 56 bytes of threads with ranks --
- * For a sum or another fold that all ranks need, in one call that is also a barrier. All ranks give the
- * same number of bytes and the same fold: nothing compares them. */
+ * For a sum or another fold that all ranks need, in one call that is also a barrier. All ranks give the same
+ * number of bytes and the same fold. Nothing compares the folds. */
 
 /* Computes acc = acc op other. acc and other never overlap. */
 typedef void (*fermata_fold)(void* acc, const void* other, void* context);
 /* Folds the data of all ranks, 1..56 bytes, in rank order. Every rank gets the same bits in its data. Errors:
- * ARGUMENT. */
+ * ARGUMENT, FORKED, MISMATCH (ranks made different calls; the barrier cannot be used again). */
 FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank, void* data, size_t bytes,
                                          fermata_fold fold, void* context);
 

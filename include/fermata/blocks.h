@@ -10,39 +10,46 @@ extern "C" {
 #endif
 
 /* ---- Collectives on blocks of any size --------------------------------------------------------------------
- * A block is `count` elements of a type; P is the number of members. This holds for the functions below, and
- * for allreduce, reduce and broadcast of more than 56 bytes. All members make the calls in the same order.
+ * A block is `count` elements of a type; P is the number of members. This holds for all collectives on
+ * blocks, and for allreduce, reduce and broadcast of more than 56 bytes. All members make the calls in the
+ * same order.
  *
- * - Buffers: the count may be 0, and a buffer without elements may be NULL. in and out must not overlap,
- *   except in place.
- * - Completion: a call returns when this member's part is done. Its input may be changed, and its output is
- *   complete. Other members may still be in the call.
+ * - Buffers: the count may be 0, and a buffer without elements may be NULL. in and out must not overlap.
+ *   Exception: they may be the same place, given by FERMATA_IN_PLACE or by its address.
+ * - Completion: a call returns when this member's part is done. The caller may then change the input, and the
+ *   output is complete. Other members may still be in the call. With little data, a member that only sends
+ *   may return before the others make the call. With long data, a sender may wait until its receivers have
+ *   read them.
  * - Results: they are bitwise the same on every run of a plan.
- * - Memory: each pair of members that exchange blocks has a ring buffer of at most 288 KiB, allocated at its
- *   first use. Some schedules also need memory for blocks in transit, up to half of all the blocks.
+ * - Memory: each sender has a ring buffer of about 288 KiB at most for each receiver, allocated at its first
+ *   use. Some schedules need memory for up to P/2 blocks in transit at each member. A call in place may also
+ *   copy its whole input.
  * - Paths: up to 56 bytes in all blocks together can travel on signals' cache lines. The receiver reads a
  *   long block directly from the sender's memory (single copy). Between processes it does so where the system
  *   permits it and the profile says that it is faster.
  *
- * Errors of each call: those of fermata_barrier, ARGUMENT (also for an unknown type, operator or root, and
- * for a count that is too large), UNSUPPORTED (a team of more than 1,024 members, or 256 for alltoall). */
+ * Errors of each call: those of fermata_barrier, ARGUMENT (or in and out overlap, or a count is too large),
+ * UNSUPPORTED (the team has more than 1,024 members). */
 
 /* Pass it instead of `in`, and the input is read from the place where the output goes. That place is out. For
  * allgather, and for gather's root, it is this member's block in out. A scatter's root passes it instead of
- * `out`, and its own block stays where it is. ARGUMENT: there is no such place. */
+ * `out`, and its own block stays where it is. If there is no such place, the call returns
+ * FERMATA_ERR_ARGUMENT. */
 #define FERMATA_IN_PLACE ((void*)-1)
 
 /* -- collect a block of every member at the root --
  * For results that one member writes or shows. The root waits for all. Each other member returns when it
  * has sent its block, so this is not a barrier. fermata_allgather gives the blocks to all members. */
 
-/* in: count elements. out: at the root P x count elements, by rank; elsewhere it is ignored. */
+/* in: count elements. out: at the root P x count elements, by rank; elsewhere it is ignored. Errors:
+ * TRUNCATED. */
 FERMATA_API int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type,
                                int root);
 /* As fermata_gather, with blocks of different sizes. counts and displacements are in elements, have an entry
  * per rank, and are read at the root only. displacements NULL: the blocks follow each other in rank order.
  * Sender and receiver of a block give it the same count. The blocks of the output may lie in any order, but
- * must not overlap (ARGUMENT). */
+ * must not overlap. Errors: ARGUMENT (or in and out overlap, or two blocks of the output do, or a count is
+ * too large), TRUNCATED. */
 FERMATA_API int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out,
                                 const size_t* counts, const size_t* displacements, int type, int root);
 
@@ -50,10 +57,12 @@ FERMATA_API int fermata_gatherv(fermata_member* member, const void* in, size_t c
  * For work that one member divides among all. The others wait for the root. The root returns when it has
  * sent all blocks, so this is not a barrier. */
 
-/* in: at the root P x count elements, by rank; elsewhere it is ignored. out: count elements. */
+/* in: at the root P x count elements, by rank; elsewhere it is ignored. out: count elements. Errors:
+ * TRUNCATED. */
 FERMATA_API int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type,
                                 int root);
-/* As fermata_scatter, with blocks of different sizes. counts and displacements are as in fermata_gatherv. */
+/* As fermata_scatter, with blocks of different sizes. counts and displacements are as in fermata_gatherv.
+ * Errors: TRUNCATED. */
 FERMATA_API int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts,
                                  const size_t* displacements, void* out, size_t count, int type, int root);
 
@@ -65,7 +74,8 @@ FERMATA_API int fermata_scatterv(fermata_member* member, const void* in, const s
 FERMATA_API int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type);
 /* As fermata_allgather, with blocks of different sizes. counts and displacements are in elements and have an
  * entry per rank. counts are the same at all members. displacements NULL: the blocks follow each other in
- * rank order. The blocks of the output must not overlap (ARGUMENT). */
+ * rank order. The blocks of the output must not overlap. Errors: ARGUMENT (or in and out overlap, or two
+ * blocks of the output do, or a count is too large). */
 FERMATA_API int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts,
                                    const size_t* displacements, int type);
 
@@ -73,12 +83,15 @@ FERMATA_API int fermata_allgatherv(fermata_member* member, const void* in, void*
  * For sums of which each member needs only its own part, such as the residual of its rows. All members
  * wait for all. fermata_allreduce gives the whole result to all members, and moves more data. */
 
-/* in: P x count elements. out: count elements. Rank r gets the fold of all members' blocks number r. */
+/* in: P x count elements. out: count elements. Rank r gets the fold of all members' blocks number r. Errors:
+ * ARGUMENT (or the operator is not defined for the type, or in and out overlap, or a count is too large). */
 FERMATA_API int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count,
                                        int type, int op);
 /* As fermata_reduce_scatter, with blocks of different sizes. counts are in elements, have an entry per rank,
- * and are the same at all members. out: as many elements as this rank's entry of counts says. In place, out
- * holds all blocks at the call, and begins with the result at the return. */
+ * and are the same at all members. out: as many elements as this rank's entry of counts says. displacements
+ * NULL: the input's blocks follow each other in rank order. In place, out holds all blocks at the call, and
+ * begins with the result at the return. Errors: ARGUMENT (or the operator is not defined for the type, or in
+ * and out overlap, or a count is too large). */
 FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts,
                                         const size_t* displacements, void* out, int type, int op);
 
@@ -86,21 +99,26 @@ FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, 
  * For transposes, sorts, and other redistributions of data. All members wait for all. Where each
  * member has data for a few others only, this is the wrong call: it sends to all. */
 
-/* in: P x count elements; block j is for rank j. out: P x count elements; block i is from rank i. */
+/* in: P x count elements; block j is for rank j. out: P x count elements; block i is from rank i. Errors:
+ * UNSUPPORTED (the team has more than 256 members). */
 FERMATA_API int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type);
 /* As fermata_alltoall, with blocks of different sizes. Every member gives counts for both sides, in elements,
- * with an entry per rank. Displacements are as in fermata_allgatherv. */
+ * with an entry per rank: in_counts[j] at rank i equals out_counts[i] at rank j. Displacements are as in
+ * fermata_allgatherv. In place, the output's counts and displacements describe both sides, but in_counts must
+ * still not be NULL. Errors: ARGUMENT (or in and out overlap, or two blocks of the output do, or a count is
+ * too large), UNSUPPORTED (the team has more than 256 members), TRUNCATED. */
 FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts,
                                   const size_t* in_displacements, void* out, const size_t* out_counts,
                                   const size_t* out_displacements, int type);
 
 /* -- fold the data of the ranks up to this one --
- * For offsets: with counts as data, fermata_exscan tells each member where its part begins. A member waits
- * only for the ranks below it, so this is not a barrier. At rank 0, initialize the output of
+ * For offsets: with counts as data, fermata_exscan tells each member where its part begins. A member needs
+ * data only of the ranks below it, so this is not a barrier. At rank 0, initialize the output of
  * fermata_exscan before the call. */
 
 /* fermata_scan writes to out the fold of ranks 0 to this one, in rank order. fermata_exscan leaves out this
- * member's own contribution, and does not touch out at rank 0. */
+ * member's own contribution, and does not touch out at rank 0. Errors: ARGUMENT (or the operator is not
+ * defined for the type, or in and out overlap, or a count is too large). */
 FERMATA_API int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type,
                              int op);
 FERMATA_API int fermata_exscan(fermata_member* member, const void* in, void* out, size_t count, int type,
@@ -109,15 +127,15 @@ FERMATA_API int fermata_exscan(fermata_member* member, const void* in, void* out
 /* ---- Requests ---------------------------------------------------------------------------------------------
  * Requests let a member compute, or do other operations, while a collective goes on. An operation describes a
  * collective as data. A member does it at once (fermata_execute), begins it as a nonblocking collective
- * (fermata_begin), or prepares it as a persistent one (fermata_prepare). The caller must free each request.
- * Two threads must not use one member's requests at the same time. */
+ * (fermata_begin), or prepares it as a persistent one (fermata_prepare). Two threads must not use one
+ * member's requests at the same time. */
 
 typedef struct fermata_request fermata_request; /* an operation that its member has begun or prepared */
 
 /* -- do a collective that is described as data --
- * For collectives that the function of the same name cannot describe: elements or operators of the
- * caller's own, and an order of folds. fermata_begin and fermata_prepare take the same structure. For the
- * types and operators of this header, the plain functions are shorter. */
+ * For collectives that the function of the same name cannot describe: elements or operators of the caller's
+ * own, and an order of folds. fermata_begin and fermata_prepare take the same structure. For the types and
+ * operators of enum fermata_type and enum fermata_op, the plain functions are shorter. */
 
 enum fermata_collective {
   FERMATA_BARRIER = 0, /* only for a plan: a barrier is no operation */
@@ -168,18 +186,24 @@ typedef struct fermata_operation {
   {sizeof(fermata_operation), 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL, 0}
 
 /* Does the operation, as the function of the same name does. Either all members call fermata_execute, or all
- * call that function. Errors: those of that function. */
+ * call that function. Errors: those of the function of the same name, ARGUMENT (or the fields contradict each
+ * other), UNSUPPORTED (an element is too large for this team, or irregular is set for a collective that takes
+ * no counts). */
 FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation* operation);
 
 /* -- small data in a split-phase collective --
- * For a member that has work between its contribution and the result, as with fermata_arrive.
- * fermata_begin does so for data of any size. Do not use the result before fermata_depart has returned. */
+ * For a member that has work between its contribution and the result, as with fermata_arrive. For data of any
+ * size, use fermata_begin. Do not use the result before fermata_depart has returned. */
 
 /* Begins a broadcast, reduce or allreduce of at most 56 bytes, in two phases as fermata_arrive, and returns
- * at once. The type and the operator must be of the enumerations above. fermata_test and fermata_depart
- * continue it. The result is there when fermata_depart has returned. Other members may call the blocking
- * function instead. Errors: ARGUMENT, BUSY (another call of this member is outstanding), UNSUPPORTED (any
- * other operation). */
+ * at once. The operation needs a type of enum fermata_type and an operator of enum fermata_op. The team's
+ * plan sets the order of the fold. So FERMATA_LEFT_TO_RIGHT is for operators that give the same bits in every
+ * order, not for sums and products of floating-point numbers. fermata_test and fermata_depart continue it.
+ * The result is there when fermata_depart has returned. Other members may call the blocking function instead.
+ * fermata_depart returns the errors of the operation. Errors: ARGUMENT, BUSY (another call of this member is
+ * outstanding), UNSUPPORTED (the call does not take this collective, type, operator, order or number of
+ * bytes), FORKED, BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the
+ * team is broken). */
 FERMATA_API int fermata_arrive_with(fermata_member* member, const fermata_operation* operation);
 
 /* -- begin a nonblocking collective --
@@ -188,10 +212,11 @@ FERMATA_API int fermata_arrive_with(fermata_member* member, const fermata_operat
  * (fermata_request_wait). The data moves only while this thread calls Fermata, unless there is a progress
  * thread (fermata_progress). */
 
-/* Begins the operation and returns at once. All members make this call in the same order as their other
- * calls. The operation goes on in every call of this member that waits, and in fermata_progress. Until it is
- * over, the request cannot be freed, and the buffers, the operator and its argument must stay valid. The
- * structure, counts and displacements may be freed at once. Errors: those of fermata_execute. */
+/* Begins the operation, and does not wait for other members. All members make this call in the same order as
+ * their other calls. The operation goes on in every call of this member that waits, and in fermata_progress.
+ * Until it is over, the request cannot be freed, and the buffers, the operator and its argument must stay
+ * valid. The structure, counts and displacements may be freed at once. Errors: those of fermata_execute
+ * (except TIMEOUT, INTERRUPTED and TRUNCATED). */
 FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* operation,
                               fermata_request** out);
 
@@ -205,7 +230,7 @@ FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* o
  * needs no memory. An operation holds slots of the team until all members have freed it. After a TIMEOUT
  * there is no operation, and fermata_resume ends the call. Errors: MEMORY (at all members: persistent
  * operations hold all of the team's 16 MiB of slots; at one member alone: it has no memory for its part, and
- * the others must free theirs), those of fermata_execute. */
+ * the others must free theirs), those of fermata_execute (except TRUNCATED). */
 FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation,
                                 fermata_request** out);
 
@@ -214,12 +239,15 @@ FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation*
  * it is over. Do not start, reset or free a request while it is active. */
 
 /* Starts the request. A request from fermata_begin begins the same operation once more, as another
- * fermata_begin would. BUSY: the request is active. ARGUMENT: it is a link of a chain. */
+ * fermata_begin would. Errors: BUSY (the request is active, or a call of its member is outstanding), ARGUMENT
+ * (the request is a link of a chain, or its member has left), FORKED, BROKEN, MEMBER_LOST, MISMATCH (members
+ * made different calls; the detail names them, and the team is broken). */
 FERMATA_API int fermata_request_start(fermata_request* request);
-/* Sets other buffers for the next start. Counts, displacements and types stay. Errors: ARGUMENT (as for the
- * operation), BUSY (the request is active). */
+/* Sets other buffers for the next start. Counts, displacements and types stay. Errors: ARGUMENT (the buffers
+ * do not fit the operation, or the member has left), BUSY (the request is active), FORKED. */
 FERMATA_API int fermata_request_reset(fermata_request* request, const void* in, void* out);
-/* Frees the request. NULL does nothing. BUSY: the request is active. ARGUMENT: it is a link of a chain. */
+/* Frees the request. NULL does nothing. BUSY: the request is active. ARGUMENT: the request is a link of a
+ * chain. */
 FERMATA_API int fermata_request_free(fermata_request* request);
 
 /* -- wait for requests, or test them --
@@ -227,19 +255,26 @@ FERMATA_API int fermata_request_free(fermata_request* request);
  * do not wait. Do not test in an endless loop without other work: wait, which spins and then sleeps. Do
  * not wait in a callback. */
 
-/* Waits until the request is over, and returns its result. After a TIMEOUT (fermata_member_set_timeout) or
- * INTERRUPTED, the request is still active. Errors: those of the operation. */
+/* Waits until the request is over, and returns its result. Errors: TIMEOUT (the member's time limit has
+ * passed; the request is still active), INTERRUPTED (the idle hook ended the wait; the request is still
+ * active), BUSY (a callback made the call), those of the operation. */
 FERMATA_API int fermata_request_wait(fermata_request* request);
-/* Waits for all requests and returns the first error, if any. TIMEOUT or INTERRUPTED ends the call at once.
- * This function, fermata_request_wait_any and fermata_request_test_any skip NULL entries. */
+/* Waits for all requests and returns the first error, if any. FERMATA_ERR_TIMEOUT or FERMATA_ERR_INTERRUPTED
+ * ends the call at once. This function, fermata_request_wait_any and fermata_request_test_any skip NULL
+ * entries. Errors: TIMEOUT (a member's time limit has passed; requests are still active), INTERRUPTED (the
+ * idle hook ended the wait; requests are still active), BUSY (a callback made the call), those of the
+ * operation. */
 FERMATA_API int fermata_request_wait_all(fermata_request* const* requests, size_t count);
 /* Waits until one request is over, writes its index, and returns its result, even if that is an error. A
  * request that is not active counts as over. The requests may belong to any members that this thread uses.
- * The timeout of the first request's member holds. ARGUMENT: all entries are NULL. */
+ * The timeout of the first request's member holds. Errors: ARGUMENT (all entries are NULL), TIMEOUT (the time
+ * limit has passed; all requests are still active), INTERRUPTED (the idle hook ended the wait; all requests
+ * are still active), BUSY (a callback made the call), those of the operation. */
 FERMATA_API int fermata_request_wait_any(fermata_request* const* requests, size_t count, size_t* index);
-/* Moves the request on. Returns OK, PENDING, or the operation's error. */
+/* Moves the request on. Returns OK, PENDING, or the operation's error. Errors: those of the operation. */
 FERMATA_API int fermata_request_test(fermata_request* request);
-/* As fermata_request_wait_any, without waiting. PENDING: all requests are active. */
+/* As fermata_request_wait_any, without waiting. PENDING: all requests are active. Errors: ARGUMENT (all
+ * entries are NULL), those of the operation. */
 FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_t count, size_t* index);
 
 /* -- call a function when a request is over --
@@ -248,10 +283,11 @@ FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_
 
 /* Is called in the thread that makes progress, whenever the request is over. It may start requests, also this
  * one, and may reset this one first. It may free this one if no call waits for it. It must not wait: a wait
- * for a request and a call on blocks return BUSY there. */
+ * for a request and a call on blocks return FERMATA_ERR_BUSY there. */
 typedef void (*fermata_callback)(fermata_request* request, int status, void* user);
 
-/* Sets the function that is called whenever the request is over. NULL: none. */
+/* Sets the function that is called whenever the request is over. NULL: none. Errors: ARGUMENT (the request
+ * was freed, or its member has left), FORKED. */
 FERMATA_API int fermata_request_set_callback(fermata_request* request, fermata_callback callback, void* user);
 
 /* -- one request of several persistent collectives --
@@ -260,13 +296,13 @@ FERMATA_API int fermata_request_set_callback(fermata_request* request, fermata_c
  * progress. Do not start or free a link by itself. */
 
 /* Makes one request, a chain, of one or more persistent operations, none of which is active. Starting the
- * chain starts the first operation, and the end of each operation starts the next one. The chain is over
- * with the last operation, or with the first that fails. The operations may belong to several members, in
- * the teams of a hierarchy, if one thread uses them all. The chain owns its operations and frees them with
+ * chain starts the first operation, and the end of each operation starts the next one. The chain is over with
+ * the last operation, or with the first that fails. The operations may belong to several members, in the
+ * teams of a hierarchy, if one thread uses them all. The chain owns its operations and frees them with
  * itself. Between uses, each may be reset. Each may have a callback, which runs before the next operation
  * starts and may reset that one. fermata_request_reset of a chain sets the first operation's input and the
- * last one's output. The call is local. Errors: ARGUMENT (also if an operation is not persistent or is in a
- * chain), BUSY (one is active). */
+ * last one's output. The call is local. Errors: ARGUMENT (there is no operation, or one is not persistent, or
+ * one is in a chain), BUSY (an operation is active), FORKED. */
 FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, fermata_request** out);
 
 /* -- move requests on while the program computes --
@@ -279,14 +315,15 @@ FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, ferma
  * moved something, the call waits up to 2 us for each of a few further answers. It also advances the requests
  * of the thread's other members, as each call that waits does. Returns OK if none of this member's requests
  * is active, else PENDING. A thread may take over a member that has requests outstanding. Its first call must
- * then be this one, or a test or wait for one of these requests. */
+ * then be this one, or a test or wait for one of these requests. Errors: FORKED, BROKEN, MEMBER_LOST,
+ * MISMATCH (members made different calls; the detail names them, and the team is broken). */
 FERMATA_API int fermata_progress(fermata_member* member, double max_us);
 /* Switches this process's progress thread on or off. That thread moves the data of requests while their
  * members' threads compute. It helps only if it has a CPU of its own. on 1: it runs. 0: it ends before the
  * call returns. -1: it runs if FERMATA_PROGRESS_THREAD=1 is in the environment (the default). A member's own
  * thread completes its requests, runs their callbacks and starts the next links of chains, in its next call.
  * Operators of the caller's own run in either thread. Any thread may make this call, at any time. Errors:
- * SYSTEM. */
+ * SYSTEM (the thread could not be created). */
 FERMATA_API int fermata_progress_thread(int on);
 
 #ifdef __cplusplus

@@ -12,11 +12,11 @@ extern "C" {
  * For programs that bring their own transport between hosts. fermata/mpi.h has a function for programs that
  * use MPI. The members on one host share a segment. Each process has a port, its end of the transport. A
  * signal to another host goes through the port. All other signals are stores to a cache line, as in any team.
- * One plan, proved as a whole, covers both. The port makes progress in every call of the process that waits,
- * in fermata_test and in fermata_progress. All collectives work over hosts: blocking, nonblocking and
- * persistent. Plans whose barriers use shared counters do not work over hosts. Blocks between hosts go
- * through ring buffers, as blocks between processes do. A team that fermata_team_split makes uses its
- * parent's port, even if it is on one host. */
+ * One plan, proved as a whole, covers both. The port makes progress in every waiting call of the process, in
+ * the tests (fermata_test, fermata_request_test) and in fermata_progress. All collectives work over hosts:
+ * blocking, nonblocking and persistent. Plans whose barriers use shared counters do not work over hosts.
+ * Blocks between hosts go through ring buffers, as blocks between processes do. A team that
+ * fermata_team_split makes uses its parent's port, even if it is on one host. */
 
 /* -- give a team over hosts its transport --
  * For programs that bring their own transport between hosts: a fabric, sockets, a message library.
@@ -84,7 +84,8 @@ typedef struct fermata_port {
 
 /* Gives the team this process's port. Each process of a team over several hosts calls it, before its first
  * member joins. The team copies *port and opens the port. It closes the port when the team is freed. Errors:
- * ARGUMENT, BUSY (the team has a port), MEMORY, and the errors of open. */
+ * ARGUMENT (a function of the port is NULL, or the team is not over hosts), BUSY (the team has a port),
+ * MEMORY, and the errors of open. */
 FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* port);
 
 /* -- find the processes that can share a segment --
@@ -123,7 +124,8 @@ FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, con
 FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts,
                                    const char* const* names, const int* cpus, void* plans, size_t* length);
 /* As fermata_team_create_hosts, with the plans that fermata_hosts_plan made on any one of the hosts.
- * config->plans is ignored. Errors: ARGUMENT (also for plans of another team), MEMORY, SYSTEM. */
+ * config->plans is ignored. Errors: ARGUMENT (or the plans are damaged or for another team), MEMORY, SYSTEM,
+ * VERIFY. */
 FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host,
                                             const void* plans, size_t length, fermata_team** out);
 
@@ -134,7 +136,7 @@ FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, c
 /* Writes how often the team's profile was refreshed so far (config.refresh_seconds), and how often the
  * members changed to other plans. Both pointers may be NULL. Also writes a text, as fermata_team_report does,
  * unless length is NULL. The text says how long the refreshes took. In the process of rank 0 it also has a
- * line for each link that changed, and says why plans changed or did not. Errors: ARGUMENT. */
+ * line for each link that changed, and says why plans changed or did not. */
 FERMATA_API int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes,
                                        char* buffer, size_t* length);
 
@@ -143,7 +145,7 @@ FERMATA_API int fermata_team_refreshes(const fermata_team* team, uint64_t* refre
  * program's own means, before the first member joins. */
 
 /* Writes a hash of the plans with which the team was made. The hash must be the same on all hosts. If it is
- * not, do not use the team. Errors: ARGUMENT. */
+ * not, do not use the team. */
 FERMATA_API int fermata_team_hash(const fermata_team* team, uint64_t* hash);
 
 #ifdef __cplusplus

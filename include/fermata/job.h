@@ -41,8 +41,8 @@ typedef struct fermata_job {
   void (*end)(void);  /* ends the job, and MPI if fermata_mpi_job has started it */
 } fermata_job;
 
-/* Makes the job, and starts MPI if it is not running yet. A process has one job at a time. Errors: ARGUMENT,
- * MEMORY, SYSTEM. */
+/* Makes the job, and starts MPI if it is not running yet. A process has one job at a time. Errors: ARGUMENT
+ * (the process has a job), MEMORY, SYSTEM (MPI reported an error). */
 FERMATA_API int fermata_mpi_job(fermata_job* out);
 
 #ifdef __cplusplus

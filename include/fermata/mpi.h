@@ -39,9 +39,10 @@ extern "C" {
  * Call fermata_team_destroy before MPI_Finalize. It waits up to one second until the other processes also
  * call it. It is no error if a process calls it later.
  *
- * All processes return the same error. There is one exception: a process that gives a NULL pointer alone gets
- * ARGUMENT, and does not take part. Errors: ARGUMENT, MEMORY, SYSTEM, TIMEOUT (a process does not answer),
- * VERIFY, MISMATCH (the processes differ in wait or tagged). */
+ * All processes return the same error. There is one exception: a process that alone gives a NULL pointer gets
+ * FERMATA_ERR_ARGUMENT, and does not take part. Errors: ARGUMENT, MEMORY, SYSTEM (MPI or a system call
+ * reported an error), TIMEOUT (a process does not answer), VERIFY, MISMATCH (the processes differ in wait,
+ * tagged or the version of Fermata). */
 FERMATA_API int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config* config, fermata_team** out,
                                         int* first);
 

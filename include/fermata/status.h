@@ -1,4 +1,5 @@
-/* What the functions' int status means. fermata.h includes this header. */
+/* What the functions' int status means. fermata.h includes this header. The comments of all headers name
+ * errors without their prefix, as in TIMEOUT. */
 #ifndef FERMATA_STATUS_H
 #define FERMATA_STATUS_H
 
@@ -13,9 +14,8 @@ extern "C" {
 #endif
 
 /* ---- Status -----------------------------------------------------------------------------------------------
- * What the functions' int status means. A comment names errors without their prefix, as in TIMEOUT. Comments
- * leave out two errors: ARGUMENT for a NULL pointer that the function needs, and MEMORY where it
- * allocates. */
+ * What the functions' int status means. Each function also returns ARGUMENT for a NULL pointer that it needs,
+ * and MEMORY if it cannot get memory. */
 
 /* -- what a status means, and the reason of an error --
  * Call fermata_error_detail right after a function has returned an error, to log or show the reason.
@@ -28,16 +28,16 @@ enum fermata_status {
   FERMATA_LAST = 2,              /* This arrival filled the phase of an anonymous barrier. */
   FERMATA_ERR_ARGUMENT = -1,     /* An argument is out of its documented range. */
   FERMATA_ERR_MEMORY = -2,       /* Memory ran out. */
-  FERMATA_ERR_SYSTEM = -3,       /* A system call failed. The detail names it. */
-  FERMATA_ERR_TIMEOUT = -4,      /* The time limit has passed. fermata_resume continues the operation. */
+  FERMATA_ERR_SYSTEM = -3,       /* A system call failed. The detail says what it was for. */
+  FERMATA_ERR_TIMEOUT = -4,      /* The time limit has passed. fermata_resume continues a collective. */
   FERMATA_ERR_MEMBER_LOST = -5,  /* A member has died or left. The detail names it. The team is broken. */
-  FERMATA_ERR_MISMATCH = -6,     /* Members disagree in tags, calls or plans. The detail names them. */
+  FERMATA_ERR_MISMATCH = -6,     /* Members disagree in tags, calls or plans. The detail says how. */
   FERMATA_ERR_BROKEN = -7,       /* An earlier error or fermata_team_abort broke the team. Destroy it. */
   FERMATA_ERR_PARSE = -8,        /* A file is malformed. The detail gives the line and the reason. */
   FERMATA_ERR_UNSUPPORTED = -9,  /* The call is not available here. The detail says what it needs. */
   FERMATA_ERR_FORKED = -10,      /* The handle belongs to the parent of this forked process. */
-  FERMATA_ERR_BUSY = -11,        /* This member has an operation outstanding, or a rank or name is taken. */
-  FERMATA_ERR_INTERRUPTED = -12, /* The idle hook ended the wait. fermata_resume continues the operation. */
+  FERMATA_ERR_BUSY = -11,        /* An operation or request is outstanding, or a rank or name is taken. */
+  FERMATA_ERR_INTERRUPTED = -12, /* The idle hook ended the wait. fermata_resume continues a collective. */
   FERMATA_ERR_VERIFY = -13,      /* A schedule or plan failed its proof. */
   FERMATA_ERR_NOT_FOUND = -14,   /* The file, plan, profile or algorithm does not exist. */
   FERMATA_ERR_TRUNCATED = -15    /* More data came than fits. Fermata dropped the rest. */
@@ -49,6 +49,9 @@ FERMATA_API const char* fermata_status_string(int status);
 /* Returns a sentence about this thread's last error, or "" if there was none. The text is valid until this
  * thread's next call of Fermata. */
 FERMATA_API const char* fermata_error_detail(void);
+
+/* ---- Version ----------------------------------------------------------------------------------------------
+ */
 
 /* -- the version of the library --
  * Tells which library the program runs with. FERMATA_VERSION_MAJOR, FERMATA_VERSION_MINOR and

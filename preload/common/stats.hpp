@@ -23,8 +23,7 @@ inline constexpr std::uint32_t kMagic = 0x46535431;  // "1TSF"
 inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kRecords = 16384, kNotes = 64, kEvents = 1u << 20;
 inline constexpr std::uint64_t kFirst = 64;  // the first calls, all of them timed
-// After them one call in kSampled is timed: two clock reads and an exchange cost 150 ns, a barrier 50 to 100
-// ns.
+// After them one call in kSampled is timed: two clock reads and an exchange may cost more than the barrier.
 inline constexpr std::uint64_t kSampled = 256;
 inline constexpr std::size_t kPlanText = 80;
 
@@ -110,7 +109,7 @@ struct alignas(64) Slot {
   std::uint64_t number;   // such a count, if it is in this slot
 };
 static_assert(sizeof(Slot) == 64);
-// a record takes at most three
+// log2 of the number of slots; a record takes at most three slots
 inline constexpr unsigned kSlotBits = 16;
 // written at load
 extern Slot* slots __attribute__((visibility("hidden")));

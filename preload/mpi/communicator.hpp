@@ -52,7 +52,8 @@ struct alignas(64) State {
   Begun* waiting = nullptr;
   Begun* last_waiting = nullptr;
   int in_blocks = 0, begun = 0;
-  // small ones to begin without a test whether they are over at once; and how many were, since the last test
+  // Small ones are tested for an early end only now and then: `pass` begin untested between two tests.
+  // passed: how many have begun since the last test.
   std::uint32_t pass = 0, passed = 0;
   State* next_active = nullptr;  // in the list of states with any
   Begun* kept = nullptr;         // completed ones, cached for later calls that are the same
@@ -137,8 +138,8 @@ bool gets_team(State& state, Kind kind);
 // All ranks call it, before they make a persistent collective: a communicator that waits for a team gets it
 // now.
 void give_team(State& state);
-// Likewise for a communicator for which this rank had no memory. It does what the others do, and refuses the
-// team.
+// Likewise for a communicator for which this rank had no memory. This rank does what the others do, and
+// refuses the team.
 extern std::atomic<bool> any_bare;  // there has been one
 void count_bare(MPI_Comm comm);
 void refuse_bare(MPI_Comm comm);

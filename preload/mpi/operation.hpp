@@ -1,5 +1,5 @@
-// Makes a collective's arguments into one of Fermata's operations. Elements without gaps are used in place;
-// all others are packed.
+// Makes a collective's arguments into one of Fermata's operations. Elements without gaps are mostly used in
+// place. Others are packed, and so are buffers that overlap and blocks of unexpected length.
 #ifndef FERMATA_PRELOAD_MPI_OPERATION_HPP
 #define FERMATA_PRELOAD_MPI_OPERATION_HPP
 
@@ -23,8 +23,8 @@ struct Arguments {
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
   bool irregular = false;  // a v function, or such a reduce_scatter
-  // For an allgather: each block goes directly from its sender to each receiver. So the two of them agree on
-  // its length, and not all ranks.
+  // For an allgather: each block goes directly from its sender to each receiver. So only the sender and the
+  // receiver of a block need to agree on its length.
   bool pairwise = false;
 };
 
@@ -37,10 +37,10 @@ class Operation {
   Operation& operator=(const Operation&) = delete;
 
   // False: MPI is to do it, or this rank has no memory for it (lacks_memory()). All ranks get the same
-  // answer, except for memory and mistakes. Nothing that is called later needs memory.
+  // answer, except for memory and mistakes. Only take_length() among the later calls needs memory.
   bool prepare(const State& state, const Arguments& arguments);
   bool lacks_memory() const { return lacks_memory_; }
-  void prepare_barrier();  // as a request; a barrier on lines needs no operation
+  void prepare_barrier();  // as a request; a barrier by fermata_arrive() needs no operation
   // What must be the same at all ranks: the length, or a hash of the lengths if blocks differ. 0: nothing.
   std::uint64_t length(int ranks) const;
   // Prepares for the length of the other ranks, which send the data of a broadcast or reduce that this rank

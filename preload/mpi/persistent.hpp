@@ -17,12 +17,13 @@ inline bool any_persistent() {
   return persistents.load(std::memory_order_relaxed) != 0;  // order: relaxed: as any_begun()
 }
 
-// Makes what begun->operation holds persistent, collectively, and takes `begun`. Null: this rank has no
-// memory for it. Returns what the MPI function returns. *left: it is gone, and MPI is to do it, at all ranks.
-// The reason is that the team has no room for more, a rank has no memory, or the lengths differ.
+// Makes what begun->operation holds persistent, collectively, and takes `begun`. begun null: this rank has no
+// memory for it. Returns what the MPI function returns. *left true: `begun` is freed, and MPI is to make the
+// collective, at all ranks. The reason is that the team has no room for more, a rank has no memory, or the
+// lengths differ.
 int make_persistent(Begun* begun, State& state, Kind kind, const Arguments& arguments, MPI_Request* out,
                     bool* left);
-// Called when it is over.
+// Called when a persistent collective is over.
 void persistent_over(Begun& begun);
 // Null: a request of MPI's own, or a non-blocking collective.
 Begun* persistent_of(MPI_Request handle);

@@ -39,7 +39,7 @@ void give_back(Pooled* pooled, bool broken);
 void drop_teams();
 // Fermata's own communicator, to drive MPI's progress; MPI_COMM_NULL: MPI is not initialized.
 extern MPI_Comm private_comm;
-int own_rank();  // in it
+int own_rank();  // in private_comm
 // Lets MPI make progress.
 void drive_library();
 

@@ -20,9 +20,9 @@ void drop_world();
 bool world_ranks(MPI_Comm comm, int size, int (&ranks)[kMostMembers]);
 bool are_on_several_hosts(const int* ranks, int size);
 bool all_are_multiple(const int* ranks, int size);  // their processes have MPI_THREAD_MULTIPLE
-// Why their non-blocking collectives are MPI's; null: they are Fermata's. A call that waits in MPI needs the
-// helper beside it. MPI's functions pass on data from another host, and the helper may call them only with
-// MPI_THREAD_MULTIPLE.
+// Why the non-blocking collectives of these ranks are MPI's; null: they are Fermata's. A call that waits in
+// MPI needs the helper beside it. MPI's functions pass on data from another host, and the helper may call
+// them only with MPI_THREAD_MULTIPLE.
 const char* why_none_begins(const int* ranks, int size, bool over_hosts);
 
 }  // namespace fermata::preload

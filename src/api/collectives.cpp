@@ -114,6 +114,17 @@ inline bool data_ok(size_t count, int type, int op) {
       member, member->member->allreduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op)));
 }
 
+// The plan sets the order of a fold on lines. An operator that associates gives the same bits in every order.
+int check_order(const fermata_operation& o) {
+  if (o.ordered < FERMATA_ANY_ORDER || o.ordered > FERMATA_LEFT_TO_RIGHT)
+    return team::fail(Status::kArgument, "order %d is none of fermata_order", o.ordered);
+  const auto op = static_cast<Op>(o.op);
+  const auto type = static_cast<Type>(o.type);
+  if (o.ordered != FERMATA_LEFT_TO_RIGHT || fermata::traits_of(op, type).associative) return FERMATA_OK;
+  return team::fail(Status::kUnsupported, "this call does not fold %s of %s left to right: use fermata_begin",
+                    fermata::name_of(op), fermata::name_of(type));
+}
+
 inline bool root_ok(const fermata_member* member, int root) {
   return static_cast<unsigned>(root) < member->member->team().members();
 }
@@ -158,6 +169,7 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
     return team::fail(Status::kUnsupported,
                       "this call takes only a broadcast, reduce or allreduce of at most %d bytes, by op",
                       FERMATA_MAX_PAYLOAD);
+  if (const int bad = broadcasts ? FERMATA_OK : check_order(o); bad != FERMATA_OK) return bad;
   if ((broadcasts || reduces) && !root_ok(member, o.root)) return bad_root(member, o.root);
   const bool root = static_cast<unsigned>(o.root) == member->member->rank();
   const void* in = broadcasts ? (root ? o.out : nullptr) : o.in == FERMATA_IN_PLACE ? o.out : o.in;

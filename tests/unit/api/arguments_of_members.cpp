@@ -57,6 +57,13 @@ void barriers_and_arrivals(Checks& all) {
     o.op = FERMATA_SUM;
     o.collective = FERMATA_SCAN;
     FAILS(fermata_arrive_with(w.member[0], &o), FERMATA_ERR_UNSUPPORTED);
+    o.collective = FERMATA_ALLREDUCE;
+    o.ordered = 3;
+    REFUSED(fermata_arrive_with(w.member[0], &o));
+    o.ordered = FERMATA_LEFT_TO_RIGHT;
+    o.type = FERMATA_DOUBLE;
+    FAILS(fermata_arrive_with(w.member[0], &o), FERMATA_ERR_UNSUPPORTED);
+    o.type = FERMATA_INT64;
     o.collective = FERMATA_REDUCE;
     o.root = 99;
     REFUSED(fermata_arrive_with(w.member[0], &o));

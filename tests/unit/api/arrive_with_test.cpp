@@ -55,6 +55,35 @@ void work(fermata_member* m, int rank) {
   }
 }
 
+// An operator that associates gives the bits of a serial loop in every order. A sum of doubles does not, so
+// only an order that the plan may choose is taken.
+void fold_left_to_right(fermata_member* m, int rank) {
+  double in = rank + 0.5, out = 0;
+  fermata_operation o = operation(FERMATA_ALLREDUCE, &in, &out, 1, FERMATA_DOUBLE, 0);
+  for (const int collective : {FERMATA_ALLREDUCE, FERMATA_REDUCE}) {
+    o.collective = collective;
+    o.ordered = FERMATA_LEFT_TO_RIGHT;
+    o.op = FERMATA_SUM;
+    EXPECT_EQ(fermata_arrive_with(m, &o), FERMATA_ERR_UNSUPPORTED);
+    EXPECT_STREQ(fermata_error_detail(),
+                 "this call does not fold sum of double left to right: use fermata_begin");
+    o.op = FERMATA_MAX;
+    ASSERT_EQ(fermata_arrive_with(m, &o), FERMATA_OK) << fermata_error_detail();
+    end(m, false);
+    if (collective == FERMATA_ALLREDUCE || rank == 0) {
+      EXPECT_EQ(out, kMembers - 0.5);
+    }
+    o.op = FERMATA_SUM;
+    o.ordered = FERMATA_RANK_ORDER;
+    ASSERT_EQ(fermata_arrive_with(m, &o), FERMATA_OK) << fermata_error_detail();
+    end(m, false);
+  }
+}
+
+TEST(ArriveWith, RefusesAnOrderThatThePlanMayNotGive) {
+  fermata::test::with_members(kMembers, fold_left_to_right);
+}
+
 TEST(ArriveWith, GivesWhatTheBlockingCallGives) { fermata::test::with_members(kMembers, work); }
 
 }  // namespace
