@@ -34,7 +34,7 @@ Result<PlanningRow> time_one(const Topology& topology, const Profile& profile, c
     const double begin = cpu_seconds();
     const auto plan = make_plan(topology, profile, options, nullptr);
     if (!plan) return plan.error();
-    const auto program = compile(*plan);
+    const auto program = compile_lines(*plan);
     if (!program) return program.error();
     row.ms.push_back((cpu_seconds() - begin) * 1e3);
     row.chosen = plan->schedule.algorithm;

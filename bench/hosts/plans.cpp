@@ -9,7 +9,7 @@
 
 #include "plan/block_plan.hpp"
 #include "plan/hosts.hpp"
-#include "plan/search.hpp"
+#include "plan/line_search.hpp"
 
 using namespace fermata;
 
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
       plan.collective = collective;
       plan.bytes = bytes;
       plan.origin = "measured";  // measured plans run whatever the prediction says
-      plan.entries = {{options.algorithm, 1, 1, "chosen"}};
+      plan.candidates = {{options.algorithm, 1, 1, "chosen"}};
       if (const auto saved = save_block_plan(key, plan); !saved)
         return std::fprintf(stderr, "%s\n", saved.error().message.c_str()), 1;
     }

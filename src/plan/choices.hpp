@@ -53,5 +53,12 @@ bool words_join_hosts(const Schedule& schedule, const std::vector<std::int32_t>&
 // the slots of all edges around one member (the lower rank of an edge's two ends) are side by side.
 std::int32_t packed_sharers(const Schedule& schedule, const Layouts& layouts, std::int32_t payload);
 
+bool only_words(const Schedule& schedule);  // all signals go to words or come from words
+// Adds the cost of credits to a period. A credit returns over the same edge, so a slot is free again after a
+// signal and its credit. As many episodes overlap as there are slots. Each credit is one more signal every
+// credit_batch episodes.
+double with_credits(double period, const Schedule& schedule, const CostModel& model, std::int32_t slots,
+                    std::int32_t credit_batch);
+
 }  // namespace fermata
 #endif

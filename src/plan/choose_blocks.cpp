@@ -3,12 +3,13 @@
 #include <utility>
 #include <vector>
 
-#include "plan/block_model.hpp"
-#include "plan/blocks.hpp"
+#include "plan/block_knowledge.hpp"
+#include "plan/candidate.hpp"
+#include "plan/choose_blocks.hpp"
 #include "plan/compose_blocks.hpp"
-#include "profile/profile.hpp"
 #include "schedule/compose.hpp"
 #include "schedule/contents.hpp"
+#include "schedule/verify.hpp"
 
 namespace fermata {
 namespace {
@@ -25,12 +26,6 @@ constexpr double kLeastSegmentBytes = 4096;
 // the model does not know.
 constexpr double kWorthwhile = 0.95;
 
-// Calls of a rooted collective overlap. So a candidate with fewer steps is better if its predicted time is
-// only a little longer. Example: a broadcast of 16 KiB between two processes takes 3.7 us a call in two
-// halves, in two stages. As a whole, in one stage, it takes 1.6 us, though its prediction is 1.2 times as
-// long. Plans on a line have the same margin (search_measure.cpp).
-constexpr double kStreamNoise = 0.25;
-
 // Factor on the predicted time if whole blocks would be read directly, but the cut makes chunks so small that
 // they are copied through slots. The model treats slots as a steady stream, which is too fast. Broadcast
 // between two processes: 2.6 us predicted and 3.7 us measured for 16 KiB, 8.3 us and 12.4 us for 64 KiB.
@@ -41,11 +36,6 @@ constexpr int kMostInVain = 3;
 
 // Compositions are stored, so only teams whose schedules are small enough get them.
 constexpr std::int32_t kMostComposed = 1024, kMostComposedOfBlocks = 256, kMostByFamily = 64;
-
-// Estimated O and L of cores that share a cache, ns. The one-way latencies on the recorded machines have this
-// magnitude.
-constexpr double kFlatO = 60, kFlatL = 40;
-constexpr double kFoldNsPerByte = 0.15;  // an estimate: a core reads two streams from memory
 
 bool goes_straight(const Schedule& s) {
   for (const Stage& stage : s.stages) {
@@ -71,21 +61,6 @@ std::size_t steps_of(const Schedule& schedule, const CostModel& model) {
 
 }  // namespace
 
-CostModel flat_model(std::int32_t members) {
-  const auto n = static_cast<std::size_t>(members);
-  CostModel model;
-  model.members = members;
-  model.o.assign(n * n, kFlatO);
-  model.l.assign(n * n, kFlatL);
-  model.g.assign(n * n, default_byte_ns(Level::kL3));
-  for (std::size_t i = 0; i < n; ++i) {
-    model.l[i * n + i] = 0;
-    model.g[i * n + i] = default_byte_ns(Level::kSelf);
-  }
-  model.bytes.fold_apart = kFoldNsPerByte;
-  return model;
-}
-
 BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
     : wanted_(wanted),
       model_(model == nullptr ? flat_model(wanted.members) : *model),
@@ -103,6 +78,8 @@ BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
   const bool passes_on = wanted_.collective == Collective::kScan || wanted_.collective == Collective::kExscan;
   if (passes_on && model_.members_per_cpu > 1) std::stable_sort(ranked_.begin(), ranked_.end(), fewer_steps);
   if (!has_root(wanted_.collective) || ranked_.empty()) return;
+  // Example: a broadcast of 16 KiB between two processes takes 3.7 us a call in two halves, in two stages. As
+  // a whole, in one stage, it takes 1.6 us, though its prediction is 1.2 times as long.
   const double limit = ranked_.front().ns * (1 + kStreamNoise);
   const auto end =
       std::find_if(ranked_.begin(), ranked_.end(), [&](const BlockCandidate& c) { return c.ns > limit; });

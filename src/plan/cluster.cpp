@@ -192,6 +192,15 @@ int depth_of(const Cluster& tree) {
   return deepest + 1;
 }
 
+void add_tree(std::vector<Cluster>& trees, Cluster tree) {
+  if (std::find(trees.begin(), trees.end(), tree) == trees.end()) trees.push_back(std::move(tree));
+}
+
+void add_levels(std::vector<Cluster>& trees, const Cluster& tree) {
+  for (int depth = 1; depth < depth_of(tree); ++depth) add_tree(trees, cut_below(tree, depth));
+  add_tree(trees, innermost(tree));
+}
+
 std::string shape_text(const Cluster& tree) {
   if (tree.children.empty()) return std::to_string(tree.ranks.size());
   std::vector<std::string> parts;

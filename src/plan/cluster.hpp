@@ -46,6 +46,10 @@ Cluster cut_below(const Cluster& tree, int depth);
 // The innermost level alone: the leaves as children of one root.
 Cluster innermost(const Cluster& tree);
 int depth_of(const Cluster& tree);  // 0 for a leaf
+// Adds the tree unless it is there.
+void add_tree(std::vector<Cluster>& trees, Cluster tree);
+// Adds the tree cut below each depth, and its innermost level alone.
+void add_levels(std::vector<Cluster>& trees, const Cluster& tree);
 
 // Text for people: "4 x 6", "2 x (2 x 6)"; where sizes differ, a list of them: "(6, 5)".
 std::string shape_text(const Cluster& tree);

@@ -145,25 +145,6 @@ class BlockComposer {
     return start + parts_.back().schedule.stages.size();
   }
 
-  CostModel model_of(const Ranks& ranks) const {
-    CostModel part;
-    part.members = static_cast<std::int32_t>(ranks.size());
-    part.awaited = model_.awaited;
-    part.switch_ns = model_.switch_ns;
-    part.members_per_cpu = model_.members_per_cpu;
-    part.bytes = model_.bytes;
-    for (const std::int32_t i : ranks) {
-      if (!model_.hosts.empty()) part.hosts.push_back(model_.hosts[static_cast<std::size_t>(i)]);
-      for (const std::int32_t j : ranks) {
-        part.o.push_back(model_.o_at(i, j));
-        part.l.push_back(model_.l_at(i, j));
-        part.g.push_back(model_.g_at(i, j));
-        part.direct.push_back(model_.direct_at(i, j));
-      }
-    }
-    return part;
-  }
-
   // Returns the bytes of all chunks of a part: the blocks of the node's members, or the whole vector.
   double bytes_of(const Part& part, const Node& node) const {
     if (!part.groups.empty()) return bytes_ * static_cast<double>(node.ranks.size());
@@ -171,7 +152,8 @@ class BlockComposer {
   }
 
   Schedule cheapest(const Part& part, Collective phase, const Node& node) const {
-    const CostModel model = model_of(part.participants);
+    CostModel model = part_of(model_, part.participants, true);
+    model.further = further_share(model);
     Request request{.collective = phase, .members = model.members};
     if (has_root(phase)) {
       const auto at = std::find(part.participants.begin(), part.participants.end(), node.leader);
@@ -186,7 +168,7 @@ class BlockComposer {
         if (algorithm.has_degree && degree > 2 && degree >= request.members) break;
         if (algorithm.applicable(request) && !skipped(algorithm, request)) {
           Schedule s = algorithm.build(request);
-          const double ns = cost(s, model, {}, bytes_of(part, node) / std::max(1, s.chunks)).critical_path_ns;
+          const double ns = latency_cost(s, model, {}, bytes_of(part, node) / std::max(1, s.chunks));
           const bool of_family = family_ == algorithm.name && ns < least_of_family;
           if (of_family) least_of_family = ns;
           if (of_family) best_of_family = s;
@@ -304,15 +286,10 @@ std::vector<Cluster> block_trees(const CostModel& model, double bytes) {
     for (std::int32_t j = 0; j < model.members; ++j)
       far.l[static_cast<std::size_t>(i) * model.members + j] +=
           bytes * std::min(model.g_at(i, j), model.direct_at(i, j));
-  std::vector<Cluster> trees;
-  const auto add = [&](Cluster tree) {
-    if (!tree.children.empty() && std::find(trees.begin(), trees.end(), tree) == trees.end())
-      trees.push_back(std::move(tree));
-  };
   const Cluster whole = cluster_by_distance(far, 0);
-  add(whole);
-  for (int depth = 1; depth < depth_of(whole); ++depth) add(cut_below(whole, depth));
-  add(innermost(whole));
+  std::vector<Cluster> trees = {whole};
+  add_levels(trees, whole);
+  std::erase_if(trees, [](const Cluster& tree) { return tree.children.empty(); });
   return trees;
 }
 

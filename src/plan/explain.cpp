@@ -1,7 +1,8 @@
-// Prints a plan for people, in at most 100 columns.
+// Prints plans for people, in at most 100 columns.
 #include <algorithm>
 #include <set>
 
+#include "plan/block_plan.hpp"
 #include "plan/cluster.hpp"
 #include "plan/text.hpp"
 #include "schedule/print.hpp"
@@ -31,7 +32,7 @@ std::string wrapped(const std::string& line, std::size_t indent) {
 
 std::string ns(double value) {
   if (value <= 0) return "-";
-  if (value < 10) return format("%.1f ns", value);
+  if (value < 10) return format("%.2g ns", value);
   if (value < 10000) return format("%.0f ns", value);
   return value < 1e7 ? format("%.1f us", value / 1e3) : format("%.1f ms", value / 1e6);
 }
@@ -73,30 +74,52 @@ std::string stages_text(const Schedule& s) {
   return out;
 }
 
-std::string runners_text(const Plan& plan) {
-  std::string out = format("  %-28s %-30s %9s %9s  %s\n", "algorithm", "layout", "predicted", "measured", "");
+// The columns of the table of candidates.
+struct Table {
+  int algorithm;    // width
+  bool has_layout;  // of lines
+  bool once;        // each algorithm once, in its best layout
+};
+
+std::string considered_text(const std::vector<Candidate>& candidates, Table table) {
+  const auto row = [&](std::string algorithm, const std::string& layout, const std::string& predicted,
+                       const std::string& measured, const std::string& verdict) {
+    const auto width = static_cast<std::size_t>(table.algorithm);
+    if (algorithm.size() > width) algorithm = algorithm.substr(0, width - 3) + "...";
+    return format("  %-*s", table.algorithm, algorithm.c_str()) +
+           (table.has_layout ? format(" %-30s", layout.c_str()) : "") +
+           format(" %9s %9s  ", predicted.c_str(), measured.c_str()) + verdict;
+  };
+  std::string out = "\nconsidered\n" + row("algorithm", "layout", "predicted", "measured", "") + "\n";
   std::size_t shown = 0;
   std::set<std::string> algorithms;
-  for (const Candidate& c : plan.candidates) {
-    // Over hosts, only messages matter. So each algorithm is shown once, in its best layout.
-    if (!plan.key.hosts.empty() && !algorithms.insert(c.algorithm).second) continue;
+  for (const Candidate& c : candidates) {
+    if (table.once && !algorithms.insert(c.algorithm).second) continue;
     if (shown++ > kRunnersUp) continue;
-    const std::string name = c.algorithm.size() > 28 ? c.algorithm.substr(0, 25) + "..." : c.algorithm;
-    const std::string line = format("  %-28s %-30s %9s %9s  %s", name.c_str(), to_string(c.layout).c_str(),
-                                    ns(c.predicted_ns).c_str(), ns(c.measured_ns).c_str(), c.verdict.c_str());
-    out += wrapped(line, 32);
+    out +=
+        wrapped(row(c.algorithm, to_string(c.layout), ns(c.predicted_ns), ns(c.measured_ns), c.verdict), 32);
   }
   if (shown > kRunnersUp) out += format("  ... and %zu more in the plan file\n", shown - kRunnersUp - 1);
   return out;
 }
 
-std::string title(const Plan& plan) {
-  const PlanKey& k = plan.key;
-  std::string line = format("%s of %d %s", name_of(k.collective), k.members,
-                            k.engine == Engine::kThreads ? "threads" : "processes");
-  if (k.payload > 0) line += format(", up to %d bytes", k.payload);
-  line += k.cpus.empty() ? ", unpinned" : ", on CPUs " + cpu_list(k.cpus);
-  return wrapped(line + ", machine " + k.fingerprint, 2);
+std::string title(const PlanKey& k, const std::string& data) {
+  return std::string(name_of(k.collective)) + " of " + std::to_string(k.members) + " " + name_of(k.engine) +
+         data + (k.cpus.empty() ? ", unpinned" : ", on CPUs " + cpu_list(k.cpus));
+}
+
+std::string measured_text(double measured_ns, double predicted_ns, const char* each) {
+  if (measured_ns <= 0) return "measured   not yet: run `fermata plan` where the team will run\n";
+  return "measured   " + ns(measured_ns) + each +
+         format(", %+.0f %% of the prediction\n", 100 * (measured_ns / std::max(1e-9, predicted_ns) - 1));
+}
+
+std::string costs_text(const std::string& origin, const char* missing) {
+  return "costs      " +
+         (origin == "estimated"   ? std::string("estimated: ") + missing
+          : origin == "predicted" ? "from a measured profile"
+                                  : "from a profile; the best few were timed") +
+         "\n";
 }
 
 std::string layout_text(const Plan& plan) {
@@ -114,24 +137,18 @@ std::string layout_text(const Plan& plan) {
 
 std::string explain(const Plan& plan, bool matrices) {
   const Schedule& s = plan.schedule;
-  std::string out = title(plan);
+  const PlanKey& k = plan.key;
+  const std::string data = k.payload > 0 ? format(", up to %d bytes", k.payload) : "";
+  std::string out = wrapped(title(k, data) + ", machine " + k.fingerprint, 2);
   out += wrapped("algorithm  " + s.algorithm, 11);
   out += layout_text(plan);
   out += format("predicted  %s per episode back to back, %s from last arrival to last departure\n",
                 ns(plan.predicted_period_ns).c_str(), ns(plan.predicted_latency_ns).c_str());
-  if (plan.measured_period_ns > 0)
-    out +=
-        format("measured   %s per episode, %+.0f %% of the prediction\n", ns(plan.measured_period_ns).c_str(),
-               100 * (plan.measured_period_ns / std::max(1e-9, plan.predicted_period_ns) - 1));
-  else out += "measured   not yet: run `fermata plan` where the team will run\n";
+  out += measured_text(plan.measured_period_ns, plan.predicted_period_ns, " per episode");
   out +=
       format("bound      %s (%zu stages x the nearest pair's one-way latency; an estimate above 2 members)\n",
              ns(plan.bound_ns).c_str(), s.stages.size());
-  out += "costs      " +
-         std::string(plan.origin == "estimated"   ? "estimated: no measured profile was used"
-                     : plan.origin == "predicted" ? "from a measured profile"
-                                                  : "from a profile; the best few were timed") +
-         "\n";
+  out += costs_text(plan.origin, "no measured profile was used");
   out += "\nlevels\n";
   int lines = 0;
   out += levels_text(plan.levels, 2, lines);
@@ -141,8 +158,20 @@ std::string explain(const Plan& plan, bool matrices) {
   out += stages_text(s);
   if (s.members <= (matrices ? kMostMatrixMembers : kMatrixMembers)) out += "\n" + to_matrices(s);
   else if (matrices) out += format("\nmatrices are printed up to %d members\n", kMostMatrixMembers);
-  out += "\nconsidered\n" + runners_text(plan);
-  return out;
+  // Over hosts, only messages matter. So each algorithm is shown once.
+  return out + considered_text(plan.candidates, {28, true, !k.hosts.empty()});
+}
+
+std::string explain(const BlockPlan& plan, const PlanKey& key) {
+  PlanKey k = key;
+  k.collective = plan.collective;
+  const Candidate& chosen = plan.candidates.front();
+  std::string out = title(k, ", blocks of up to " + std::to_string(plan.bytes) + " bytes") + "\n";
+  out += "algorithm  " + chosen.algorithm + "\n";
+  out += "predicted  " + ns(chosen.predicted_ns) + " from last arrival to last departure\n";
+  out += measured_text(chosen.measured_ns, chosen.predicted_ns, "");
+  out += costs_text(plan.origin, "no profile tells what a byte costs; `fermata profile` does");
+  return out + considered_text(plan.candidates, {44, false, false});
 }
 
 }  // namespace fermata

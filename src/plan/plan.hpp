@@ -12,6 +12,7 @@
 
 #include "base/collective.hpp"
 #include "base/result.hpp"
+#include "plan/candidate.hpp"
 #include "profile/profile.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/layout.hpp"
@@ -22,13 +23,18 @@ namespace fermata {
 
 enum class Engine : std::uint8_t { kThreads = 0, kProcesses = 1 };
 
-struct PlanKey {
+// The team that a plan is for.
+struct TeamKey {
   std::string fingerprint;  // of the topology
-  Collective collective = Collective::kBarrier;
-  std::int32_t members = 1;
-  std::int32_t payload = 0;  // class: 0, 8 or 56 bytes
   Engine engine = Engine::kThreads;
-  std::vector<std::int32_t> cpus;   // OS index per rank; empty: members are not pinned
+  std::int32_t members = 1;
+  std::vector<std::int32_t> cpus;  // OS index per rank; empty: members are not pinned
+  bool operator==(const TeamKey&) const = default;
+};
+
+struct PlanKey : TeamKey {
+  Collective collective = Collective::kBarrier;
+  std::int32_t payload = 0;         // class: 0, 8 or 56 bytes; of plans for blocks: 0
   std::vector<std::int32_t> hosts;  // of each rank, in a team over several hosts; empty: see hosts_of
   bool operator==(const PlanKey&) const = default;
 };
@@ -39,15 +45,6 @@ struct Cluster {
   std::vector<Cluster> children;
   double diameter_ns = 0;
   bool operator==(const Cluster&) const = default;
-};
-
-struct Candidate {  // a candidate, with the reason why it was chosen or not
-  std::string algorithm;
-  Layouts layout;
-  double predicted_ns = 0;  // period per episode
-  double measured_ns = 0;   // 0: not measured
-  std::string verdict;      // "chosen", "predicted 1.8x slower", "measured 1.2x slower", "refused: ..."
-  bool operator==(const Candidate&) const = default;
 };
 
 struct Plan {
@@ -70,7 +67,7 @@ struct Plan {
 // reuse of the layout's slots with the plan's credits. At the end it proves the compiled program
 // (exec/proof/proof.hpp). An unproved plan is never compiled. Errors: kVerify, kArgument, kUnsupported
 // (beyond the format's limits).
-Result<std::vector<std::byte>> compile(const Plan& plan);
+Result<std::vector<std::byte>> compile_lines(const Plan& plan);
 
 // A callback. It executes a compiled program, with each member on its CPU in key.cpus, and returns the period
 // in ns per episode. The planner interleaves the repeats and takes a robust mean.
@@ -84,7 +81,7 @@ struct PlanOptions {
   bool clusters_from_topology = false;  // the topology's domains instead of measured distances
   double sparseness = 0;                // 0: from the largest relative gap; without one, 0.35
   int measure_best = 0;                 // how many of the best predicted candidates to time; 0: predict only
-  std::function<void(double done, const std::string& what)> progress;
+  Progress progress;
 };
 
 Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
@@ -92,10 +89,15 @@ Result<Plan> make_plan(const Topology& topology, const Profile& profile, const P
 
 // Returns why this plan must not run, because of its schedule, slots or credits; empty: it is proved.
 std::string prove(const Plan& plan);
+// Returns why this schedule does not serve every operator that a plan must support; empty: it does.
+std::string prove(const Schedule& schedule);
 
 // The operators that a plan of this collective must support. For collectives that fold: commutative, but
 // neither associative nor idempotent. One plan then serves floating-point sums and all easier operators.
 OpTraits algebra_of(Collective collective);
+
+// Returns what is wrong with the number of CPUs or hosts; empty: nothing.
+std::string placement_flaw(const PlanKey& key);
 
 // Returns the payload class for which plans are stored: 0, 8 or 56. Only a barrier without tags has class 0.
 std::int32_t payload_class(Collective collective, std::int32_t bytes);
@@ -109,6 +111,8 @@ void crowd(CostModel& model);
 std::string to_json(const Plan& plan);                 // versioned, with fingerprint
 Result<Plan> plan_from_json(std::string_view text);    // verifies again; rejects an invalid file as a whole
 std::string explain(const Plan& plan, bool matrices);  // prints matrices up to 8 members, on request up to 16
+
+const char* name_of(Engine engine);  // "threads" or "processes"
 
 // $XDG_CACHE_HOME/fermata/plan-<hash of key>.json; the compiled form lies beside it (.bin).
 std::string plan_path(const PlanKey& key);

@@ -8,9 +8,9 @@ namespace fermata {
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), half, values.end());
+  return values.size() % 2 == 1 ? *half : 0.5 * (*std::max_element(values.begin(), half) + *half);
 }
 
 double trimmed_mean(std::vector<double> values) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "schedule/simulation.hpp"
@@ -30,21 +31,65 @@ double folds_apart(const Schedule& schedule, const CostModel& model, double chun
   return *std::max_element(folds.begin(), folds.end()) * model.bytes.fold_apart;
 }
 
+double with_bytes(double latest, const Schedule& schedule, const CostModel& model, double chunk_bytes) {
+  return std::max(latest, bytes_together(schedule, model, chunk_bytes)) +
+         folds_apart(schedule, model, chunk_bytes);
+}
+
 }  // namespace
+
+CostModel part_of(const CostModel& model, const std::vector<std::int32_t>& ranks, bool has_bytes) {
+  CostModel part;
+  static_cast<CostTerms&>(part) = model;
+  part.members = static_cast<std::int32_t>(ranks.size());
+  if (!model.hosts.empty())
+    for (const std::int32_t i : ranks) part.hosts.push_back(model.hosts[static_cast<std::size_t>(i)]);
+  const auto select = [&](const std::vector<double>& from, std::vector<double>& to) {
+    if (from.empty()) return;
+    to.reserve(ranks.size() * ranks.size());
+    for (const std::int32_t i : ranks) {
+      const double* const row = from.data() + static_cast<std::size_t>(i) * model.members;
+      for (const std::int32_t j : ranks) to.push_back(row[j]);
+    }
+  };
+  select(model.o, part.o);
+  select(model.l, part.l);
+  if (!has_bytes) return part;
+  select(model.g, part.g);
+  select(model.direct, part.direct);
+  return part;
+}
+
+double further_share(const CostModel& model) {
+  if (model.awaited <= 0) return 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int32_t i = 0; i < model.members; ++i) {
+    for (std::int32_t j = 0; j < model.members; ++j) {
+      if (i != j && model.l_at(i, j) > 0) least = std::min(least, model.l_at(i, j));
+    }
+  }
+  return std::isfinite(least) ? model.awaited / least : 1;
+}
 
 Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes) {
   Cost out;
   Simulation simulation(schedule, model, layouts, chunk_bytes, true);
   simulation.run_episode(&out.stage_ns);
-  out.critical_path_ns = std::max(simulation.latest(), bytes_together(schedule, model, chunk_bytes)) +
-                         folds_apart(schedule, model, chunk_bytes);
+  out.critical_path_ns = with_bytes(simulation.latest(), schedule, model, chunk_bytes);
   out.departure_ns.assign(simulation.times().begin(), simulation.times().begin() + schedule.members);
   out.critical_path = simulation.critical_path();
   return out;
 }
 
+double latency_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
+                    double chunk_bytes) {
+  Simulation simulation(schedule, model, layouts, chunk_bytes, false);
+  simulation.run_episode(nullptr);
+  return with_bytes(simulation.latest(), schedule, model, chunk_bytes);
+}
+
 double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
-                   double chunk_bytes) {
+                   double chunk_bytes, double* latency_ns) {
   constexpr int kWindow = 2, kWindows = 24;
   constexpr double kSteady = 1e-3;
   Simulation simulation(schedule, model, layouts, chunk_bytes, false);
@@ -53,7 +98,12 @@ double period_cost(const Schedule& schedule, const CostModel& model, const Layou
   std::vector<double> before(static_cast<std::size_t>(schedule.members));
   double growth = -1;
   for (int window = 0; window < kWindows; ++window) {
-    for (int episode = 0; episode < kWindow; ++episode) simulation.run_episode(nullptr);
+    for (int episode = 0; episode < kWindow; ++episode) {
+      simulation.run_episode(nullptr);
+      if (latency_ns == nullptr) continue;
+      *latency_ns = with_bytes(simulation.latest(), schedule, model, chunk_bytes);
+      latency_ns = nullptr;  // the first episode has it
+    }
     double grown = 0;
     for (std::int32_t m = 0; m < schedule.members; ++m) {
       const double now = simulation.times()[static_cast<std::size_t>(m)];

@@ -34,16 +34,8 @@ struct ByteCosts {
   bool operator==(const ByteCosts&) const = default;
 };
 
-// The costs that the planner takes from a profile for one placement. All are in ns. Matrices are
-// members x members; the row is the sender.
-struct CostModel {
-  std::int32_t members = 0;
-  std::vector<double> o;  // o(i,j): fixed cost of sending from i to j; o(i,i): a stage without a signal
-  std::vector<double> l;  // l(i,j): cost of each signal from i to j
-  // g(i,j): ns per byte beyond the signal's line. Copying in takes this time, and copying out takes it again.
-  // g(i,i): ns per byte of a copy within i. Empty: bytes are free.
-  std::vector<double> g;
-  std::vector<double> direct;  // ns per byte that j reads directly from i's memory; empty: as g
+// The costs of a model that all pairs have in common, ns.
+struct CostTerms {
   ByteCosts bytes;
   double awaited = 0;    // each further slot that a receiver awaits in a stage, from another sender
   double reader = 0;     // each further reader of a published line
@@ -56,10 +48,24 @@ struct CostModel {
   // reader polls the whole line. Power8-barriers VI.B: 24 flags in one line take 21 us instead of 1.8 us.
   double packed_sharers = 2;
   double stride_factor[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // index: stride 1..8
+  double switch_ns = 0;                                   // a context switch; counted when members share CPUs
+  double members_per_cpu = 1;                             // > 1: oversubscribed
+};
+
+// The costs that the planner takes from a profile for one placement. All are in ns. Matrices are
+// members x members; the row is the sender.
+struct CostModel : CostTerms {
+  std::int32_t members = 0;
+  std::vector<double> o;  // o(i,j): fixed cost of sending from i to j; o(i,i): a stage without a signal
+  std::vector<double> l;  // l(i,j): cost of each signal from i to j
+  // g(i,j): ns per byte beyond the signal's line. Copying in takes this time, and copying out takes it again.
+  // g(i,i): ns per byte of a copy within i. Empty: bytes are free.
+  std::vector<double> g;
+  std::vector<double> direct;  // ns per byte that j reads directly from i's memory; empty: as g
   // The host of each member; empty: all share memory. A message between hosts costs the same in every layout.
   std::vector<std::int32_t> hosts;
-  double switch_ns = 0;        // a context switch; counted when members share CPUs
-  double members_per_cpu = 1;  // > 1: oversubscribed
+  // further_share() of this model, for models whose schedules are compared; 0: each prediction calls it.
+  double further = 0;
   bool is_message(std::int32_t i, std::int32_t j) const {
     return !hosts.empty() && hosts[static_cast<std::size_t>(i)] != hosts[static_cast<std::size_t>(j)];
   }
@@ -72,6 +78,13 @@ struct CostModel {
     return direct.empty() ? g_at(i, j) : direct[static_cast<std::size_t>(i) * members + j];
   }
 };
+
+// Returns the model of these ranks alone, without `further`. has_bytes: with the costs of bytes between them.
+CostModel part_of(const CostModel& model, const std::vector<std::int32_t>& ranks, bool has_bytes);
+
+// Returns the cost of a further awaited slot, as a share of its L. It looks at all pairs. `awaited` was
+// measured between nearest members, so it is a share of the smallest L.
+double further_share(const CostModel& model);
 
 struct CostStep {
   std::int32_t stage = 0;
@@ -128,10 +141,14 @@ struct Cost {
 // Returns the latency of one episode in which all members arrive at time 0.
 Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes = 0);
 
+// The same latency alone, which is Cost::critical_path_ns. It takes less time.
+double latency_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
+                    double chunk_bytes = 0);
+
 // Returns the time per episode when episodes run back to back. It is the growth per episode of the member
-// whose time grows most, once that growth is steady.
+// whose time grows most, once that growth is steady. Writes the latency of one episode to `latency_ns`.
 double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
-                   double chunk_bytes = 0);
+                   double chunk_bytes = 0, double* latency_ns = nullptr);
 
 // Equations 1 and 2 of heterogeneous-mpi-barriers for the signals from `from` to each of `to`. Equation 2 is
 // for receivers that are known to wait.

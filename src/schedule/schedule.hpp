@@ -89,5 +89,10 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
+// True if both have the same words and transfers, whatever their algorithms are called.
+inline bool same_signals(const Schedule& a, const Schedule& b) {
+  return a.stages == b.stages && a.words == b.words;
+}
+
 }  // namespace fermata
 #endif

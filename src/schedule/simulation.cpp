@@ -1,28 +1,8 @@
 #include "schedule/simulation.hpp"
 
-#include <cmath>
-#include <limits>
-
 #include "schedule/structure.hpp"
 
 namespace fermata {
-namespace {
-
-// Returns the cost of a further awaited slot, as a share of its L. `awaited` was measured between nearest
-// members, so it is a share of the smallest L.
-double further_share(const CostModel& model) {
-  if (model.awaited <= 0) return 1;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::int32_t i = 0; i < model.members; ++i) {
-    for (std::int32_t j = 0; j < model.members; ++j) {
-      if (i != j && model.l_at(i, j) > 0) least = std::min(least, model.l_at(i, j));
-    }
-  }
-  return std::isfinite(least) ? model.awaited / least : 1;
-}
-
-}  // namespace
-
 Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes,
                        bool keep_path)
     : s_(s),
@@ -31,7 +11,7 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts&
       keep_path_(keep_path),
       chunk_bytes_(chunk_bytes),
       one_way_factor_(std::max(1.0, model.packed_sharers / 2)),
-      further_(further_share(model)),
+      further_(model.further > 0 ? model.further : further_share(model)),
       time_(s.vertices(), 0),
       next_(s.vertices(), 0),
       step_(s.vertices(), -1),

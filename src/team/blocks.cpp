@@ -9,7 +9,8 @@
 
 #include "kernels/fold.hpp"
 #include "os/os.hpp"
-#include "plan/block_model.hpp"
+#include "plan/block_knowledge.hpp"
+#include "plan/choose_blocks.hpp"
 
 namespace fermata::team {
 namespace {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "plan/blocks.hpp"
+#include "plan/compile_blocks.hpp"
 #include "team/handles.hpp"
 #include "team/slots.hpp"
 

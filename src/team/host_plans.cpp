@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "exec/program.hpp"
-#include "plan/block_model.hpp"
+#include "plan/block_knowledge.hpp"
 #include "plan/block_plan.hpp"
 #include "plan/hosts.hpp"
 #include "team/machine.hpp"

@@ -111,8 +111,7 @@ void work(std::uint32_t rank, const Subject& subject, Timing& timing) {
 }
 
 Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t bytes, int) {
-  const auto proof =
-      verify(schedule, OpTraits{.associative = false, .commutative = true, .idempotent = false});
+  const auto proof = verify(schedule, algebra_of(schedule.collective));
   if (!proof) return proof.error();
   TeamRequest request;
   request.members = key.members;

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "plan/block_model.hpp"
+#include "plan/block_knowledge.hpp"
 #include "plan/block_plan.hpp"
 #include "team/machine.hpp"
 #include "team/refresh.hpp"
@@ -18,7 +18,7 @@ Result<std::vector<std::byte>> program_of_slot(const TeamRequest& request, const
     if (plan->key.collective == key.collective && plan->key.payload == key.payload) {
       if (plan->key.hosts != request.hosts)
         return Error{Status::kArgument, "a plan for other hosts was given to a team"};
-      if (plan->key.members == request.members) return compile(*plan);
+      if (plan->key.members == request.members) return compile_lines(*plan);
       return Error{Status::kArgument, "a plan for " + std::to_string(plan->key.members) +
                                           " members was given to a team of " +
                                           std::to_string(request.members)};

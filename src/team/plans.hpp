@@ -66,7 +66,7 @@ class HostPlans {
 // Data that all members of a team share: programs, and the costs by which they choose schedules.
 struct TeamPlans {
   std::vector<std::vector<std::byte>> programs;  // compiled, in the order of exec::PlanSlot
-  std::vector<std::byte> blocks;                 // costs for schedules of blocks (plan/block_model.hpp)
+  std::vector<std::byte> blocks;                 // costs for schedules of blocks (plan/block_knowledge.hpp)
   // A RefreshStart and the profile (team/refresh.hpp). Empty: no refreshes.
   std::vector<std::byte> refresh;
   bool reproducible = false;

@@ -2,7 +2,7 @@
 // team of the same shape.
 #include <utility>
 
-#include "plan/block_model.hpp"
+#include "plan/block_knowledge.hpp"
 #include "team/plans.hpp"
 
 namespace fermata::team {

@@ -85,7 +85,7 @@ Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& t
                                            const std::shared_ptr<const Profile>& profile,
                                            const std::string& algorithm) {
   if (algorithm.empty()) {
-    if (const auto saved = load_plan(key)) return compile(*saved);
+    if (const auto saved = load_plan(key)) return compile_lines(*saved);
   }
   const std::shared_ptr<const MadeOnes> ones = made_so_far();
   if (const Made* const made = find(ones.get(), key, algorithm, profile.get())) return made->program;
@@ -95,7 +95,7 @@ Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& t
   const auto plan =
       make_plan(topology, profile != nullptr ? *profile : this_profile(key.engine), options, nullptr);
   if (!plan) return plan.error();
-  auto program = compile(*plan);
+  auto program = compile_lines(*plan);
   if (!program) return program;
   try {
     keep({key, algorithm, profile, *program});

@@ -52,7 +52,7 @@ Status Refresher::prepare(const fermata_member* member, std::uint32_t hosts) {
     const auto slot = static_cast<exec::PlanSlot>(i);
     if (!fixed_algorithm(wanted_plan(slot, all.request)).empty() && all.request.reproducible) continue;
     auto plan = plans.plan(wanted_plan(slot, all.request));
-    const auto program = plan ? compile(*plan) : Result<std::vector<std::byte>>(plan.error());
+    const auto program = plan ? compile_lines(*plan) : Result<std::vector<std::byte>>(plan.error());
     const ProgramHeader* const runs = made.programs().header(slot);
     if (program && runs != nullptr && program_header(program->data()).hash == runs->hash)
       running[i] = std::move(*plan);
@@ -97,7 +97,7 @@ Result<std::vector<std::byte>> Refresher::compiled(const fermata_member* member,
   TeamPlans out;
   for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) {
     if (plans[i]) {
-      auto program = compile(*plans[i]);
+      auto program = compile_lines(*plans[i]);
       if (!program) return program.error();
       out.programs.push_back(std::move(*program));
       continue;

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "os/os.hpp"
-#include "plan/block_model.hpp"
+#include "plan/block_knowledge.hpp"
 #include "sync/handover.hpp"
 #include "team/blocks.hpp"
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "os/os.hpp"
-#include "plan/block_model.hpp"
+#include "plan/block_knowledge.hpp"
 #include "team/refresh.hpp"
 #include "team/review.hpp"
 

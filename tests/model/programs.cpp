@@ -24,7 +24,7 @@ Programs make_programs(const Wanted& wanted) {
   plan.schedule = named->algorithm->build(request);
   plan.layout = *layout;
   plan.credit_batch = wanted.credits;
-  const auto blob = compile(plan);
+  const auto blob = compile_lines(plan);
   if (!blob) return out.error = blob.error().message, out;
   ProgramHeader header;
   std::memcpy(&header, blob->data(), sizeof header);

@@ -17,6 +17,7 @@ namespace fermata::tool {
 namespace {
 
 constexpr int kAll = 1000;
+constexpr double kNoise = 0.05;  // measurements within this relative distance are ties
 
 BlockPlan made(const PlanRequest& request, int best) {
   BlockPlanOptions options;
@@ -30,9 +31,7 @@ BlockPlan made(const PlanRequest& request, int best) {
   return *std::move(plan);
 }
 
-BlockPlans file_of(const PlanKey& key, const BlockPlan& plan) {
-  return {key.fingerprint, key.engine, key.members, key.cpus, {plan}};
-}
+BlockPlans file_of(const PlanKey& key, const BlockPlan& plan) { return {key, {plan}}; }
 
 void note_line(const PlanRequest& request) {
   const std::size_t all =
@@ -94,41 +93,49 @@ void explain_blocks(const PlanRequest& request, bool json) {
 
 void predict_blocks(const PlanRequest& request, const std::string& json) {
   BlockPlan plan = made(request, kAll);
-  std::erase_if(plan.entries, [](const BlockEntry& e) { return e.measured_ns <= 0; });
-  std::stable_sort(plan.entries.begin(), plan.entries.end(),
-                   [](const BlockEntry& a, const BlockEntry& b) { return a.measured_ns < b.measured_ns; });
+  std::erase_if(plan.candidates, [](const Candidate& e) { return e.measured_ns <= 0; });
+  std::stable_sort(plan.candidates.begin(), plan.candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.measured_ns < b.measured_ns; });
   std::vector<double> predicted, measured;
   nlohmann::json rows = nlohmann::json::array();
   fmt::print("{:<48} {:>14} {:>14} {:>8}\n", "algorithm", "predicted ns", "measured ns", "error");
-  for (const BlockEntry& e : plan.entries) {
+  for (const Candidate& e : plan.candidates) {
     predicted.push_back(e.predicted_ns);
     measured.push_back(e.measured_ns);
-    fmt::print("{:<48} {:>14.0f} {:>14.0f} {:>+7.0f}%\n", e.name, e.predicted_ns, e.measured_ns,
+    fmt::print("{:<48} {:>14.0f} {:>14.0f} {:>+7.0f}%\n", e.algorithm, e.predicted_ns, e.measured_ns,
                100 * (e.predicted_ns - e.measured_ns) / e.measured_ns);
-    rows.push_back({{"algorithm", e.name}, {"predicted_ns", e.predicted_ns}, {"measured_ns", e.measured_ns}});
+    rows.push_back(
+        {{"algorithm", e.algorithm}, {"predicted_ns", e.predicted_ns}, {"measured_ns", e.measured_ns}});
   }
-  if (plan.entries.size() < 2) throw CommandError("fewer than two schedules can run: no order to compare");
-  const Agreement found = agreement(predicted, measured, kNoise);
-  fmt::print("\n{} of {} members, blocks of {} bytes: {} schedules; ties within {:.0f} %\n",
-             name_of(plan.collective), request.key.members, plan.bytes, plan.entries.size(), 100 * kNoise);
-  fmt::print("rank correlation {:.2f}; {:.0f} % of the pairs that differ are predicted in order\n",
-             found.rank_correlation, 100 * found.pairs_in_order);
-  fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error,
-             100 * found.worst_error);
+  nlohmann::json out = report_agreement(
+      predicted, measured,
+      fmt::format("{} of {} members, blocks of {} bytes: {} schedules", name_of(plan.collective),
+                  request.key.members, plan.bytes, plan.candidates.size()));
   // This factor is the cost of choosing by prediction alone.
   const auto first = std::min_element(predicted.begin(), predicted.end()) - predicted.begin();
   fmt::print("the predicted best takes {:.2f} times the measured best\n",
              measured[static_cast<std::size_t>(first)] / measured.front());
   if (json.empty()) return;
-  const nlohmann::json out = {{"members", request.key.members},
-                              {"collective", name_of(plan.collective)},
-                              {"bytes", plan.bytes},
-                              {"rank_correlation", found.rank_correlation},
-                              {"pairs_in_order", found.pairs_in_order},
-                              {"median_error", found.median_error},
-                              {"worst_error", found.worst_error},
-                              {"subjects", rows}};
+  out["members"] = request.key.members;
+  out["collective"] = name_of(plan.collective);
+  out["bytes"] = plan.bytes;
+  out["subjects"] = rows;
   write_output(json, out.dump(1) + "\n");
+}
+
+nlohmann::json report_agreement(const std::vector<double>& predicted, const std::vector<double>& measured,
+                                const std::string& subjects) {
+  if (measured.size() < 2) throw CommandError("fewer than two candidates can run: no order to compare");
+  const Agreement found = agreement(predicted, measured, kNoise);
+  fmt::print("\n{}; ties within {:.0f} %\n", subjects, 100 * kNoise);
+  fmt::print("rank correlation {:.2f}; {:.0f} % of the pairs that differ are predicted in order\n",
+             found.rank_correlation, 100 * found.pairs_in_order);
+  fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error,
+             100 * found.worst_error);
+  return {{"rank_correlation", found.rank_correlation},
+          {"pairs_in_order", found.pairs_in_order},
+          {"median_error", found.median_error},
+          {"worst_error", found.worst_error}};
 }
 
 }  // namespace fermata::tool

@@ -2,13 +2,14 @@
 #ifndef FERMATA_TOOLS_BLOCK_PLANS_HPP
 #define FERMATA_TOOLS_BLOCK_PLANS_HPP
 
+#include <cstddef>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "plan_request.hpp"
 
 namespace fermata::tool {
-
-inline constexpr double kNoise = 0.05;  // measurements within this relative distance are ties
 
 struct BlockPlanning {
   int best = 0;      // how many of the predicted best to time
@@ -20,6 +21,11 @@ struct BlockPlanning {
 void plan_blocks(const PlanRequest& request, const BlockPlanning& how);
 void explain_blocks(const PlanRequest& request, bool json);
 void predict_blocks(const PlanRequest& request, const std::string& json);
+
+// Prints `subjects` and how well the predictions match the measurements of these subjects, and returns the
+// same as JSON. Throws CommandError if there are fewer than two.
+nlohmann::json report_agreement(const std::vector<double>& predicted, const std::vector<double>& measured,
+                                const std::string& subjects);
 
 }  // namespace fermata::tool
 #endif

@@ -8,7 +8,6 @@
 #include "algo/algorithm.hpp"
 #include "block_plans.hpp"
 #include "commands.hpp"
-#include "plan/agreement.hpp"
 #include "plan_request.hpp"
 #include "profile/statistics.hpp"
 #include "team/measure.hpp"
@@ -47,7 +46,7 @@ std::vector<Subject> subjects_of(const PlanRequest& request, const std::string& 
       // Words have no slots, so one layout is enough.
       const bool edges = plan->schedule.words.empty();
       if (!edges && std::string(layout) != "private") continue;
-      auto program = compile(*plan);
+      auto program = compile_lines(*plan);
       if (program) subjects.push_back({std::move(*plan), std::move(*program), {}});
     }
   }
@@ -92,22 +91,12 @@ void run(const PredictArguments& a) {
                     {"measured_ns", m},
                     {"samples", s.samples}});
   }
-  if (subjects.size() < 2) throw CommandError("fewer than two subjects can run: no order to compare");
-  const Agreement found = agreement(predicted, measured, kNoise);
-  fmt::print("\n{} subjects, {} members; ties within {:.0f} %\n", subjects.size(), request.key.members,
-             100 * kNoise);
-  fmt::print("rank correlation {:.2f}; {:.0f} % of the pairs that differ are predicted in order\n",
-             found.rank_correlation, 100 * found.pairs_in_order);
-  fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error,
-             100 * found.worst_error);
+  nlohmann::json out = report_agreement(
+      predicted, measured, fmt::format("{} subjects, {} members", subjects.size(), request.key.members));
   if (a.json.empty()) return;
-  const nlohmann::json out = {{"members", request.key.members},
-                              {"collective", name_of(request.key.collective)},
-                              {"rank_correlation", found.rank_correlation},
-                              {"pairs_in_order", found.pairs_in_order},
-                              {"median_error", found.median_error},
-                              {"worst_error", found.worst_error},
-                              {"subjects", rows}};
+  out["members"] = request.key.members;
+  out["collective"] = name_of(request.key.collective);
+  out["subjects"] = rows;
   write_output(a.json, out.dump(1) + "\n");
 }
 

@@ -51,7 +51,7 @@ std::string time_of(const Algorithm& algorithm, Collective collective, std::int3
   if (!algorithm.applicable(request) || !serves(algorithm, request, algebra_of(collective))) return {};
   const Plan plan = plan_of(algorithm, collective, members);
   if (plan.schedule.transfer_count() > kMostSignals) return {};
-  const auto program = compile(plan);
+  const auto program = compile_lines(plan);
   if (!program) return {};
   return fmt::format("{:.1f}", microseconds(program_header(program->data())));
 }

@@ -124,7 +124,7 @@ bool is_identifier(const std::string& name) {
 
 Result<std::string> emit_code(const Plan& barrier, const Plan& allreduce, const std::string& name) {
   if (const auto flaw = flaw_of(barrier, allreduce, name)) return *flaw;
-  const auto first = compile(barrier), second = compile(allreduce);
+  const auto first = compile_lines(barrier), second = compile_lines(allreduce);
   if (!first) return first.error();
   if (!second) return second.error();
   const std::string text = title(barrier, allreduce) + emit::kAtomics +

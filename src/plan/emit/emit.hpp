@@ -12,8 +12,8 @@ namespace fermata {
 
 // Returns a self-contained header for C99 and C++11 or later. All that it defines begins with `name`. The
 // comment at its top says how to use it (emit/template.cpp).
-// Errors: those of compile(); kArgument if `name` is not an identifier, or if the plans are not those of an
-// untagged barrier and an allreduce of the same number of members; kUnsupported over several hosts.
+// Errors: those of compile_lines(); kArgument if `name` is not an identifier, or if the plans are not those
+// of an untagged barrier and an allreduce of the same number of members; kUnsupported over several hosts.
 Result<std::string> emit_code(const Plan& barrier, const Plan& allreduce, const std::string& name);
 
 // Can the names of a header begin with it? Keywords of C are not looked for.

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const int result = fuzz::round_trip(text, plan_from_json, [](const Plan& plan) { return to_json(plan); });
   if (result == 0) {
     const Plan plan = plan_from_json(text).value();
-    const auto program = compile(plan);
+    const auto program = compile_lines(plan);
     if (!program.ok() && program.error().message.empty())
       fuzz::fail("not compiled and no reason", std::string(text));
     if (!program.ok()) return result;

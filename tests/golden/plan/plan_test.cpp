@@ -63,7 +63,7 @@ std::string plan_line(const Profile& p, const Case& c, Collective collective, st
   const auto plan = make_plan(p.topology, p, options, nullptr);
   EXPECT_TRUE(plan.ok()) << c.machine << ": " << plan.error().message;
   if (!plan.ok()) return {};
-  EXPECT_TRUE(compile(*plan).ok()) << plan->schedule.algorithm;
+  EXPECT_TRUE(compile_lines(*plan).ok()) << plan->schedule.algorithm;
   return format("%-15s %4d %-11s %-9s %2d  %-42s %-28s %d  %-18s %9.0f %9.0f\n", c.machine, c.members,
                 c.placement == Placement::kCore  ? "core"
                 : c.placement == Placement::kCpu ? "cpu"

@@ -217,7 +217,7 @@ TEST(Limits, AMeasurementSaysThatAProcessCouldNotBeMade) {
     plan.schedule = find_algorithm("dissemination")->build({.members = 2});
     plan.key.members = 2;
     plan.key.engine = Engine::kProcesses;
-    const auto program = compile(plan);
+    const auto program = compile_lines(plan);
     if (!program || !deny({SYS_clone, SYS_clone3}, EAGAIN)) return kNotHere;
     const auto ns = measure_on_this_machine()(*program, plan.key, 0);
     return ns ? kSilent : ns.error().message == "measuring: fork failed" ? kSaysWhy : kWorks;

@@ -15,7 +15,7 @@ struct Expected {
 
 // Every way through every member's program of a plan.
 void expect_ways(const Plan& plan, Expected& expected) {
-  const auto blob = compile(plan);
+  const auto blob = compile_lines(plan);
   ASSERT_TRUE(blob.ok()) << blob.error().message;
   const auto most = static_cast<std::uint64_t>(plan.key.payload) / 8;
   for (std::uint32_t rank = 0; rank < static_cast<std::uint32_t>(plan.key.members); ++rank)

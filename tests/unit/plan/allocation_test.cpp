@@ -10,7 +10,7 @@
 #include "../../own_folder.hpp"
 #include "fermata/hosts.h"
 #include "plan/block_plan.hpp"
-#include "plan/blocks.hpp"
+#include "plan/choose_blocks.hpp"
 #include "plan/cluster.hpp"
 #include "plan/hosts.hpp"
 #include "profile/store.hpp"

@@ -6,8 +6,9 @@
 #include <algorithm>
 
 #include "../../own_folder.hpp"
-#include "plan/blocks.hpp"
+#include "plan/choose_blocks.hpp"
 #include "plan/text.hpp"
+#include "schedule/verify.hpp"
 
 namespace fermata {
 namespace {
@@ -230,21 +231,21 @@ TEST(BlockPlan, PredictedBestFirst) {
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan->bytes, 1024u);
     EXPECT_EQ(plan->origin, "estimated");
-    ASSERT_GT(plan->entries.size(), 1u);
-    EXPECT_EQ(plan->entries.front().verdict, "chosen");
+    ASSERT_GT(plan->candidates.size(), 1u);
+    EXPECT_EQ(plan->candidates.front().verdict, "chosen");
     // Where calls overlap, a shorter path counts a quarter more.
     const double worth = has_root(plan->collective) ? 1.25 : 1;
-    for (const BlockEntry& e : plan->entries)
+    for (const Candidate& e : plan->candidates)
       if (e.verdict.starts_with("predicted")) {
-        EXPECT_GE(worth * e.predicted_ns, plan->entries.front().predicted_ns);
-        const double ratio = e.predicted_ns / plan->entries.front().predicted_ns;
+        EXPECT_GE(worth * e.predicted_ns, plan->candidates.front().predicted_ns);
+        const double ratio = e.predicted_ns / plan->candidates.front().predicted_ns;
         if (ratio >= 1.005) {
           EXPECT_EQ(e.verdict, slower_by("predicted", ratio));
         }
       }
     const std::string text = explain(*plan, key_of(t, plan->collective, 8));
     for (const std::string& shown :
-         {plan->entries.front().name, std::string("up to 1024 bytes"), std::string("not yet")})
+         {plan->candidates.front().algorithm, std::string("up to 1024 bytes"), std::string("not yet")})
       EXPECT_NE(text.find(shown), std::string::npos) << text;
     EXPECT_EQ(text.find(" 0 ns"), std::string::npos)
         << "a time that was not measured is printed as 0: " << text;
@@ -256,7 +257,7 @@ TEST(BlockPlan, TimesAreShownInTheUnitThatSuitsThem) {
   auto plan =
       make_block_plan(t, estimate_profile(t), options_for(t, Collective::kAllreduce, 8, 1000), nullptr);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  BlockEntry& chosen = plan->entries.front();
+  Candidate& chosen = plan->candidates.front();
   const auto shown = [&](double ns) {
     chosen.predicted_ns = ns;
     const std::string text = explain(*plan, key_of(t, plan->collective, 8));
@@ -289,10 +290,10 @@ TEST(BlockPlan, TheMeasuredFastestWins) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   ASSERT_EQ(timed.size(), 5u);
   EXPECT_EQ(plan->origin, "measured");
-  EXPECT_EQ(plan->entries.front().name, timed.back());
-  EXPECT_GT(plan->entries.front().measured_ns, 0);
+  EXPECT_EQ(plan->candidates.front().algorithm, timed.back());
+  EXPECT_GT(plan->candidates.front().measured_ns, 0);
   int failed = 0, slower = 0;
-  for (const BlockEntry& e : plan->entries) {
+  for (const Candidate& e : plan->candidates) {
     failed += e.verdict == "not timed: took too long";
     slower += e.verdict.starts_with("measured");
   }
@@ -328,12 +329,12 @@ TEST(BlockPlanFile, IsKeptBesideTheOthersOfItsTeam) {
   plan.bytes = 64;
   plan.origin = "predicted";
   ASSERT_TRUE(save_block_plan(key, plan).ok());
-  plan.entries[0].name = "bruck";
+  plan.candidates[0].algorithm = "bruck";
   ASSERT_TRUE(save_block_plan(key, plan).ok());
   const auto kept = load_block_plans(key);
   ASSERT_TRUE(kept.ok()) << kept.error().message;
   ASSERT_EQ(kept->plans.size(), 2u);
-  EXPECT_EQ(kept->plans[0].entries[0].name, "bruck");
+  EXPECT_EQ(kept->plans[0].candidates[0].algorithm, "bruck");
   const std::vector<KnownChoice> known = known_choices(key);  // predictions are not kept
   ASSERT_EQ(known.size(), 1u);
   EXPECT_EQ(known[0].name, hash_of("ring"));

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "../schedule/random_schedule.hpp"
-#include "plan/blocks.hpp"
+#include "plan/compile_blocks.hpp"
 #include "schedule/contents.hpp"
 
 namespace fermata::test {

@@ -6,7 +6,9 @@
 
 #include "algo/algorithm.hpp"
 #include "operators.hpp"
-#include "plan/blocks.hpp"
+#include "plan/block_knowledge.hpp"
+#include "plan/choose_blocks.hpp"
+#include "plan/compile_blocks.hpp"
 #include "schedule/contents.hpp"
 
 namespace fermata {

@@ -31,7 +31,7 @@ constexpr const char* kClimb =
 TEST(Compile, WhoCompletesAWordSignalsInTheStagesThatWereProved) {
   const Plan plan = plan_of(kClimb);
   ASSERT_EQ(prove(plan), "");
-  const auto program = compile(plan);
+  const auto program = compile_lines(plan);
   ASSERT_TRUE(program) << program.error().message;
   EXPECT_EQ(test::execute(program->data(), 1, 60, 6), "");
 }
@@ -49,7 +49,7 @@ TEST(Compile, ClimbsWithinClimbsKeepTheirStages) {
       "stage 5\n  w3 -> w4\n"
       "stage 6\n  w4 -> 0\n  w4 -> 1\n  w4 -> 2\n");
   ASSERT_EQ(prove(plan), "");
-  const auto program = compile(plan);
+  const auto program = compile_lines(plan);
   ASSERT_TRUE(program) << program.error().message;
   EXPECT_EQ(test::execute(program->data(), 2, 200, 6), "");
 }
@@ -70,7 +70,7 @@ TEST(Compile, RefusesMoreWaysThanFit) {
   }
   const Plan plan = plan_of(text + first + last + end);
   ASSERT_EQ(prove(plan), "");
-  const auto program = compile(plan);
+  const auto program = compile_lines(plan);
   ASSERT_FALSE(program);
   EXPECT_EQ(program.error().status, Status::kUnsupported);
   EXPECT_NE(program.error().message.find("member 0 would have more than 65536 steps"), std::string::npos)
@@ -103,8 +103,8 @@ TEST(Compile, RefusesClimbsThatTheProofDoesNotFollow) {
     for (int m = 0; m < members; ++m) stages += "  " + word(words) + " -> " + std::to_string(m) + "\n";
     return plan_of(text + stages);
   };
-  EXPECT_TRUE(compile(chain(64))) << compile(chain(64)).error().message;
-  const auto longer = compile(chain(65));
+  EXPECT_TRUE(compile_lines(chain(64))) << compile_lines(chain(64)).error().message;
+  const auto longer = compile_lines(chain(65));
   ASSERT_FALSE(longer);
   EXPECT_NE(longer.error().message.find("it completes too many words at once"), std::string::npos)
       << longer.error().message;
@@ -122,7 +122,7 @@ TEST(Compile, CreditsDoNotMendTheReuseOfWords) {
     EXPECT_EQ(flaw,
               "stage 0 may signal word 0 before its previous episode is complete, which no "
               "credit prevents");
-    const auto program = compile(plan);
+    const auto program = compile_lines(plan);
     ASSERT_FALSE(program);
     EXPECT_EQ(program.error().status, Status::kVerify);
     EXPECT_NE(program.error().message.find(flaw), std::string::npos) << program.error().message;
@@ -134,11 +134,11 @@ TEST(Compile, SaysWhatItRefuses) {
   const Plan good = plan_of(
       "members 3\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 2\n"
       "stage 0\n  1 -> w0\n  2 -> w0\nstage 1\n  w0 -> 0\nstage 2\n  0 -> 1\n  0 -> 2\n");
-  ASSERT_TRUE(compile(good)) << compile(good).error().message;
+  ASSERT_TRUE(compile_lines(good)) << compile_lines(good).error().message;
   const auto refusal = [&](auto&& change) {
     Plan plan = good;
     change(plan);
-    const auto program = compile(plan);
+    const auto program = compile_lines(plan);
     return program ? "compiled" : program.error().message;
   };
   const auto is = [](const std::string& text, const char* part) {
@@ -201,7 +201,7 @@ TEST(Compile, EveryAlgorithmRuns) {
           plan.layout = *parse_layouts(layout);
           plan.credit_batch = credits;
           if (!verify(plan.schedule, {.associative = false})) continue;
-          const auto program = compile(plan);
+          const auto program = compile_lines(plan);
           if (!program && credits == 0 && !synchronizes(collective)) continue;
           ASSERT_TRUE(program) << plan.schedule.algorithm << ": " << program.error().message;
           ASSERT_EQ(test::execute(program->data(), 3, 12 / FERMATA_TEST_SCALE + 4, 9), "")

@@ -8,6 +8,7 @@
 #include "algo/algorithm.hpp"
 #include "block_simulation.hpp"
 #include "matrices.hpp"
+#include "plan/choose_blocks.hpp"
 #include "plan/compose_blocks.hpp"
 #include "profile/store.hpp"
 #include "schedule/compose.hpp"

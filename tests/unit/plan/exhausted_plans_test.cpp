@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "../../lockstep.hpp"
-#include "plan/member_programs.hpp"
+#include "plan/line_programs.hpp"
 #include "random_plans.hpp"
 #include "schedule/structure.hpp"
 #include "schedule/verify.hpp"
@@ -25,7 +25,7 @@ TEST(RandomPlans, OfSmallOnesEveryInterleavingIsExecuted) {
     const bool few_slots = std::all_of(layouts.begin(), layouts.end(),
                                        [](const LayoutChoice& choice) { return choice.slots <= 2; });
     if (plan.key.members > 3 || !few_slots || !check_structure(plan.schedule)) continue;
-    const auto compiled = compile(plan);
+    const auto compiled = compile_lines(plan);
     if (!compiled && compiled.error().status != Status::kVerify) continue;
     const auto program =
         compiled ? compiled : assemble(plan, reuse_hazards(plan.schedule, plan.layout, plan.key.payload > 0));

@@ -130,7 +130,7 @@ TEST_F(Cache, KeepsThePlanAndItsCompiledForm) {
   EXPECT_EQ(*back, plan);
   const auto program = read_file(path->substr(0, path->size() - 5) + ".bin");
   ASSERT_TRUE(program.ok());
-  const auto compiled = compile(plan);
+  const auto compiled = compile_lines(plan);
   ASSERT_TRUE(compiled.ok());
   EXPECT_EQ(*program, std::string(reinterpret_cast<const char*>(compiled->data()), compiled->size()));
 }

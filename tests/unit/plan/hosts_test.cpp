@@ -12,8 +12,8 @@
 #include "algo/algorithm.hpp"
 #include "exec/program.hpp"
 #include "plan/block_plan.hpp"
-#include "plan/blocks.hpp"
 #include "plan/choices.hpp"
+#include "plan/choose_blocks.hpp"
 #include "plan/emit/emit.hpp"
 #include "plan/plan.hpp"
 
@@ -92,7 +92,7 @@ TEST(PlanOverHosts, EachSignalGoesItsWay) {
          {Collective::kBarrier, Collective::kAllreduce, Collective::kReduce, Collective::kBroadcast}) {
       const auto plan = plan_for(collective, collective == Collective::kBarrier ? 0 : 56, hosts);
       ASSERT_TRUE(plan) << plan.error().message;
-      const auto blob = compile(*plan);
+      const auto blob = compile_lines(*plan);
       ASSERT_TRUE(blob) << blob.error().message;
       expect_routed(*plan, *blob);
     }
@@ -154,7 +154,7 @@ TEST(PlanOverHosts, EveryRootHasAsManyMessages) {
   for (const Collective collective : {Collective::kReduce, Collective::kBroadcast}) {
     const auto plan = plan_for(collective, 8, kBlocks);
     ASSERT_TRUE(plan) << plan.error().message;
-    const auto blob = compile(*plan);
+    const auto blob = compile_lines(*plan);
     ASSERT_TRUE(blob) << blob.error().message;
     const auto& header = *reinterpret_cast<const ProgramHeader*>(blob->data());
     const auto* programs = reinterpret_cast<const MemberProgram*>(blob->data() + header.programs_offset);
@@ -193,9 +193,9 @@ TEST(PlanOverHosts, WhatCannotBeIsRefused) {
   Plan counter = *plan;
   counter.schedule =
       parse_algorithm("counter")->algorithm->build({.collective = Collective::kBarrier, .members = 8});
-  EXPECT_EQ(compile(counter).error().status, Status::kUnsupported) << "a word joins no hosts";
+  EXPECT_EQ(compile_lines(counter).error().status, Status::kUnsupported) << "a word joins no hosts";
   plan->key.hosts.pop_back();
-  EXPECT_EQ(compile(*plan).error().status, Status::kArgument);
+  EXPECT_EQ(compile_lines(*plan).error().status, Status::kArgument);
   PlanOptions options = options_for(Collective::kBarrier, 0, kBlocks);
   options.key.hosts.pop_back();
   const Topology topology = topology_of_hosts(kBlocks);

@@ -46,7 +46,7 @@ Blob compiled(const char* algorithm, Collective collective, std::int32_t members
   plan.schedule = find_algorithm(algorithm)->build({.collective = collective, .members = members});
   plan.layout = *parse_layouts(layout);
   plan.credit_batch = credits;
-  auto program = compile(plan);
+  auto program = compile_lines(plan);
   if (!program) throw std::runtime_error(program.error().message);
   return *program;
 }
@@ -144,7 +144,7 @@ TEST(Proof, KnowsWhoSharesMemory) {
   plan.key.members = 4;
   plan.key.hosts = {0, 0, 1, 1};
   plan.schedule = find_algorithm("dissemination")->build({.members = 4});
-  auto program = compile(plan);
+  auto program = compile_lines(plan);
   ASSERT_TRUE(program) << program.error().message;
   const std::uint32_t hosts[] = {0, 0, 1, 1}, others[] = {0, 1, 0, 1};
   EXPECT_TRUE(prove_program(header(*program), {.hosts = hosts}));
@@ -265,7 +265,7 @@ TEST(Proof, ChangedRandomProgramsAreProvedOnlyIfTheyRunRight) {
   for (std::uint64_t number = 0; number < 3000 / FERMATA_TEST_SCALE && !HasFatalFailure(); ++number) {
     const Plan plan = test::plan_of(number);
     if (!check_structure(plan.schedule)) continue;
-    const auto program = compile(plan);
+    const auto program = compile_lines(plan);
     for (int change = 0; program && change < 8 && !HasFatalFailure(); ++change)
       changed.judge(*program, static_cast<int>(number * 8) + change,
                     "a change of plan " + std::to_string(number));

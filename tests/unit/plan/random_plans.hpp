@@ -111,7 +111,7 @@ inline void damage(Random& random, Schedule& s) {
   }
 }
 
-// The structure may be wrong; everything else is as compile() requires.
+// The structure may be wrong; everything else is as compile_lines() requires.
 inline Plan random_plan(Random& random) {
   Plan plan;
   Schedule& s = plan.schedule;

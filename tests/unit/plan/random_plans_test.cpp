@@ -14,7 +14,7 @@
 #include "exec/builtin.hpp"
 #include "exec/member.hpp"
 #include "exec/proof/proof.hpp"
-#include "plan/member_programs.hpp"
+#include "plan/line_programs.hpp"
 #include "random_plans.hpp"
 #include "schedule/structure.hpp"
 #include "schedule/verify.hpp"
@@ -114,7 +114,7 @@ void run_refused(const Plan& plan, const std::string& reason, std::uint64_t numb
 void draw(std::uint64_t number, Tally& tally) {
   const Plan plan = test::plan_of(number);
   if (!check_structure(plan.schedule)) return;
-  const auto program = compile(plan);
+  const auto program = compile_lines(plan);
   if (program) {
     run_proved(plan, *program, number, tally);
     return;

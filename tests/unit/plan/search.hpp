@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "plan/search.hpp"
+#include "plan/line_search.hpp"
 
 namespace fermata::test {
 
@@ -28,7 +28,7 @@ inline PlanOptions options_for(const Topology& topology, Collective collective, 
 
 inline void expect_sound(const Plan& plan) {
   EXPECT_EQ(prove(plan), "");
-  const auto program = compile(plan);
+  const auto program = compile_lines(plan);
   EXPECT_TRUE(program.ok()) << program.error().message;
   EXPECT_FALSE(plan.candidates.empty());
   EXPECT_EQ(plan.candidates.front().verdict, "chosen");

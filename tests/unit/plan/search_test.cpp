@@ -8,7 +8,7 @@
 #include "exec/program.hpp"
 #include "matrices.hpp"
 #include "plan/choices.hpp"
-#include "plan/search.hpp"
+#include "plan/line_search.hpp"
 #include "plan/text.hpp"
 #include "schedule/print.hpp"
 #include "schedule/verify.hpp"
@@ -233,7 +233,7 @@ TEST(Search, AGivenLayoutPerStageIsCompiledAsItIs) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(to_string(plan->layout), o.layout);
   ASSERT_EQ(plan->schedule.stages.size(), 2u);
-  const auto blob = compile(*plan);
+  const auto blob = compile_lines(*plan);
   ASSERT_TRUE(blob.ok()) << blob.error().message;
   const auto& head = *reinterpret_cast<const ProgramHeader*>(blob->data());
   std::vector<Step> steps(head.steps);

@@ -37,7 +37,7 @@ Plan planned(const BuiltinPlan& builtin) {
 void expect_same(const BuiltinPlan& builtin) {
   const Blob made(exec::make_builtin(builtin), &std::free);
   ASSERT_NE(made, nullptr);
-  const auto compiled = compile(planned(builtin));
+  const auto compiled = compile_lines(planned(builtin));
   ASSERT_TRUE(compiled) << compiled.error().message;
   ASSERT_EQ(made->bytes, compiled->size());
   EXPECT_EQ(std::memcmp(made.get(), compiled->data(), compiled->size()), 0);

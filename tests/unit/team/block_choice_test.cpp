@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../../own_folder.hpp"
-#include "plan/blocks.hpp"
+#include "plan/choose_blocks.hpp"
 #include "team/blocks.hpp"
 #include "team/machine.hpp"
 #include "team/measure.hpp"

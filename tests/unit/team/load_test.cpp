@@ -162,7 +162,7 @@ TEST(Load, ATeamRunsASavedPlan) {
   config.plan_count = 1;
   fermata_team* team = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
-  const auto program = compile(plan->value);
+  const auto program = compile_lines(plan->value);
   fermata_plan_destroy(plan);
   ASSERT_TRUE(program.ok());
   EXPECT_EQ(

@@ -45,7 +45,7 @@ Program searched(const PlanKey& key, const Topology& topology, const Profile& pr
   options.algorithm = algorithm;
   const auto plan = make_plan(topology, profile, options, nullptr);
   EXPECT_TRUE(plan);
-  const auto program = compile(*plan);
+  const auto program = compile_lines(*plan);
   EXPECT_TRUE(program);
   return *program;
 }
@@ -91,7 +91,7 @@ TEST(MadePlans, GiveWayToASavedOne) {
   ASSERT_TRUE(other);
   const auto path = save_plan(*other);
   ASSERT_TRUE(path);
-  EXPECT_EQ(asked_for(key), *compile(*other));
+  EXPECT_EQ(asked_for(key), *compile_lines(*other));
   EXPECT_NE(asked_for(key), made);
   ASSERT_EQ(std::remove(path->c_str()), 0);
   EXPECT_EQ(asked_for(key), made);

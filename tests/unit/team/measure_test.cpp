@@ -22,7 +22,7 @@ Plan exchange_of_two(Engine engine) {
 TEST(Measure, GivesATimeOfThreadsAndOfProcesses) {
   for (const Engine engine : {Engine::kThreads, Engine::kProcesses}) {
     const Plan plan = exchange_of_two(engine);
-    const auto program = compile(plan);
+    const auto program = compile_lines(plan);
     ASSERT_TRUE(program) << program.error().message;
     const auto ns = measure_on_this_machine()(*program, plan.key, 0);
     ASSERT_TRUE(ns) << ns.error().message;
@@ -32,7 +32,7 @@ TEST(Measure, GivesATimeOfThreadsAndOfProcesses) {
 
 TEST(Measure, WantsACpuForEachMemberOrNone) {
   Plan plan = exchange_of_two(Engine::kThreads);
-  const auto program = compile(plan);
+  const auto program = compile_lines(plan);
   ASSERT_TRUE(program) << program.error().message;
   plan.key.cpus = {0};
   const auto ns = measure_on_this_machine()(*program, plan.key, 0);

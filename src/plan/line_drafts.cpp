@@ -1,10 +1,10 @@
-// Flat candidates: each algorithm of the table over all members.
+// Flat candidates for plans on lines: each algorithm of the table over all members.
 #include <algorithm>
 #include <string>
 
 #include "algo/algorithm.hpp"
 #include "plan/choices.hpp"
-#include "plan/search.hpp"
+#include "plan/line_search.hpp"
 
 namespace fermata {
 namespace {
@@ -35,11 +35,6 @@ std::string flaw_of_words(const Schedule& schedule, const Topology& topology, co
 
 }  // namespace
 
-OpTraits algebra_of(Collective collective) {
-  return folds(collective) ? OpTraits{.associative = false, .commutative = true, .idempotent = false}
-                           : OpTraits{};
-}
-
 std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key,
                                std::vector<Candidate>& refused) {
   std::vector<Draft> drafts;
@@ -57,16 +52,15 @@ std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key,
       if (!why.empty()) continue;
       built = true;
       Schedule schedule = algorithm.build(request);
-      const bool known = std::any_of(drafts.begin(), drafts.end(), [&](const Draft& d) {
-        return d.schedule.stages == schedule.stages && d.schedule.words == schedule.words;
-      });
+      const bool known = std::any_of(drafts.begin(), drafts.end(),
+                                     [&](const Draft& d) { return same_signals(d.schedule, schedule); });
       if (const std::string flaw = flaw_of_words(schedule, topology, key); !flaw.empty()) {
-        refused.push_back({.algorithm = schedule.algorithm, .layout = {}, .verdict = "refused: " + flaw});
+        refused.push_back({schedule.algorithm, 0, 0, "refused: " + flaw});
         break;
       }
       if (!known) drafts.push_back({std::move(schedule), everyone(key.members), algorithm.name});
     }
-    if (!built) refused.push_back({.algorithm = algorithm.name, .layout = {}, .verdict = reason});
+    if (!built) refused.push_back({algorithm.name, 0, 0, reason});
   }
   return drafts;
 }

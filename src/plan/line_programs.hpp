@@ -1,6 +1,7 @@
-// Makes the steps of each member's program from a schedule whose edges have addresses. compile() uses it.
-#ifndef FERMATA_PLAN_MEMBER_PROGRAMS_HPP
-#define FERMATA_PLAN_MEMBER_PROGRAMS_HPP
+// Makes the steps of each member's program from a schedule whose edges have addresses. compile_lines() uses
+// it.
+#ifndef FERMATA_PLAN_LINE_PROGRAMS_HPP
+#define FERMATA_PLAN_LINE_PROGRAMS_HPP
 
 #include <cstdint>
 #include <set>
@@ -17,7 +18,7 @@ namespace fermata {
 using Program = std::vector<Step>;
 using Credited = std::set<std::pair<std::int32_t, std::int32_t>>;  // (stage, transfer) that needs credits
 
-struct MemberPrograms {
+struct LinePrograms {
   std::vector<Program> programs;
   std::uint32_t bytes = 0;  // of a region
 };
@@ -25,12 +26,12 @@ struct MemberPrograms {
 // Error: kUnsupported, if a member's program, with its branches at words, needs more than kMostBranchedSteps
 // steps.
 inline constexpr std::size_t kMostBranchedSteps = 65536;
-Result<MemberPrograms> member_programs(const Plan& plan, const Schedule& schedule, const Placed& placed,
-                                       const Credited& credited);
+Result<LinePrograms> line_programs(const Plan& plan, const Schedule& schedule, const Placed& placed,
+                                   const Credited& credited);
 
-// Does what compile() does, without proofs. Tests use it to execute plans that compile() refuses, and to see
-// that they fail. Preconditions: check_structure holds, and so do the other conditions that compile() checks.
-// hazards: the result of reuse_hazards, which need credits.
+// Does what compile_lines() does, without proofs. Tests use it to execute plans that compile_lines() refuses,
+// and to see that they fail. Preconditions: check_structure holds, and so do the other conditions that
+// compile_lines() checks. hazards: the result of reuse_hazards, which need credits.
 Result<std::vector<std::byte>> assemble(const Plan& plan, const std::vector<Hazard>& hazards);
 
 }  // namespace fermata

@@ -1,4 +1,4 @@
-// Composed candidates: the cheapest schedule of each cluster, joined level by level.
+// Composed candidates for plans on lines: the cheapest schedule of each cluster, joined level by level.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include "algo/algorithm.hpp"
 #include "plan/choices.hpp"
-#include "plan/search.hpp"
+#include "plan/line_search.hpp"
 #include "schedule/compose.hpp"
 
 namespace fermata {
@@ -39,40 +39,13 @@ std::vector<std::int32_t> participants(const Cluster& node) {
   return leaders;
 }
 
-// Returns the model of these ranks alone. bare: the model without its matrices, which are expensive to copy.
-CostModel part_of(const CostModel& bare, const CostModel& model, const std::vector<std::int32_t>& ranks) {
-  CostModel part = bare;
-  part.members = static_cast<std::int32_t>(ranks.size());
-  part.o.reserve(ranks.size() * ranks.size());
-  part.l.reserve(ranks.size() * ranks.size());
-  part.g.reserve(ranks.size() * ranks.size());
-  for (const std::int32_t i : ranks)
-    if (!model.hosts.empty()) part.hosts.push_back(model.hosts[static_cast<std::size_t>(i)]);
-  for (const std::int32_t i : ranks)
-    for (const std::int32_t j : ranks) {
-      part.o.push_back(model.o_at(i, j));
-      part.l.push_back(model.l_at(i, j));
-      part.g.push_back(model.g_at(i, j));
-    }
-  return part;
-}
-
 bool arrives(Collective collective) { return !root_gives(collective); }
 bool releases(Collective collective) { return !root_gets(collective); }
 
 class Composer {
  public:
   Composer(const Topology& topology, const PlanKey& key, const CostModel& model)
-      : key_(key), model_(model), hosts_(hosts_of(topology, key)), mean_(mean_distance(model)) {
-    bare_.awaited = model.awaited;
-    bare_.reader = model.reader;
-    bare_.word_add = model.word_add;
-    bare_.word_read = model.word_read;
-    std::copy(std::begin(model.layout_factor), std::end(model.layout_factor), bare_.layout_factor);
-    std::copy(std::begin(model.stride_factor), std::end(model.stride_factor), bare_.stride_factor);
-    bare_.switch_ns = model.switch_ns;
-    bare_.members_per_cpu = model.members_per_cpu;
-  }
+      : key_(key), model_(model), hosts_(hosts_of(topology, key)), mean_(mean_distance(model)) {}
 
   // family: the algorithm for all levels where it is applicable; empty: the cheapest one at each level.
   Draft compose(const Cluster& tree, const std::string& family) {
@@ -125,7 +98,7 @@ class Composer {
         const Schedule s = build(option, part.members, half);
         // Words carry no data and never span hosts.
         if (!s.words.empty() && (key_.payload > 0 || !one_memory)) continue;
-        option.cost_ns = cost(s, part, {}).critical_path_ns;
+        option.cost_ns = latency_cost(s, part, {});
         options.push_back(option);
       }
     }
@@ -137,11 +110,7 @@ class Composer {
   std::int32_t host(std::int32_t rank) const { return hosts_[static_cast<std::size_t>(rank)]; }
 
   const Level& level_of(const std::vector<std::int32_t>& ranks, bool root) {
-    CostModel part = part_of(bare_, model_, ranks);
-    if (mean_ > 0) {  // a word's cost scales with the distance between its users
-      part.word_add *= mean_distance(part) / mean_;
-      part.word_read *= mean_distance(part) / mean_;
-    }
+    CostModel part = part_of(model_, ranks, false);
     const bool one_memory =
         std::all_of(ranks.begin(), ranks.end(), [&](std::int32_t r) { return host(r) == host(ranks[0]); });
     Content content = part.o;
@@ -149,6 +118,12 @@ class Composer {
     content.push_back((root ? 1 : 0) + (one_memory ? 2 : 0));
     const auto [at, fresh] = levels_.try_emplace(std::move(content));
     if (fresh) {
+      part.further = further_share(part);
+      if (mean_ > 0) {  // a word's cost scales with the distance between its users
+        const double share = mean_distance(part) / mean_;
+        part.word_add *= share;
+        part.word_read *= share;
+      }
       if (arrives(key_.collective)) at->second.arrive = rank_options(part, one_memory, Half::kArrive);
       if (releases(key_.collective)) at->second.release = rank_options(part, one_memory, Half::kRelease);
       if (root && arrives(key_.collective) && releases(key_.collective))
@@ -220,7 +195,6 @@ class Composer {
 
   const PlanKey& key_;
   const CostModel& model_;
-  CostModel bare_;
   std::vector<std::int32_t> hosts_;
   double mean_ = 0;
   std::map<Content, Level> levels_;
@@ -233,9 +207,8 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
   std::vector<Draft> drafts;
   Composer composer(topology, key, model);
   const auto add = [&](Draft draft) {
-    const bool known = std::any_of(drafts.begin(), drafts.end(), [&](const Draft& d) {
-      return d.schedule.stages == draft.schedule.stages;
-    });
+    const bool known = std::any_of(drafts.begin(), drafts.end(),
+                                   [&](const Draft& d) { return same_signals(d.schedule, draft.schedule); });
     if (!known) drafts.push_back(std::move(draft));
   };
   for (const Cluster& tree : trees) {
@@ -279,19 +252,15 @@ Cluster led_by_the_nearest(const Cluster& tree, const CostModel& model) {
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
                                   const PlanOptions& options) {
   std::vector<Cluster> trees;
-  const auto add = [&](Cluster tree) {
-    if (std::find(trees.begin(), trees.end(), tree) == trees.end()) trees.push_back(std::move(tree));
-  };
   const Cluster declared = cluster_by_topology(topology, options.key.cpus, model);
   const Cluster measured =
       options.clusters_from_topology ? declared : cluster_by_distance(model, options.sparseness);
   const bool may_lead =
       arrives(options.key.collective) && releases(options.key.collective) && !model.hosts.empty();
   for (const Cluster& tree : {measured, declared}) {
-    add(tree);
-    if (may_lead) add(led_by_the_nearest(tree, model));
-    for (int depth = 1; depth < depth_of(tree); ++depth) add(cut_below(tree, depth));
-    add(innermost(tree));
+    add_tree(trees, tree);
+    if (may_lead) add_tree(trees, led_by_the_nearest(tree, model));
+    add_levels(trees, tree);
     if (options.clusters_from_topology) break;
   }
   return trees;

@@ -1,4 +1,4 @@
-#include "plan/blocks.hpp"
+#include "plan/compile_blocks.hpp"
 #include "plan/block_space.hpp"
 
 #include <algorithm>

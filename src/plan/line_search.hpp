@@ -1,6 +1,7 @@
-// The parts of the search, for src/plan only: candidate schedules, their scores, the timing of the best ones.
-#ifndef FERMATA_PLAN_SEARCH_HPP
-#define FERMATA_PLAN_SEARCH_HPP
+// The parts of the search for plans on lines, for src/plan only: candidate schedules, their scores, the
+// timing of the best ones.
+#ifndef FERMATA_PLAN_LINE_SEARCH_HPP
+#define FERMATA_PLAN_LINE_SEARCH_HPP
 
 #include <cstddef>
 #include <string>
@@ -20,26 +21,15 @@ struct Draft {
 };
 
 // A draft with a layout.
-struct Entry {
+struct Entry : Trial {
   std::size_t draft = 0;
   Layouts layout;
   std::int32_t credit_batch = 0;
-  double predicted_ns = 0;  // period
-  double latency_ns = 0;
-  double measured_ns = 0;
-  double spread = 0;    // of the repeats, relative to their median
-  double behind = 0;    // its time relative to the best time when it was dropped; 0: it was not dropped
-  std::string refusal;  // why it may not run; empty: it may run
+  double latency_ns = 0;  // predicted
 };
 
 // The key with all of its fields, or what is wrong with it.
 Result<PlanKey> normalised(PlanKey key, const Topology& topology);
-
-bool only_words(const Schedule& schedule);  // all signals go to words or come from words
-// Adds the cost of credits to a period. A credit returns over the same edge, so a slot is free again after a
-// signal and its credit. As many episodes overlap as there are slots. Each credit is one more signal every
-// credit_batch episodes.
-double with_credits(double period, const Schedule& schedule, const CostModel& model, const Entry& entry);
 
 // Builds every algorithm and degree of the table over all members at once. Adds the algorithms that cannot
 // serve this collective to `refused`, with the reason.
@@ -60,9 +50,8 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
                                   const PlanOptions& options);
 
-// Times the finalists through the callback in interleaved repeats, and writes trimmed means and spreads into
-// the entries. Drops the slowest after the first rounds. An entry that cannot be compiled or timed gets a
-// refusal.
+// Times the finalists through the callback (time_in_rounds). Means are trimmed. An entry that cannot be
+// compiled or timed gets a refusal.
 void time_entries(const PlanKey& key, const std::vector<Draft>& drafts,
                   const std::vector<std::size_t>& finalists, std::vector<Entry>& entries,
                   const PlanOptions& options, const Measure& measure);

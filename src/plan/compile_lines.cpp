@@ -13,7 +13,7 @@
 #include "exec/proof/proof.hpp"
 #include "plan/choices.hpp"
 #include "plan/layout.hpp"
-#include "plan/member_programs.hpp"
+#include "plan/line_programs.hpp"
 #include "plan/plan.hpp"
 #include "plan/reuse.hpp"
 #include "schedule/compose.hpp"
@@ -126,7 +126,7 @@ Result<std::vector<std::byte>> assemble(const Plan& plan, const std::vector<Haza
     const Schedule of_root = root == 0 ? s : lift(s, places_for_root(hosts, root), s.members);
     const auto placed = place_edges(of_root, plan.layout, plan.key.payload, hosts);
     if (!placed) return placed.error();
-    auto made = member_programs(plan, of_root, *placed, credited);
+    auto made = line_programs(plan, of_root, *placed, credited);
     if (!made) return made.error();
     bytes = std::max(bytes, made->bytes);
     for (Program& program : made->programs) programs.push_back(std::move(program));
@@ -134,11 +134,10 @@ Result<std::vector<std::byte>> assemble(const Plan& plan, const std::vector<Haza
   return blob(plan, programs, bytes);
 }
 
-Result<std::vector<std::byte>> compile(const Plan& plan) {
+Result<std::vector<std::byte>> compile_lines(const Plan& plan) {
   if (const auto fit = check(plan); !fit) return fit.error();
   const Schedule& s = plan.schedule;
-  const auto verified = verify(s, OpTraits{.associative = false, .commutative = true, .idempotent = false});
-  if (!verified) return refused(plan, Status::kVerify, verified.error().message);
+  if (const std::string flaw = prove(s); !flaw.empty()) return refused(plan, Status::kVerify, flaw);
   const std::vector<Hazard> hazards = reuse_hazards(s, plan.layout, plan.key.payload > 0);
   if (const std::string flaw = flaw_of_reuse(s, plan.layout, hazards, plan.credit_batch); !flaw.empty())
     return refused(plan, Status::kVerify, flaw);

@@ -9,7 +9,7 @@
 // The joined form is shorter, but sometimes it breaks the order of stages. Then the climb waits for a signal
 // of stage s or later, and the member itself signals in stage s after the climb. Members could wait for each
 // other, so such a program is branched.
-#include "plan/member_programs.hpp"
+#include "plan/line_programs.hpp"
 
 #include <algorithm>
 #include <map>
@@ -40,8 +40,8 @@ class Maker {
         for (std::size_t i = 0; i < schedule_.stages[t].transfers.size(); ++i) list(t, i, sending);
   }
 
-  Result<MemberPrograms> run() {
-    MemberPrograms out;
+  Result<LinePrograms> run() {
+    LinePrograms out;
     out.bytes = at_;
     for (std::int32_t m = 0; m < schedule_.members; ++m) {
       const std::vector<Item>& items = items_[static_cast<std::size_t>(m)];
@@ -343,8 +343,8 @@ class Maker {
 
 }  // namespace
 
-Result<MemberPrograms> member_programs(const Plan& plan, const Schedule& schedule, const Placed& placed,
-                                       const Credited& credited) {
+Result<LinePrograms> line_programs(const Plan& plan, const Schedule& schedule, const Placed& placed,
+                                   const Credited& credited) {
   return Maker(plan, schedule, placed, credited).run();
 }
 

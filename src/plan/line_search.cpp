@@ -1,5 +1,5 @@
-// make_plan: drafts, scores, proofs, timing, choice.
-#include "plan/search.hpp"
+// make_plan: drafts, scores, proofs, timing, choice of a plan on lines.
+#include "plan/line_search.hpp"
 #include "plan/reuse.hpp"
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 #include <string>
 
 #include "plan/choices.hpp"
-#include "plan/text.hpp"
 #include "profile/utc.hpp"
 #include "schedule/verify.hpp"
 
@@ -92,7 +91,9 @@ class Search {
         if (options_.layout.empty() && layout.uses(Layout::kPublished) &&
             !may_publish(s, {0, s.stages.size() - 1}))
           continue;
-        entries_.push_back({.draft = d, .layout = layout, .refusal = {}});
+        Entry& e = entries_.emplace_back();
+        e.draft = d;
+        e.layout = layout;
         if (only_words(drafts_[d].schedule)) break;  // layouts do not affect words
       }
     return std::nullopt;
@@ -111,32 +112,36 @@ class Search {
 
   // Over hosts the latency counts, because callers wait for each result. By its period alone, a tree of slow
   // messages would seem good: its episodes overlap well, but each result comes late.
-  double period(const Entry& e) {
-    if (!options_.key.hosts.empty()) return e.latency_ns;
-    return period_cost(drafts_[e.draft].schedule, model_for(e), e.layout);
+  void predict(Entry& e) {
+    const Schedule& s = drafts_[e.draft].schedule;
+    if (options_.key.hosts.empty()) e.predicted_ns = period_cost(s, model_for(e), e.layout, 0, &e.latency_ns);
+    else e.predicted_ns = e.latency_ns = latency_cost(s, model_for(e), e.layout);
   }
 
+  // In large teams, only the entries with the least latencies get a period of their own. The others get the
+  // least ratio of period to latency among these.
   void score() {
-    for (Entry& e : entries_) {
-      e.latency_ns = cost(drafts_[e.draft].schedule, model_for(e), e.layout).critical_path_ns;
-      e.predicted_ns = e.latency_ns;
-    }
-    sort_entries(0);
-    std::size_t exact = entries_.size();
-    if (options_.key.members > kPeriodForAll) exact = std::min(exact, kPeriodsOtherwise);
-    double ratio = 1;  // least ratio of period to latency, for entries without a period
-    for (std::size_t k = 0; k < exact; ++k) {
+    const bool all = options_.key.members <= kPeriodForAll;
+    for (Entry& e : entries_)
+      if (all) predict(e);
+      else e.latency_ns = latency_cost(drafts_[e.draft].schedule, model_for(e), e.layout);
+    sort_entries(&Entry::latency_ns);
+    double ratio = 1;
+    for (std::size_t k = 0; !all && k < entries_.size(); ++k) {
       Entry& e = entries_[k];
-      e.predicted_ns = period(e);
-      if (e.latency_ns > 0) ratio = std::min(ratio, e.predicted_ns / e.latency_ns);
+      if (k < kPeriodsOtherwise) {
+        predict(e);
+        if (e.latency_ns > 0) ratio = std::min(ratio, e.predicted_ns / e.latency_ns);
+      } else {
+        e.predicted_ns = e.latency_ns * ratio;
+      }
     }
-    for (std::size_t k = exact; k < entries_.size(); ++k) entries_[k].predicted_ns *= ratio;
-    sort_entries(0);
+    sort_entries(&Entry::predicted_ns);
   }
 
-  void sort_entries(std::size_t from) {
-    std::stable_sort(entries_.begin() + static_cast<std::ptrdiff_t>(from), entries_.end(),
-                     [](const Entry& a, const Entry& b) { return a.predicted_ns < b.predicted_ns; });
+  void sort_entries(double Entry::* by) {
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [by](const Entry& a, const Entry& b) { return a.*by < b.*by; });
   }
 
   // Verifies each draft once, and checks the reuse of its slots once per list of slot counts.
@@ -144,9 +149,8 @@ class Search {
     const Schedule& s = drafts_[e.draft].schedule;
     auto [proof, unknown] = proofs_.try_emplace(e.draft);
     if (unknown)
-      if (const auto verified = verify(s, algebra_of(s.collective)); !verified)
-        proof->second = "refused: " + verified.error().message;
-    e.refusal = s.registers > kMaxScheduleRegisters ? "refused: too many registers" : proof->second;
+      proof->second = s.registers > kMaxScheduleRegisters ? "too many registers" : fermata::prove(s);
+    e.refusal = proof->second.empty() ? "" : "refused: " + proof->second;
     if (!e.refusal.empty()) return;
     std::vector<std::int32_t> slots;
     for (const LayoutChoice& choice : e.layout.listed()) slots.push_back(choice.slots);
@@ -174,7 +178,8 @@ class Search {
       e.layout = layout;
       prove(e);
       last_refusal_ = e.refusal.empty() ? last_refusal_ : e.refusal;
-      e.predicted_ns = with_credits(base.predicted_ns, drafts_[e.draft].schedule, model_, e);
+      e.predicted_ns = with_credits(base.predicted_ns, drafts_[e.draft].schedule, model_,
+                                    layout.least_slots(), e.credit_batch);
       if (e.refusal.empty()) variants.push_back(std::move(e));
     }
     std::stable_sort(variants.begin(), variants.end(),
@@ -193,8 +198,7 @@ class Search {
         Entry e = best;
         e.layout = best.layout.with(run.first, run.last, s.stages.size(), choice);
         if (e.layout == best.layout) continue;
-        e.latency_ns = cost(s, model_for(e), e.layout).critical_path_ns;
-        e.predicted_ns = period(e);
+        predict(e);
         if (e.predicted_ns < best.predicted_ns) best = e;
       }
     return best;
@@ -287,7 +291,7 @@ class Search {
       Entry e = entries_[fastest.front()];
       e.layout = layout;
       e.credit_batch = 0;
-      e.predicted_ns = period(e);
+      predict(e);
       prove(e);
       if (!e.refusal.empty()) continue;
       all.push_back(entries_.size());
@@ -297,10 +301,8 @@ class Search {
   }
 
   void note_refused(const Entry& base) {
-    refused_.push_back({.algorithm = drafts_[base.draft].schedule.algorithm,
-                        .layout = base.layout,
-                        .predicted_ns = base.predicted_ns,
-                        .verdict = last_refusal_});
+    refused_.push_back(
+        {drafts_[base.draft].schedule.algorithm, base.predicted_ns, 0, last_refusal_, base.layout});
   }
 
   Error nothing_stands() const {
@@ -344,10 +346,6 @@ class Search {
   std::map<std::pair<std::size_t, std::vector<std::int32_t>>, std::vector<Hazard>> hazards_;
 };
 
-std::string times_slower(const char* how, double ratio) {
-  return ratio < 1.005 ? std::string(how) + " equal, more work" : slower_by(how, ratio);
-}
-
 std::vector<Candidate> Search::runners_up(std::size_t best) const {
   const Entry& chosen = entries_[best];
   std::vector<Candidate> list;
@@ -356,17 +354,7 @@ std::vector<Candidate> Search::runners_up(std::size_t best) const {
     const Entry& e = entries_[k];
     const std::string& name = drafts_[e.draft].schedule.algorithm;
     if (!listed.insert({name, to_string(e.layout)}).second) return;
-    Candidate c{.algorithm = name,
-                .layout = e.layout,
-                .predicted_ns = e.predicted_ns,
-                .measured_ns = e.measured_ns,
-                .verdict = e.refusal};
-    if (k == best) c.verdict = "chosen";
-    else if (!e.refusal.empty()) c.verdict = e.refusal;
-    else if (e.behind > 0) c.verdict = times_slower("measured", e.behind);
-    else if (e.measured_ns > 0) c.verdict = times_slower("measured", e.measured_ns / chosen.measured_ns);
-    else c.verdict = times_slower("predicted", e.predicted_ns / std::max(1e-9, chosen.predicted_ns));
-    list.push_back(std::move(c));
+    list.push_back({name, e.predicted_ns, e.measured_ns, verdict(e, chosen), e.layout});
   };
   add(best);
   std::vector<std::size_t> rest = finalists_;

@@ -1,31 +1,26 @@
-// Reads and writes plan files, which have a version. The reader rejects an invalid file as a whole, with line
-// and reason. It proves the schedule again.
+// Files of plans on lines. The reader rejects an invalid file as a whole, with line and reason. It proves the
+// schedule again. The cache has one readable file and one compiled file per key.
 #include <algorithm>
-#include <cmath>
+#include <optional>
 
-#include "json/reader.hpp"
+#include "base/collective_from.hpp"
+#include "exec/program.hpp"
 #include "json/text.hpp"
-#include "plan/search.hpp"
+#include "plan/plan_file.hpp"
 #include "schedule/print.hpp"
 
 namespace fermata {
 namespace {
 
-constexpr int kVersion = 2;
-constexpr double kMostNs = 1e15;
-constexpr std::int32_t kMostMembers = 4096;
+constexpr const char* kFormat = "fermata-plan";
+constexpr CandidateForm kForm{.algorithm = "algorithm", .has_layout = true};
+constexpr auto kMostMembers = static_cast<std::int32_t>(kMaxMembers);
 constexpr int kDeepest = 16;
-
-std::string list(const std::vector<std::int32_t>& values) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < values.size(); ++i) out += (i ? ", " : "") + std::to_string(values[i]);
-  return out + "]";
-}
 
 // In the file, an inner node has no ranks. It has the ranks of its children, in ascending order.
 std::string levels_text(const Cluster& node, const std::string& indent) {
   std::string out = "{\"diameter_ns\": " + json_number(node.diameter_ns);
-  if (node.children.empty()) return out + ", \"ranks\": " + list(node.ranks) + "}";
+  if (node.children.empty()) return out + ", \"ranks\": " + list_text(node.ranks) + "}";
   out += ", \"children\": [";
   for (std::size_t i = 0; i < node.children.size(); ++i)
     out += (i ? ",\n" : "\n") + indent + "  " + levels_text(node.children[i], indent + "  ");
@@ -43,19 +38,6 @@ std::string schedule_text(const Schedule& schedule) {
   return out + "\n  ]";
 }
 
-std::vector<std::int32_t> read_integers(const JsonNode* node, std::int32_t most, ObjectReader& reader) {
-  std::vector<std::int32_t> values;
-  if (node == nullptr) return values;
-  for (const JsonNode& item : node->items) {
-    const bool good =
-        item.type == JsonNode::Type::kNumber && item.integer && item.number >= 0 && item.number <= most;
-    if (!good) reader.complain(item, "a whole number from 0 to " + std::to_string(most) + " is expected");
-    if (!good) return values;
-    values.push_back(static_cast<std::int32_t>(item.number));
-  }
-  return values;
-}
-
 Cluster read_levels(const JsonNode& node, std::int32_t members, int depth, ObjectReader& outer) {
   Cluster cluster;
   ObjectReader reader(node, "levels");
@@ -66,7 +48,7 @@ Cluster read_levels(const JsonNode& node, std::int32_t members, int depth, Objec
   if ((ranks == nullptr) == (children == nullptr))
     reader.complain(node, "either 'ranks' or 'children' is expected");
   if (depth > kDeepest) reader.complain(node, "levels nest too deeply");
-  cluster.ranks = read_integers(ranks, members - 1, reader);
+  cluster.ranks = read_numbers(ranks, "rank", members - 1, 0, reader);
   if (reader.ok() && children != nullptr) {
     if (children->items.size() < 2) reader.complain(*children, "a level has at least two clusters");
     for (const JsonNode& child : children->items) {
@@ -82,65 +64,21 @@ Cluster read_levels(const JsonNode& node, std::int32_t members, int depth, Objec
   return cluster;
 }
 
-int index_of(const std::string& name, const char* const* names, int count) {
-  for (int k = 0; k < count; ++k)
-    if (name == names[k]) return k;
-  return -1;
-}
-
 PlanKey read_key(const JsonNode& node, ObjectReader& outer) {
-  constexpr const char* kNames[kLineCollectiveCount] = {"barrier", "broadcast", "reduce", "allreduce"};
-  constexpr const char* kEngines[] = {"threads", "processes"};
   ObjectReader reader(node, "key");
   reader.only({"fingerprint", "collective", "members", "payload", "engine", "cpus", "hosts"});
   PlanKey key;
-  key.fingerprint = reader.text("fingerprint");
-  const int collective = index_of(reader.text("collective"), kNames, kLineCollectiveCount);
-  const int engine = index_of(reader.text("engine"), kEngines, 2);
-  if (reader.ok() && collective < 0)
+  read_team(node, kMostMembers, reader, key);
+  const std::optional<Collective> collective = collective_from(reader.text("collective"));
+  if (reader.ok() && (!collective || !rides_on_a_line(*collective)))
     reader.complain(node, "'collective' must be barrier, broadcast, reduce or allreduce");
-  if (reader.ok() && engine < 0) reader.complain(node, "'engine' must be threads or processes");
-  key.collective = static_cast<Collective>(std::max(0, collective));
-  key.engine = static_cast<Engine>(std::max(0, engine));
-  key.members = static_cast<std::int32_t>(reader.integer("members", 1, kMostMembers));
+  key.collective = collective.value_or(Collective::kBarrier);
   key.payload = static_cast<std::int32_t>(reader.integer("payload", 0, kLinePayload));
-  key.cpus = read_integers(reader.array("cpus"), 1 << 20, reader);
-  if (reader.ok() && !key.cpus.empty() && key.cpus.size() != static_cast<std::size_t>(key.members))
-    reader.complain(
-        node, std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) + " members");
-  key.hosts = read_integers(reader.array("hosts"), kMostMembers - 1, reader);
-  if (reader.ok() && !key.hosts.empty() && key.hosts.size() != static_cast<std::size_t>(key.members))
-    reader.complain(
-        node, std::to_string(key.hosts.size()) + " hosts for " + std::to_string(key.members) + " members");
+  key.hosts = read_numbers(reader.array("hosts"), "host", kMostMembers - 1, key.members, reader);
   if (reader.ok() && key.payload != payload_class(key.collective, key.payload))
     reader.complain(node, "'payload' must be 8 or 56, or 0 for a barrier");
   outer.take_over(reader);
   return key;
-}
-
-Layouts read_layout(const JsonNode& root, ObjectReader& reader) {
-  const auto layout = parse_layouts(reader.text("layout"));
-  if (reader.ok() && !layout) reader.complain(*root.get("layout"), layout.error().message);
-  return layout ? *layout : Layouts{};
-}
-
-std::vector<Candidate> read_candidates(const JsonNode* node, ObjectReader& outer) {
-  std::vector<Candidate> candidates;
-  if (node == nullptr) return candidates;
-  for (const JsonNode& item : node->items) {
-    ObjectReader reader(item, "candidates");
-    reader.only({"algorithm", "layout", "predicted_ns", "measured_ns", "verdict"});
-    Candidate c;
-    c.algorithm = reader.text("algorithm");
-    c.layout = read_layout(item, reader);
-    c.predicted_ns = reader.number("predicted_ns", 0, kMostNs);
-    c.measured_ns = reader.number("measured_ns", 0, kMostNs, 0);
-    c.verdict = reader.text("verdict");
-    outer.take_over(reader);
-    if (!outer.ok()) break;
-    candidates.push_back(std::move(c));
-  }
-  return candidates;
 }
 
 // The schedule is a list of strings, one per line. An error names the line where the list begins, then the
@@ -181,16 +119,36 @@ Result<Plan> proved(Plan plan, const JsonNode& root) {
   return plan;
 }
 
+std::string canonical(const PlanKey& key) {
+  std::string text = key.fingerprint + "|" + name_of(key.collective) + "|" + std::to_string(key.members) +
+                     "|" + std::to_string(key.payload) + "|" + name_of(key.engine);
+  for (const std::int32_t cpu : key.cpus) text += "|" + std::to_string(cpu);
+  for (const std::int32_t host : key.hosts) text += "|h" + std::to_string(host);
+  return text;
+}
+
+std::string compiled_path(const std::string& path) { return path.substr(0, path.size() - 5) + ".bin"; }
+
+// libfermata-rt knows only the number of its threads, so it takes plans for unpinned threads alone. The plan
+// must be for this machine, not for a topology that was read from a file.
+bool is_for_the_runtime(const PlanKey& key) {
+  if (key.collective != Collective::kBarrier || key.payload != 0 || key.engine != Engine::kThreads)
+    return false;
+  if (!key.cpus.empty() || !key.hosts.empty()) return false;
+  const auto here = discover_topology();
+  return here && fingerprint(*here) == key.fingerprint;
+}
+
 }  // namespace
 
 std::string to_json(const Plan& plan) {
   const PlanKey& k = plan.key;
-  std::string out = "{\n  \"format\": \"fermata-plan\",\n  \"version\": " + std::to_string(kVersion) + ",\n";
+  std::string out = header_text(kFormat);
   out += "  \"key\": {\"fingerprint\": " + json_string(k.fingerprint) + ", \"collective\": \"" +
          name_of(k.collective) + "\", \"members\": " + std::to_string(k.members) +
-         ", \"payload\": " + std::to_string(k.payload) + ", \"engine\": \"" +
-         (k.engine == Engine::kThreads ? "threads" : "processes") + "\", \"cpus\": " + list(k.cpus) +
-         (k.hosts.empty() ? "" : ", \"hosts\": " + list(k.hosts)) + "},\n";
+         ", \"payload\": " + std::to_string(k.payload) + ", \"engine\": \"" + name_of(k.engine) +
+         "\", \"cpus\": " + list_text(k.cpus) +
+         (k.hosts.empty() ? "" : ", \"hosts\": " + list_text(k.hosts)) + "},\n";
   out += "  \"origin\": " + json_string(plan.origin) + ",\n  \"date\": " + json_string(plan.date) + ",\n";
   out += "  \"layout\": " + json_string(to_string(plan.layout)) + ",\n";
   out += "  \"credit_batch\": " + std::to_string(plan.credit_batch) + ",\n";
@@ -200,25 +158,14 @@ std::string to_json(const Plan& plan) {
   out += "  \"bound_ns\": " + json_number(plan.bound_ns) + ",\n";
   out += "  \"levels\": " + levels_text(plan.levels, "  ") + ",\n";
   out += "  \"schedule\": " + schedule_text(plan.schedule) + ",\n";
-  out += "  \"candidates\": [";
-  for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
-    const Candidate& c = plan.candidates[i];
-    out += (i ? ",\n    " : "\n    ") + std::string("{\"algorithm\": ") + json_string(c.algorithm) +
-           ", \"layout\": " + json_string(to_string(c.layout)) +
-           ", \"predicted_ns\": " + json_number(c.predicted_ns) +
-           ", \"measured_ns\": " + json_number(c.measured_ns) + ", \"verdict\": " + json_string(c.verdict) +
-           "}";
-  }
-  return out + (plan.candidates.empty() ? "]\n}\n" : "\n  ]\n}\n");
+  return out + "  " + candidates_text(plan.candidates, kForm, "  ") + "\n}\n";
 }
 
 Result<Plan> plan_from_json(std::string_view text) {
   const auto root = read_json(text);
   if (!root) return root.error();
   ObjectReader reader(*root, "plan");
-  if (reader.ok() &&
-      (reader.text("format", {}) != "fermata-plan" || reader.integer("version", 0, 1 << 20, 0) != kVersion))
-    reader.complain(*root, "this is no fermata-plan of version " + std::to_string(kVersion));
+  check_header(*root, kFormat, reader);
   reader.only({"format", "version", "key", "origin", "date", "layout", "credit_batch", "predicted_latency_ns",
                "predicted_period_ns", "measured_period_ns", "bound_ns", "levels", "schedule", "candidates"});
   const JsonNode* key = reader.object("key");
@@ -229,9 +176,7 @@ Result<Plan> plan_from_json(std::string_view text) {
   if (!reader.ok()) return reader.error();
   Plan plan;
   plan.key = read_key(*key, reader);
-  plan.origin = reader.text("origin");
-  if (reader.ok() && plan.origin != "estimated" && plan.origin != "predicted" && plan.origin != "measured")
-    reader.complain(*root, "'origin' must be estimated, predicted or measured");
+  plan.origin = read_origin(*root, reader);
   plan.date = reader.text("date", {});
   plan.layout = read_layout(*root, reader);
   plan.credit_batch = static_cast<std::int32_t>(reader.integer("credit_batch", 0, 1024));
@@ -240,12 +185,42 @@ Result<Plan> plan_from_json(std::string_view text) {
   plan.measured_period_ns = reader.number("measured_period_ns", 0, kMostNs, 0);
   plan.bound_ns = reader.number("bound_ns", 0, kMostNs);
   if (reader.ok()) plan.levels = read_levels(*levels, plan.key.members, 0, reader);
-  plan.candidates = read_candidates(reader.array("candidates"), reader);
+  plan.candidates = read_candidates(reader.array("candidates"), kForm, reader);
   if (!reader.ok()) return reader.error();
   auto parsed = read_schedule(*schedule);
   if (!parsed) return parsed.error();
   plan.schedule = std::move(parsed.value());
   return proved(std::move(plan), *root);
+}
+
+std::string plan_path(const PlanKey& key) { return cached_path("plan", canonical(key)); }
+
+Result<Plan> load_plan_file(const std::string& path) { return load_file(path, plan_from_json); }
+
+Result<Plan> load_plan(const PlanKey& key) {
+  const std::string path = plan_path(key);
+  auto plan = load_plan_file(path);
+  if (plan && plan->key != key)
+    return Error{Status::kParse,
+                 path + ": line 1: it is for another machine, placement or collective than its name says"};
+  return plan;
+}
+
+Result<std::string> save_plan(const Plan& plan) {
+  const std::string path = plan_path(plan.key);
+  if (path.empty()) return no_cache();
+  const auto program = compile_lines(plan);
+  if (!program) return program.error();
+  // The compiled file is written first: a reader that finds the readable file then finds both.
+  const std::string_view bytes(reinterpret_cast<const char*>(program->data()), program->size());
+  if (const auto written = write_file_atomically(compiled_path(path), bytes); !written)
+    return written.error();
+  if (const std::string copy = is_for_the_runtime(plan.key) ? runtime_barrier_path(plan.key.members) : "";
+      !copy.empty()) {
+    if (const auto written = write_file_atomically(copy, bytes); !written) return written.error();
+    keep_cache_to_owner();
+  }
+  return write_file_atomically(path, to_json(plan));
 }
 
 }  // namespace fermata

@@ -1,7 +1,6 @@
-// Chooses schedules for blocks of any size, and compiles them into one block program per member
-// (exec/block_program.hpp).
-#ifndef FERMATA_PLAN_BLOCKS_HPP
-#define FERMATA_PLAN_BLOCKS_HPP
+// Chooses schedules for blocks of any size.
+#ifndef FERMATA_PLAN_CHOOSE_BLOCKS_HPP
+#define FERMATA_PLAN_CHOOSE_BLOCKS_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -10,34 +9,10 @@
 
 #include "algo/algorithm.hpp"
 #include "base/collective.hpp"
-#include "base/result.hpp"
-#include "exec/block_program.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/schedule.hpp"
-#include "schedule/verify.hpp"
 
 namespace fermata {
-
-// A member's program and its arrays. A move keeps the vectors' memory, so the program's pointers stay valid.
-struct CompiledBlocks {
-  CompiledBlocks() = default;
-  CompiledBlocks(CompiledBlocks&&) = default;
-  CompiledBlocks& operator=(CompiledBlocks&&) = default;
-
-  std::vector<BlockStage> stages;
-  std::vector<BlockTransfer> transfers;
-  std::vector<BlockEdge> edges;
-  std::uint32_t pieces = 1;  // pieces of each block, the same at all members
-  BlockProgram program;
-};
-
-// Compiles the program of `member`. The first form proves the schedule, for operators that are associative
-// and commutative, but not idempotent. The second form is for callers that have proved it for their own
-// operator.
-// Errors: kVerify; kArgument if there is no such member; kUnsupported for barriers, words and signals without
-// data.
-Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member);
-Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member, Verified proof);
 
 // A collective on blocks that needs a schedule.
 struct BlockCase {
@@ -69,14 +44,11 @@ struct BlockCandidate {
   std::size_t composed = 0;
 };
 
-// A model in which every pair costs as much as two cores that share a cache.
-CostModel flat_model(std::int32_t members);
-
 // Ranks all candidates by predicted time (schedule/cost.hpp). The same model gives the same order at every
 // member.
 class BlockChooser {
  public:
-  // model: for the same number of members; nullptr: flat_model.
+  // model: for the same number of members; nullptr: flat_model (plan/block_knowledge.hpp).
   BlockChooser(const BlockCase& wanted, const CostModel* model);
 
   // The cheapest one comes first. Among equal times, the shorter path comes first. Where calls overlap,
@@ -102,7 +74,7 @@ class BlockChooser {
 };
 
 // Returns the first ranked schedule that is proved for wanted.op. The candidate whose name has the hash
-// `preferred` (plan/block_model.hpp) is tried first.
+// `preferred` (plan/block_knowledge.hpp) is tried first.
 // Preconditions: collective is not a barrier; root is a member; alltoall has at most kMaxAlltoallMembers
 // members. Other collectives with a block per member have at most 1024. Within these limits there is always a
 // schedule. Beyond them the result has no chunks, and compile_blocks refuses it.

@@ -1,17 +1,20 @@
 // The costs between members, and the choices that were measured. All members of a team have the same ones, so
 // each member chooses the same schedules for collectives on blocks. The creator of the team packs them into
 // the team's segment, where they never change.
-#ifndef FERMATA_PLAN_BLOCK_MODEL_HPP
-#define FERMATA_PLAN_BLOCK_MODEL_HPP
+#ifndef FERMATA_PLAN_BLOCK_KNOWLEDGE_HPP
+#define FERMATA_PLAN_BLOCK_KNOWLEDGE_HPP
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/collective.hpp"
+#include "plan/plan.hpp"
+#include "plan/text.hpp"
+#include "profile/profile.hpp"
 #include "schedule/cost.hpp"
+#include "topo/topology.hpp"
 
 namespace fermata {
 
@@ -23,7 +26,15 @@ struct KnownChoice {
   std::uint8_t unused[6] = {};  // zero, since hosts compare packed knowledge byte by byte
   bool operator==(const KnownChoice&) const = default;
 };
-std::uint64_t hash_of(std::string_view name);
+
+// A model in which every pair costs as much as two cores that share a cache.
+CostModel flat_model(std::int32_t members);
+
+// Returns the costs between the key's members, by which schedules of blocks are chosen. If bytes were never
+// measured, all pairs cost the same and the team is on one host, it returns flat_model: the profile has no
+// better estimate. Between hosts, the profile's estimate includes the cost of a message.
+CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key);
+bool knows_bytes(const Profile& profile);
 
 struct BlockKnowledge {
   CostModel model;

@@ -1,4 +1,4 @@
-#include "plan/block_model.hpp"
+#include "plan/block_knowledge.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 namespace fermata {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x33444d46;  // "FMD3"
+constexpr std::uint32_t kMagic = 0x34444d46;  // "FMD4"
 constexpr std::size_t kMostClasses = 256;     // a pair's class is one byte
 
 struct Costs {
@@ -23,8 +23,7 @@ struct Costs {
 struct Header {
   std::uint32_t magic = kMagic;
   std::uint32_t members = 0, classes = 0, choices = 0;
-  double awaited = 0, reader = 0, switch_ns = 0, members_per_cpu = 1;
-  ByteCosts bytes;
+  CostTerms terms;
 };
 static_assert(std::is_trivially_copyable_v<Header> && std::is_trivially_copyable_v<Costs> &&
               std::is_trivially_copyable_v<KnownChoice>);
@@ -93,12 +92,47 @@ std::size_t size_of(const Header& h) {
          std::size_t{h.members} * h.members;
 }
 
+// Estimated O and L of cores that share a cache, ns. The one-way latencies on the recorded machines have this
+// magnitude.
+constexpr double kFlatO = 60, kFlatL = 40;
+constexpr double kFoldNsPerByte = 0.15;  // an estimate: a core reads two streams from memory
+
+bool all_alike(const CostModel& m) {
+  for (std::int32_t i = 0; i < m.members; ++i)
+    for (std::int32_t j = 0; j < m.members; ++j)
+      if (i != j &&
+          (m.o_at(i, j) != m.o_at(0, 1) || m.l_at(i, j) != m.l_at(0, 1) || m.g_at(i, j) != m.g_at(0, 1)))
+        return false;
+  return true;
+}
+
 }  // namespace
 
-std::uint64_t hash_of(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
+CostModel flat_model(std::int32_t members) {
+  const auto n = static_cast<std::size_t>(members);
+  CostModel model;
+  model.members = members;
+  model.o.assign(n * n, kFlatO);
+  model.l.assign(n * n, kFlatL);
+  model.g.assign(n * n, default_byte_ns(Level::kL3));
+  for (std::size_t i = 0; i < n; ++i) {
+    model.l[i * n + i] = 0;
+    model.g[i * n + i] = default_byte_ns(Level::kSelf);
+  }
+  model.bytes.fold_apart = kFoldNsPerByte;
+  return model;
+}
+
+bool knows_bytes(const Profile& profile) { return profile.g.n > 0; }
+
+CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key) {
+  CostModel model = cost_model(profile, topology, key);
+  if (knows_bytes(profile) || !key.hosts.empty() || !all_alike(model)) return model;
+  CostModel flat = flat_model(key.members);
+  flat.switch_ns = model.switch_ns;
+  flat.members_per_cpu = model.members_per_cpu;
+  crowd(flat);
+  return flat;
 }
 
 const KnownChoice* BlockKnowledge::find(Collective collective, std::size_t bytes) const {
@@ -117,11 +151,7 @@ std::vector<std::byte> pack(const CostModel& model, const std::vector<KnownChoic
   h.members = static_cast<std::uint32_t>(model.members);
   h.classes = static_cast<std::uint32_t>(classes.mean.size());
   h.choices = static_cast<std::uint32_t>(choices.size());
-  h.awaited = model.awaited;
-  h.reader = model.reader;
-  h.switch_ns = model.switch_ns;
-  h.members_per_cpu = model.members_per_cpu;
-  h.bytes = model.bytes;
+  h.terms = model;
   std::vector<std::byte> out(size_of(h));
   std::byte* at = put(out.data(), &h, 1);
   at = put(at, classes.mean.data(), classes.mean.size());
@@ -147,11 +177,15 @@ bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowle
   for (const Costs& c : classes)
     for (const double value : {c.o, c.l, c.g, c.direct})
       if (!is_cost(value) || value < 0) return false;  // clustering needs distances
-  const ByteCosts& b = h.bytes;
-  for (const double value :
-       {h.awaited, h.reader, h.switch_ns, h.members_per_cpu, b.slot, b.direct_once, b.fold, b.direct_fold,
-        b.fold_apart, b.chunk, b.cached, b.beyond, b.together, b.between})
+  const CostTerms& t = h.terms;
+  const ByteCosts& b = t.bytes;
+  for (const double value : {t.awaited, t.reader, t.word_add, t.word_read, t.packed_sharers, t.switch_ns,
+                             t.members_per_cpu, b.slot, b.direct_once, b.fold, b.direct_fold, b.fold_apart,
+                             b.chunk, b.cached, b.beyond, b.together, b.between})
     if (!is_cost(value)) return false;
+  if (!std::all_of(std::begin(t.layout_factor), std::end(t.layout_factor), is_cost) ||
+      !std::all_of(std::begin(t.stride_factor), std::end(t.stride_factor), is_cost))
+    return false;
   out->choices.resize(h.choices);
   if (h.choices != 0) std::memcpy(out->choices.data(), at, h.choices * sizeof(KnownChoice));
   for (const KnownChoice& choice : out->choices)
@@ -160,11 +194,7 @@ bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowle
   CostModel& m = out->model;
   m = {};
   m.members = members;
-  m.awaited = h.awaited;
-  m.reader = h.reader;
-  m.switch_ns = h.switch_ns;
-  m.members_per_cpu = h.members_per_cpu;
-  m.bytes = h.bytes;
+  static_cast<CostTerms&>(m) = t;
   const std::size_t pairs = std::size_t{h.members} * h.members;
   for (std::vector<double>* v : {&m.o, &m.l, &m.g, &m.direct}) v->reserve(pairs);
   for (std::size_t k = 0; k < pairs; ++k) {
@@ -176,6 +206,7 @@ bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowle
     m.g.push_back(c.g);
     m.direct.push_back(c.direct);
   }
+  m.further = further_share(m);
   return true;
 }
 

@@ -1,0 +1,76 @@
+// Candidates for a plan, for lines and for blocks alike: how they are timed, which of them may be chosen, and
+// what a plan records of them.
+#ifndef FERMATA_PLAN_CANDIDATE_HPP
+#define FERMATA_PLAN_CANDIDATE_HPP
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "profile/statistics.hpp"
+#include "schedule/layout.hpp"
+
+namespace fermata {
+
+// What a plan records of a candidate, with the reason why it was chosen or not.
+struct Candidate {
+  std::string algorithm;    // of blocks: BlockCandidate::name
+  double predicted_ns = 0;  // of lines: the period per episode; of blocks: last arrival to last departure
+  double measured_ns = 0;   // 0: not measured
+  std::string verdict;      // "chosen", "predicted 1.8x slower", "measured 12% slower", "refused: ..."
+  Layouts layout = {};      // of lines
+  bool operator==(const Candidate&) const = default;
+};
+
+// A candidate during the search.
+struct Trial {
+  double predicted_ns = 0;
+  double measured_ns = 0;  // 0: not measured
+  double spread = 0;       // of the repeats, relative to their median
+  double behind = 0;       // its time relative to the best time when it was dropped; 0: it was not dropped
+  std::string refusal;     // why it may not run; empty: it may run
+};
+
+using Progress = std::function<void(double done, const std::string& what)>;
+
+// A trial that is timed.
+struct Runner {
+  Trial* trial = nullptr;
+  std::string name;
+  std::function<Result<double>(int round)> run;  // times it once, ns
+  std::vector<double> samples = {};
+};
+
+// After `first` rounds, those whose time exceeds `near` times the best are dropped. The others run `further`
+// rounds.
+struct Rounds {
+  int first = 1;
+  int further = 0;
+  double near = 0;
+  double (*average)(std::vector<double>) = median;
+};
+
+// Times trials in interleaved rounds, so that drift of the machine affects all of them alike. Writes times,
+// spreads and drops into the trials. A trial that cannot be timed gets a refusal.
+void time_in_rounds(std::vector<Runner> runners, const Rounds& rounds, const Progress& progress);
+
+// The measured time; the predicted one if it was not measured.
+double time_of(const Trial& trial);
+// Returns the trials that may be chosen: neither refused nor dropped, and timed if any of them was. A dropped
+// one never wins, even if the machine got slower while the others were timed.
+std::vector<const Trial*> standing(const std::vector<const Trial*>& trials);
+const Trial* fastest(const std::vector<const Trial*>& trials);
+// Returns those whose time exceeds the least one by at most `noise`, a share of it.
+std::vector<const Trial*> within(const std::vector<const Trial*>& trials, double noise);
+
+// Calls of a collective whose members do not all wait for each other overlap. There, a gain of a quarter of
+// the time is not worth a longer path or more steps.
+inline constexpr double kStreamNoise = 0.25;
+
+// Says in words why the trial was chosen or not.
+std::string verdict(const Trial& trial, const Trial& chosen);
+
+}  // namespace fermata
+#endif

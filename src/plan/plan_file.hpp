@@ -1,0 +1,61 @@
+// What the files of plans on lines and for blocks have in common: header, team, candidates, and their place
+// in the cache. For src/plan only.
+#ifndef FERMATA_PLAN_PLAN_FILE_HPP
+#define FERMATA_PLAN_PLAN_FILE_HPP
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/reader.hpp"
+#include "plan/plan.hpp"
+#include "profile/store.hpp"
+
+namespace fermata {
+
+inline constexpr double kMostNs = 1e15;
+
+// Begins a file of this format: an open object with its format and version.
+std::string header_text(const std::string& format);
+// Complains about a file of another format or version.
+void check_header(const JsonNode& root, const std::string& format, ObjectReader& reader);
+
+std::string list_text(const std::vector<std::int32_t>& values);
+// Reads a list of numbers, or of one for each member.
+//   entry    what each is the number of, for complaints
+//   members  0: any length
+std::vector<std::int32_t> read_numbers(const JsonNode* node, const std::string& entry, std::int32_t most,
+                                       std::int32_t members, ObjectReader& reader);
+
+// Reads the fields fingerprint, engine, members and cpus.
+void read_team(const JsonNode& node, std::int32_t most_members, ObjectReader& reader, TeamKey& team);
+std::string read_origin(const JsonNode& node, ObjectReader& reader);
+Layouts read_layout(const JsonNode& node, ObjectReader& reader);
+
+// How a format writes a candidate.
+struct CandidateForm {
+  const char* algorithm;  // the key of its algorithm
+  bool has_layout;
+};
+std::string candidates_text(const std::vector<Candidate>& candidates, CandidateForm form,
+                            const std::string& indent);
+std::vector<Candidate> read_candidates(const JsonNode* node, CandidateForm form, ObjectReader& outer);
+
+// Returns PREFIX-<hash of key>.json in the cache directory; empty if there is none.
+std::string cached_path(const char* prefix, const std::string& key);
+Error no_cache();
+
+// Reads a file in the cache or elsewhere. An error names the file.
+template <class Plans>
+Result<Plans> load_file(const std::string& path, Result<Plans> (*parse)(std::string_view)) {
+  if (path.empty()) return no_cache();
+  const auto content = read_file(path);
+  if (!content) return content.error();
+  auto plans = parse(*content);
+  if (!plans) return Error{plans.error().status, path + ": " + plans.error().message};
+  return plans;
+}
+
+}  // namespace fermata
+#endif
