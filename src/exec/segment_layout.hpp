@@ -79,7 +79,8 @@ struct TeamLayout {
   std::uint64_t hosts = 0;
   // offset of the window where lines from other hosts land: it reaches to the segment's end
   std::uint64_t window = 0;
-  // offset of the cost model with which members choose schedules of blocks (plan/block_model.hpp); 0: none
+  // offset of the cost model with which members choose schedules of blocks (plan/block_knowledge.hpp); 0:
+  // none
   std::uint64_t model = 0;
   std::uint64_t model_bytes = 0;
   // offset of the data with which a refresh of the team's profile starts (team/refresh.hpp)
