@@ -1,4 +1,5 @@
-// HostTable: on which host each member of a team runs.
+// HostTable: on which host each member of a team runs. The table is set once, before other threads see the
+// team, and never changes.
 #ifndef FERMATA_EXEC_HOST_TABLE_HPP
 #define FERMATA_EXEC_HOST_TABLE_HPP
 

@@ -1,5 +1,6 @@
-// Team: this process's handle on one team. It has a part for each job, and the work that needs several parts:
-// the team's life, and whether its members are there and the team is whole.
+// Team: this process's handle on one team. It is made of parts with one job each. Team itself does what needs
+// several parts: it creates, attaches and frees the team, and it knows whether members are gone and whether
+// the team is broken.
 //
 // All members on a host share one segment: anonymous memory for threads, a memfd for processes, or a place in
 // another team's memfd (exec/places.hpp). A team over several hosts has a segment on each host. Each process
@@ -143,6 +144,7 @@ class Team {
   void destroy();
   void break_as(Breach elsewhere);
 
+  // The parts refer to each other, so a Team never moves.
   TeamSegment segment_;
   TeamPrograms programs_{segment_};
   HostTable hosts_;

@@ -1,7 +1,8 @@
 // TeamPort: a process's end of a transport, for the lines of one team over several hosts.
 //
 // A sub-team uses the port of the team that it was split from, the port owner. Its lines carry its number and
-// the receiver's rank in the port owner.
+// the receiver's rank in the port owner. From use_port_of() to close() the port owner's Subteams has an entry
+// for this object. So no line lands in the segment after close().
 #ifndef FERMATA_EXEC_TEAM_PORT_HPP
 #define FERMATA_EXEC_TEAM_PORT_HPP
 
