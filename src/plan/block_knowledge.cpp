@@ -206,7 +206,6 @@ bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowle
     m.g.push_back(c.g);
     m.direct.push_back(c.direct);
   }
-  m.further = further_share(m);
   return true;
 }
 

@@ -65,6 +65,7 @@ BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
     : wanted_(wanted),
       model_(model == nullptr ? flat_model(wanted.members) : *model),
       straight_(wanted.irregular && hides_lengths(wanted.collective)) {
+  model_.further = further_share(model_);
   consider_table();
   if (!straight_) consider_compositions();
   std::stable_sort(ranked_.begin(), ranked_.end(), [](const BlockCandidate& a, const BlockCandidate& b) {

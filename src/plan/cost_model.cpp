@@ -353,7 +353,6 @@ CostModel cost_model(const Profile& profile, const Topology& topology, const Pla
   if (model.switch_ns <= 0) model.switch_ns = kUnknownSwitch;
   model.members_per_cpu = crowding(topology, key);
   crowd(model);
-  model.further = further_share(model);
   return model;
 }
 

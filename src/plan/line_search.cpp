@@ -3,8 +3,6 @@
 #include "plan/reuse.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,7 +34,9 @@ class Search {
         options_(std::move(options)),
         model_(cost_model(profile, topology, options_.key)),
         choices_(layouts_to_try(model_, topology, options_.key)),
-        hosts_(hosts_of(topology, options_.key)) {}
+        hosts_(hosts_of(topology, options_.key)) {
+    model_.further = further_share(model_);
+  }
 
   Result<Plan> run(const Measure& measure) {
     if (auto error = find_drafts()) return *error;
