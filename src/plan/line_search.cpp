@@ -43,7 +43,7 @@ class Search {
     if (auto error = find_entries()) return *error;
     score();
     choose_finalists();
-    if (finalists_.empty()) return nothing_stands();
+    if (finalists_.empty()) return Error{Status::kVerify, "no candidate can be proved: " + last_refusal_};
     const bool timed = measure && options_.measure_best > 0;
     std::vector<std::size_t> last_round = finalists_;
     if (timed) {
@@ -217,7 +217,8 @@ class Search {
       if (seen.contains(group)) continue;
       std::vector<Entry> variants = proved_variants(base);
       if (variants.empty()) {
-        note_refused(base);
+        refused_.push_back(
+            {drafts_[base.draft].schedule.algorithm, base.predicted_ns, 0, last_refusal_, base.layout});
         continue;
       }
       seen.insert(group);
@@ -298,15 +299,6 @@ class Search {
       add_finalist(std::move(e));
     }
     return all;
-  }
-
-  void note_refused(const Entry& base) {
-    refused_.push_back(
-        {drafts_[base.draft].schedule.algorithm, base.predicted_ns, 0, last_refusal_, base.layout});
-  }
-
-  Error nothing_stands() const {
-    return Error{Status::kVerify, "no candidate can be proved: " + last_refusal_};
   }
 
   Plan plan_of(std::size_t best) const {

@@ -43,8 +43,7 @@ std::string ns(double value) {
 
 void print_summary(const Plan& plan) {
   fmt::print("{} of {} {}: {} in {}\n", name_of(plan.key.collective), plan.key.members,
-             plan.key.engine == Engine::kThreads ? "threads" : "processes", plan.schedule.algorithm,
-             to_string(plan.layout));
+             name_of(plan.key.engine), plan.schedule.algorithm, to_string(plan.layout));
   if (!plan.levels.children.empty()) fmt::print("  levels     {}\n", shape_text(plan.levels));
   fmt::print("  predicted  {} per episode, latency {}\n", ns(plan.predicted_period_ns),
              ns(plan.predicted_latency_ns));
