@@ -35,14 +35,14 @@ inline int answer(const fermata_member* member, Status status) {
 inline int answer_and_review(fermata_member* member, Status status) {
   if (status != Status::kOk) [[unlikely]]
     return failed_and_reviews(member, status);
-  if (member->member->review_due()) [[unlikely]]
+  if (member->member->log().review_due()) [[unlikely]]
     return reviewed(member);
   return FERMATA_OK;
 }
 
 // The same for a rooted call. Where other members may have made it with blocks, no member reviews.
 inline int answer_and_review_if_alike(fermata_member* member) {
-  if (member->member->review_due() && !member->may_differ) [[unlikely]]
+  if (member->member->log().review_due() && !member->may_differ) [[unlikely]]
     return reviewed(member);
   return FERMATA_OK;
 }

@@ -28,7 +28,8 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
   return guarded([&] {
     exec::Member& m = *member->member;
     const std::size_t element = o.element != 0 ? o.element : size_of(static_cast<Type>(o.type));
-    const std::size_t theirs = m.their_bytes(), own = o.count * element, both = std::min(theirs, own);
+    const std::size_t theirs = m.lengths().their_bytes(), own = o.count * element,
+                      both = std::min(theirs, own);
     const CollectiveRules& rules = rules_of(o.collective);
     const bool gathers = rules.writes_several(true);
     const std::size_t blocks = gathers ? m.team().members() : 1;

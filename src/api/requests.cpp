@@ -97,7 +97,7 @@ int fermata_begin(fermata_member* member, const fermata_operation* operation, fe
 
 int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out) {
   if (member == nullptr || operation == nullptr || out == nullptr) return null_handle();
-  member->member->set_review(exec::kNoReview);  // its ring buffers stay in this team's memory
+  member->member->log().set_review(exec::kNoReview);  // its ring buffers stay in this team's memory
   return guarded([&] {
     std::unique_ptr<fermata_request> request;
     const int made = guarded([&] {

@@ -168,7 +168,7 @@ int fermata_member_count(const fermata_member* member) {
 int fermata_member_set_timeout(fermata_member* member, double seconds) {
   if (member == nullptr) return null_handle();
   if (std::isnan(seconds)) return fail(Status::kArgument, "seconds is not a number");
-  member->member->set_timeout(to_ns(seconds));
+  member->member->waiter().settings.timeout_ns = to_ns(seconds);
   return FERMATA_OK;
 }
 
@@ -183,13 +183,13 @@ int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook,
 int fermata_member_set_idle_sleep(fermata_member* member, double seconds) {
   if (member == nullptr) return null_handle();
   if (std::isnan(seconds)) return fail(Status::kArgument, "seconds is not a number");
-  member->member->set_idle_sleep(to_ns(seconds));
+  member->member->waiter().settings.idle_sleep_ns = to_ns(seconds);
   return FERMATA_OK;
 }
 
 int fermata_member_set_bounded(fermata_member* member, int on) {
   if (member == nullptr) return null_handle();
-  member->member->set_bounded(on != 0);
+  member->member->log().set_bounded(on != 0);
   member->may_differ = member->may_differ || on != 0;
   return FERMATA_OK;
 }

@@ -1,19 +1,14 @@
-// Calls that this member has begun with another length than the other members. A member that only gives data
-// does not notice the difference. A member that gets data retracts the call: it undoes the start, repeats the
-// call with the others' length, and takes the elements that fit. It can retract a call as long as it has
-// neither sent nor taken anything.
+// Requests that continue with the others' length, or as the others' line call.
 #include <stdlib.h>
 
 #include <algorithm>
 #include <new>
 
-#include "exec/member.hpp"
+#include "exec/fold.hpp"
+#include "exec/lengths.hpp"
 
 namespace fermata::exec {
 namespace {
-
-constexpr std::int64_t kLongNs = 100'000'000;  // from the first test until others' calls are checked
-constexpr std::uint32_t kTestsOfLook = 64;     // between two reads of the clock
 
 // True if this member gets a result, and no other member's result depends on its length.
 bool gets(const Call& call, std::uint32_t rank) {
@@ -31,14 +26,14 @@ PlanSlot slot_on_line(Collective collective, bool one_word) {
 // Looks up call `number` at the members from which the data come. kRetracted: their call differs, and only in
 // its length. kPending: some member has not published it yet. kNotFound: some member's call is too old to be
 // known. kOk: none of these.
-Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const {
+Status Lengths::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const {
   const bool inward = call.inward();
-  const std::uint32_t first = inward ? 0 : call.root, end = inward ? team_->members() : call.root + 1;
+  const std::uint32_t first = inward ? 0 : call.root, end = inward ? team_.members() : call.root + 1;
   bool any = false, unsaid = false;
   for (std::uint32_t r = first; r < end; ++r) {
     std::uint64_t told;
-    if (r == rank_) continue;
-    const Recalled recalled = recall<RealAtomics>(team_->status(r), number, told);
+    if (r == seat_.rank) continue;
+    const Recalled recalled = recall<RealAtomics>(team_.status(r), number, told);
     if (recalled == Recalled::kForgotten) return Status::kNotFound;
     unsaid = unsaid || recalled == Recalled::kYetToCome;
     if (recalled == Recalled::kYetToCome) continue;
@@ -51,45 +46,40 @@ Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t
   return unsaid ? Status::kPending : any ? Status::kRetracted : Status::kOk;
 }
 
-// If a request has met a piece of another length, continues with that length. False: it has not met one, or
-// cannot continue.
-bool Member::adapts(BlockRequest* r) {
+bool Lengths::adapts(BlockRequest* r) {
   if (r->operation.status() != Status::kMismatch) [[likely]]
     return false;
-  const bool is_retracted = !over_hosts_ && may_settle(r);  // then its caller repeats it
+  const bool is_retracted = !seat_.over_hosts && may_settle(r);  // then its caller repeats it
   const std::uint64_t bytes = r->operation.their_bytes();
   return !is_retracted && bytes != 0 && adapts_to(r, bytes);
 }
 
-bool Member::adapts_to(BlockRequest* r, std::uint64_t bytes) {
-  const bool adapted = bounded_ && r->ordered && gets(r->call, rank_) && r->operation.untouched() &&
-                       r->adapt != nullptr && r->adapt(r, bytes);
+bool Lengths::adapts_to(BlockRequest* r, std::uint64_t bytes) {
+  const bool adapted = log_.is_bounded() && r->ordered && gets(r->call, seat_.rank) &&
+                       r->operation.untouched() && r->adapt != nullptr && r->adapt(r, bytes);
   r->adapted = r->adapted || adapted;
   return adapted;
 }
 
 // The first request may wait for ever because of its length: the others make it as a line call, or move it
 // through other rings. kRetracted: `call` is the others' call.
-Status Member::find_firsts(Call* call) {
-  const BlockRequest* const r = requests_.ordered.first;
+Status Lengths::find_firsts(Call* call) {
+  const BlockRequest* const r = queues_.ordered.first;
   std::uint64_t theirs = 0;
-  if (r == nullptr || !bounded_ || is_only_call() || !gets(r->call, rank_)) return Status::kOk;
-  const Status found = over_hosts_ ? Status::kNotFound : find_theirs(r->call, r->number, &theirs);
+  if (r == nullptr || !log_.is_bounded() || is_only_call() || !gets(r->call, seat_.rank)) return Status::kOk;
+  const Status found = seat_.over_hosts ? Status::kNotFound : find_theirs(r->call, r->number, &theirs);
   if (found == Status::kNotFound)
-    return find_come(r->call, r, call) == rank_ ? Status::kOk : Status::kRetracted;
+    return find_come(r->call, r, call) == seat_.rank ? Status::kOk : Status::kRetracted;
   if (found == Status::kRetracted) *call = Call::unpack(theirs);
   return found;
 }
 
-// For the first request after it began, if it has met a piece of another call. It is a later call's piece if
-// the others make this request as a line call. kRetracted: the request continues with the others' call.
-// kPending: some member has not published its call yet.
-Status Member::settle_begun(BlockRequest* r) {
+Status Lengths::settle_begun(BlockRequest* r) {
   if (may_settle(r) || r->operation.status() != Status::kMismatch) return Status::kOk;
   Call call;
   const Status found = find_firsts(&call);
   if (found == Status::kOk && r->operation.untouched() &&
-      may_come_later(r->call, r->number, differing_.first_overtaken))
+      may_come_later(r->call, r->number, first_overtaken_))
     return Status::kPending;
   if (found != Status::kRetracted) return found;
   const bool on_line = call.order == Call::kLineOrder;
@@ -100,40 +90,39 @@ Status Member::settle_begun(BlockRequest* r) {
 }
 
 // Continues a request with the others' call, in slots or in blocks. False: it cannot.
-bool Member::takes(BlockRequest* r, const Call& theirs) {
-  return theirs.order == Call::kLineOrder ? ride(r, theirs) : adapts_to(r, theirs.bytes);
+bool Lengths::takes(BlockRequest* r, const Call& theirs) {
+  return theirs.order == Call::kLineOrder ? start_ride(r, theirs) : adapts_to(r, theirs.bytes);
 }
 
-// Calls find_firsts(), and continues the first request with the call that was found, if it can.
-Status Member::adapt_first() {
+Status Lengths::adapt_first() {
   Call call;
   const Status found = find_firsts(&call);
-  if (found == Status::kRetracted) takes(requests_.ordered.first, call);
+  if (found == Status::kRetracted) takes(queues_.ordered.first, call);
   return found;
 }
 
 // The present line call has met another tag. It belongs to the first request if the others make that request
 // as a line call. kRetracted: it does; kOk: it does not; kPending: not known yet.
-Status Member::meets_first() {
+Status Lengths::meets_first() {
   Call call;
-  const Status found = outstanding() && differing_.ride == nullptr ? find_firsts(&call) : Status::kOk;
+  const Status found = seat_.outstanding() && ride_ == nullptr ? find_firsts(&call) : Status::kOk;
   if (found != Status::kRetracted || call.order != Call::kLineOrder)
     return found == Status::kPending ? found : Status::kOk;
   const bool one = call.bytes <= 8;
   TeamMemory line;
-  const Step* const steps = on_line(slot_on_line(call.collective, one), call.root, &line);
-  const bool met = steps != nullptr && line.region == memory_.region &&
-                   requests_.ordered.first->episodes[one ? 0 : 1] + 1 == cursor_.episode();
+  const Step* const steps = lines_.look_at(slot_on_line(call.collective, one), call.root, &line);
+  const bool met = steps != nullptr && line.region == lines_.memory().region &&
+                   queues_.ordered.first->episodes[one ? 0 : 1] + 1 == lines_.cursor().episode();
   return met ? Status::kRetracted : Status::kOk;
 }
 
 // Over several hosts the others' status lines cannot be read, and a status line keeps only the latest calls.
 // But a piece or a slot of the others may have come. Returns the rank whose data have another length, or this
 // member's rank if there is none. request: the request whose call is compared; null: this member's last call.
-std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Call* theirs) {
+std::uint32_t Lengths::find_come(const Call& own, const BlockRequest* request, Call* theirs) {
   *theirs = own;
   theirs->order = Call::kAnyOrder;
-  History before = history_, with = history_;
+  History before = log_.history(), with = log_.history();
   if (request == nullptr) {
     before.remove(Call::without_length(own.packed()));
   } else {
@@ -141,9 +130,9 @@ std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Ca
     with = before;
     with.add(Call::without_length(own.packed()));
   }
-  for (std::uint32_t r = 0; r < team_->members() && channel_.base != nullptr; ++r) {
-    if (r == rank_) continue;
-    theirs->bytes = BlockOperation::length_come(channel_, {r, rank_}, with.digest() >> 1);
+  for (std::uint32_t r = 0; r < team_.members() && queues_.channel.base != nullptr; ++r) {
+    if (r == seat_.rank) continue;
+    theirs->bytes = BlockOperation::length_come(queues_.channel, {r, seat_.rank}, with.digest() >> 1);
     if (theirs->bytes != 0 && theirs->bytes != own.bytes) return r;
   }
   if (own.collective == Collective::kBroadcast) theirs->type = 0;
@@ -152,12 +141,11 @@ std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Ca
   for (const bool one : {true, false}) {
     TeamMemory line;
     const PlanSlot slot = slot_on_line(own.inward() ? Collective::kReduce : Collective::kBroadcast, one);
-    const Step* step = on_line(slot, own.root, &line);
+    const Step* step = lines_.look_at(slot, own.root, &line);
     // the present call's own episode
-    const bool here = request == nullptr && outstanding() && line.region == memory_.region;
-    const std::uint64_t done = request != nullptr
-                                   ? request->episodes[one ? 0 : 1]
-                                   : bound_[static_cast<std::uint32_t>(slot)].episodes[own.root];
+    const bool here = request == nullptr && seat_.outstanding() && line.region == lines_.memory().region;
+    const std::uint64_t done =
+        request != nullptr ? request->episodes[one ? 0 : 1] : lines_.plan(slot).episodes[own.root];
     const std::uint64_t episode = done + (here ? 0 : 1);
     for (; step != nullptr && step->code != Code::kEnd; ++step) {
       const std::uint64_t come = TeamCursor::come_at(line, *step, episode);
@@ -167,40 +155,26 @@ std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Ca
           return line.swapped(step->peer);
     }
   }
-  return rank_;
+  return seat_.rank;
 }
 
-void Member::count_episodes(BlockRequest* r) const {
-  if (!gets(r->call, rank_)) return;
+void Lengths::count_episodes(BlockRequest* r) const {
+  if (!gets(r->call, seat_.rank)) return;
   for (const bool one : {true, false}) {
-    const Bound& plan = bound_[static_cast<std::uint32_t>(slot_on_line(r->call.collective, one))];
+    const Bound& plan = lines_.plan(slot_on_line(r->call.collective, one));
     if (plan.steps != nullptr) r->episodes[one ? 0 : 1] = plan.episodes[r->call.root];
   }
 }
 
-// Returns this member's program of a plan with that root, and sets `memory` for it.
-const Step* Member::on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memory) {
-  const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
-  if (plan.steps == nullptr) return nullptr;
-  const TeamMemory present = memory_;
-  memory_.region = plan.region + root * plan.region_bytes;
-  memory_.root = root;
-  const bool own = root == 0 || (!over_hosts_ && rank_ != 0 && rank_ != root);
-  const Step* const steps = own ? plan.steps : steps_of_root(slot, root);
-  *memory = memory_;
-  memory_ = present;
-  return steps;
-}
-
 // Carries out the request as a line call, like the others. False: not possible.
-bool Member::ride(BlockRequest* r, const Call& call) {
+bool Lengths::start_ride(BlockRequest* r, const Call& call) {
   const bool one = call.bytes <= 8, folds = call.collective == Collective::kReduce;
   // no correct member publishes these
   if (folds && (call.op >= kOpCount || call.type >= kTypeCount)) return false;
   const PlanSlot slot = slot_on_line(call.collective, one);
-  const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
+  const Bound& plan = lines_.plan(slot);
   TeamMemory line;
-  const Step* const steps = on_line(slot, call.root, &line);
+  const Step* const steps = lines_.look_at(slot, call.root, &line);
   // Only if no other call has used these slots since: it has taken this request's data.
   if (steps == nullptr || plan.episodes[call.root] != r->episodes[one ? 0 : 1] || !r->operation.untouched())
     return false;
@@ -224,18 +198,17 @@ bool Member::ride(BlockRequest* r, const Call& call) {
   if (one) to.cursor.start<Load::kOneWord>(to.memory, steps, ++plan.episodes[call.root], tag, 1, word);
   else to.cursor.start<Load::kWords>(to.memory, steps, ++plan.episodes[call.root], tag, words, word);
   for (BlockRequest* later = r->next; later != nullptr; later = later->next)
-    if (gets(later->call, rank_) && later->call.collective == call.collective &&
+    if (gets(later->call, seat_.rank) && later->call.collective == call.collective &&
         later->call.root == call.root)
       ++later->episodes[one ? 0 : 1];
   r->operation.forget_mismatch();
-  differing_.ride = &to;
+  ride_ = &to;
   return true;
 }
 
-// Advances the line call of the first request. True: the request is over.
-bool Member::advance_ride() {
-  BlockRequest* const r = requests_.ordered.first;
-  Ride& ride = *differing_.ride;
+bool Lengths::advance_ride() {
+  BlockRequest* const r = queues_.ordered.first;
+  Ride& ride = *ride_;
   const bool over = ride.load == Load::kOneWord
                         ? ride.cursor.advance<Load::kOneWord>(ride.memory, ride.carried, ride.regs, 0)
                         : ride.cursor.advance<Load::kWords>(ride.memory, ride.carried, ride.regs, 0);
@@ -248,52 +221,11 @@ bool Member::advance_ride() {
   } else {
     r->operation.fail(ride.memory.swapped(ride.cursor.at().peer));
   }
-  free(differing_.ride);
-  differing_.ride = nullptr;
+  free(ride_);
+  ride_ = nullptr;
   return true;
 }
 
-// For a line call that is only tested: makes the checks of a wait. kRetracted: repeat it with the others'
-// length. kOk: depart() ends the call, or finds the error. kPending: the call is not over.
-Status Member::look_at_line() {
-  const bool retractable = bounded_ && differing_.splits && cursor_.is_at_start() && !differing_.again;
-  if (cursor_.status() != Status::kOk) {
-    const Status settled = settle_met_length(retractable);
-    if (settled != Status::kPending) return settled == Status::kRetracted ? retract_line() : Status::kOk;
-  }
-  if (++differing_.tests % kTestsOfLook != 0) return Status::kPending;
-  const std::int64_t now = os::now_ns();
-  if (differing_.tested != sequence_) differing_.tested = sequence_, differing_.since_ns = now;
-  if (now - differing_.since_ns < kLongNs) return Status::kPending;
-  differing_.since_ns = now;
-  const Hold hold(*this);
-  const Status settled = settle_length(retractable);
-  if (settled != Status::kOk && settled != Status::kPending)
-    return settled == Status::kRetracted ? retract_line() : settled;
-  const Status seen = look_at_others(kLongNs, settled == Status::kPending);
-  return seen == Status::kOk ? Status::kPending : seen;
-}
-
-// Repeats differing_.split, which was retracted. kPending: it runs again as a line call; kRetracted: its
-// caller repeats it as a block call.
-Status Member::make_again() {
-  differing_.splits = false;
-  if (!differing_.on_line) return Status::kRetracted;
-  Call call = differing_.split.call;
-  call.bytes = differing_.bytes;
-  const bool has_input = call.collective == Collective::kReduce;
-  const Status begun = arrive_with(call, has_input ? differing_.split.in : nullptr, differing_.result);
-  if (begun != Status::kOk) return begun;
-  differing_.again = true;
-  return Status::kPending;
-}
-
-Status Member::end_again() {
-  differing_.again = false;
-  const std::uint64_t both = std::min(differing_.split.call.bytes, differing_.bytes);
-  if (differing_.split.out != nullptr)
-    copy_bytes(differing_.split.out, differing_.result, static_cast<std::uint32_t>(both));
-  return differing_.bytes > differing_.split.call.bytes ? Status::kTruncated : Status::kOk;
-}
+Lengths::~Lengths() { free(ride_); }
 
 }  // namespace fermata::exec

@@ -1,10 +1,12 @@
 #include "exec/busy_members.hpp"
 
-#include "exec/member.hpp"
 #include "exec/progress_thread.hpp"
+#include "exec/request_queues.hpp"
 
 namespace fermata::exec {
 namespace {
+
+constexpr std::uint32_t kLockSpins = 200;  // tries before the thread yields its CPU
 
 constinit BusyMembers lists[BusyMembers::kLists];
 
@@ -29,37 +31,56 @@ void BusyMembers::lock() {
   first_.store(nullptr, std::memory_order_relaxed);  // order: relaxed: under the lock
 }
 
-void BusyMembers::add(Member* member) {
+void BusyMembers::add(RequestQueues& member) {
   lock();
-  BusyLink& place = member->requests_.link_;
-  Member* const first = first_.load(std::memory_order_relaxed);  // order: relaxed: under the lock
+  BusyLink& place = member.link_;
+  RequestQueues* const first = first_.load(std::memory_order_relaxed);  // order: relaxed: under the lock
   place = {this, first, nullptr, self()};
-  if (first != nullptr) first->requests_.link_.before = member;
-  first_.store(member, std::memory_order_relaxed);  // order: relaxed: under the lock
+  if (first != nullptr) first->link_.before = &member;
+  first_.store(&member, std::memory_order_relaxed);  // order: relaxed: under the lock
   unlock();
   ProgressThread::requests_began();
 }
 
-void BusyMembers::remove(Member* member) {
-  BusyLink& place = member->requests_.link_;
+void BusyMembers::remove(RequestQueues& member) {
+  BusyLink& place = member.link_;
   BusyMembers& busy = *place.busy;
   busy.lock();
-  if (place.next != nullptr) place.next->requests_.link_.before = place.before;
-  if (place.before != nullptr) place.before->requests_.link_.next = place.next;
+  if (place.next != nullptr) place.next->link_.before = place.before;
+  if (place.before != nullptr) place.before->link_.next = place.next;
   else busy.first_.store(place.next, std::memory_order_relaxed);  // order: relaxed: under the lock
   place = {};
   busy.unlock();
 }
 
-Member* BusyMembers::take_next(const Member* after, const Member* except, const void* thread) {
+RequestQueues* BusyMembers::take_next(const RequestQueues* after, const RequestQueues* except,
+                                      const void* thread) {
   lock();
   // order: relaxed: under the lock
-  Member* m = after != nullptr ? after->requests_.link_.next : first_.load(std::memory_order_relaxed);
-  while (m != nullptr && (m == except || (thread != nullptr && m->requests_.link_.thread != thread) ||
-                          !m->requests_.lock_.try_lock()))
-    m = m->requests_.link_.next;
+  RequestQueues* m = after != nullptr ? after->link_.next : first_.load(std::memory_order_relaxed);
+  while (m != nullptr &&
+         (m == except || (thread != nullptr && m->link_.thread != thread) || !m->lock_.try_lock()))
+    m = m->link_.next;
   unlock();
   return m;
+}
+
+void RequestQueues::lock() {
+  for (std::uint32_t n = 0; !lock_.try_lock(); ++n) {
+    if (lock_.is_biased()) return;
+    if (n < kLockSpins) RealAtomics::pause();
+    else os::yield();
+  }
+  if (link_.thread == BusyMembers::self()) return;
+  BusyMembers::remove(*this);
+  BusyMembers::mine().add(*this);
+}
+
+void RequestQueues::unlock() {
+  const bool known = has_others();
+  if (!known) BusyMembers::remove(*this);
+  else if (link_.busy == nullptr) BusyMembers::mine().add(*this);
+  lock_.unlock(known ? BiasedLock<RealAtomics>::kFree : BiasedLock<RealAtomics>::kBiased);
 }
 
 }  // namespace fermata::exec

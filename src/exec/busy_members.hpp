@@ -16,14 +16,14 @@
 
 namespace fermata::exec {
 
-class Member;
 class BusyMembers;
+class RequestQueues;
 
 // A member's links in a list. Written with the list locked.
 struct BusyLink {
   BusyMembers* busy = nullptr;
-  Member* next = nullptr;
-  Member* before = nullptr;
+  RequestQueues* next = nullptr;
+  RequestQueues* before = nullptr;
   const void* thread = nullptr;
 };
 
@@ -40,19 +40,21 @@ class BusyMembers {
     // order: relaxed: the thread's own store, or a hint
     return first_.load(std::memory_order_relaxed) == nullptr;
   }
-  void add(Member* member);
-  static void remove(Member* member);
+  void add(RequestQueues& member);
+  static void remove(RequestQueues& member);
   // Returns the next member of this thread after `after` (null: the first), but not `except`, and takes its
   // lock. Null: no more. The caller holds the lock of `after`.
-  Member* take_next(const Member* after, const Member* except) { return take_next(after, except, self()); }
+  RequestQueues* take_next(const RequestQueues* after, const RequestQueues* except) {
+    return take_next(after, except, self());
+  }
 
   // For the progress thread: all lists, and the members of any thread.
   static constexpr std::size_t kLists = 128;
   static BusyMembers& number(std::size_t n);
-  Member* take_any(const Member* after) { return take_next(after, nullptr, nullptr); }
+  RequestQueues* take_any(const RequestQueues* after) { return take_next(after, nullptr, nullptr); }
 
  private:
-  Member* take_next(const Member* after, const Member* except, const void* thread);
+  RequestQueues* take_next(const RequestQueues* after, const RequestQueues* except, const void* thread);
   void lock();
   void unlock() { lock_.unlock(BiasedLock<RealAtomics>::kFree); }
 
@@ -62,7 +64,7 @@ class BusyMembers {
   // The fork generation for which first_ is valid. A forked child gets copies of its parent's lists, perhaps
   // locked.
   std::uint32_t generation_ = 0;
-  std::atomic<Member*> first_{nullptr};
+  std::atomic<RequestQueues*> first_{nullptr};
 };
 
 // Which thread works on a member's requests.

@@ -22,18 +22,6 @@ void publish_affinity(TeamHeader& header) {
   count_joined<RealAtomics>(header.joined);
 }
 
-// For a team of two: true if the one-word allreduce is a single exchange, at both members a send and then a
-// fold.
-bool is_exchange(const Team& team) {
-  for (const std::uint32_t rank : {0u, 1u}) {
-    Step steps[3];
-    if (team.programs().copy_steps(PlanSlot::kAllreduce8, rank, steps, 3) != 3 ||
-        !goes_in_rounds<Load::kOneWord>(steps))
-      return false;
-  }
-  return true;
-}
-
 // Rounds up to whole cache lines: each program begins on a cache line, and a short one fits on it.
 std::uint32_t on_lines(std::uint32_t steps) {
   return round_up(steps, static_cast<std::uint32_t>(kMaxLine / sizeof(Step)));
@@ -128,34 +116,27 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
 }
 
 void Member::settle() {
-  status_->thread.store(os::thread_id(), std::memory_order_relaxed);  // order: relaxed: only for reports
-  publish_affinity(team_->header());
-  choose_spins();
+  log_.line().thread.store(os::thread_id(), std::memory_order_relaxed);  // order: relaxed: only for reports
+  publish_affinity(team().header());
   // After the lock is taken and the process stored: otherwise others could take this member for dead.
-  say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kJoined));
+  say_state<RealAtomics>(log_.line(), static_cast<std::uint32_t>(MemberState::kJoined));
 }
 
-void Member::set_team(Team* team, std::uint32_t rank) {
-  const TeamLayout& layout = team->layout();
-  team->retain();
-  team_ = team;
-  rank_ = rank;
-  generation_ = os::fork_generation();
-  gate_ = generation_;
-  status_ = &team->status(rank);
-  requests_.init();
-  if (team->shared()) home_ = os::own_memory();
+Member::Member(Team& team, std::uint32_t rank)
+    : seat_(team, rank),
+      lines_(team, rank),
+      log_(team.status(rank)),
+      waiter_(team.wait(), team.hosts().are_several(), team.stall_ns()),
+      queues_(*this),
+      diagnosis_(seat_, log_, queues_),
+      parts_{seat_, lines_, log_, queues_, diagnosis_, team},
+      lengths_(parts_),
+      engine_(parts_, lengths_),
+      lookout_(parts_, lengths_, engine_) {
+  team.retain();
   // order: relaxed: settle() publishes it
-  status_->process.store(os::process_id(), std::memory_order_relaxed);
-  status_->home.store(home_.word, std::memory_order_relaxed);  // order: relaxed: as above
-  tagged_ = layout.tagged != 0;
-  barrier_carries_ = tagged_;
-  memory_.doors = team->segment().doors();
-  memory_.fence = &team->header().full_fence;
-  memory_.calls.shared = team->shared();
-  memory_.team = team;
-  over_hosts_ = team->hosts().are_several();
-  attends_ = team->port().is_connected();
+  log_.line().process.store(os::process_id(), std::memory_order_relaxed);
+  log_.line().home.store(home().word, std::memory_order_relaxed);  // order: relaxed: as above
 }
 
 // Copies the member's programs into its memory. False: another process has changed them.
@@ -165,31 +146,22 @@ bool Member::bind(const Memory& memory) {
   auto* next = reinterpret_cast<std::uint64_t*>(base + memory.episodes_at());
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const auto slot = static_cast<PlanSlot>(i);
-    const ProgramHeader* p = team_->programs().header(slot);
+    const ProgramHeader* p = team().programs().header(slot);
     if (p == nullptr) continue;
-    if (team_->programs().copy_steps(slot, rank_, steps, memory.counts[i]) != memory.counts[i]) return false;
-    bound_[i] = {steps, team_->programs().region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
+    if (team().programs().copy_steps(slot, rank(), steps, memory.counts[i]) != memory.counts[i]) return false;
+    lines_.bind(slot,
+                {steps, team().programs().region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next});
     steps += on_lines(memory.counts[i]);
     next += p->regions;
   }
+  lines_.choose_paths();
   if (memory.ends == 0) return true;
-  const TeamLayout& layout = team_->layout();
+  const TeamLayout& layout = team().layout();
   auto* const first = reinterpret_cast<Channel::End*>(base + memory.ends_at());
   for (std::size_t i = 0; i < memory.ends; ++i) new (first + i) Channel::End;
-  channel_ = {team_->base() + layout.rings, layout.ring_lines, layout.in_quarter, layout.members, first};
+  queues_.channel = {team().base() + layout.rings, layout.ring_lines, layout.in_quarter, layout.members,
+                     first};
   return true;
-}
-
-// Which of the fast paths this member's programs can take.
-void Member::choose_paths() {
-  const Bound& word = bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
-  rounds_ = word.steps != nullptr && goes_in_rounds<Load::kOneWord>(word.steps);
-  swaps_ = rounds_ && team_->members() == 2 && is_exchange(*team_);
-  const Bound& barrier = bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
-  barrier_rounds_ = barrier.steps != nullptr && !tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
-  barrier_has_words_ =
-      barrier.steps != nullptr && word.steps != nullptr &&
-      has_words(team_->programs().blob(PlanSlot::kBarrier), *team_->programs().header(PlanSlot::kBarrier));
 }
 
 Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char** detail) {
@@ -207,8 +179,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     return Status::kMemory;
   }
   memset(at, 0, memory.bytes());
-  auto* const m = new (at) Member;
-  m->set_team(team, rank);
+  auto* const m = new (at) Member(*team, rank);
   if (!m->bind(memory)) {
     disclaim_rank(*team, rank);
     m->~Member();
@@ -217,29 +188,23 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     *detail = kChanged;
     return Status::kMismatch;
   }
-  m->choose_paths();
   *out = m;
   return Status::kOk;
 }
 
 void Member::leave() {
-  Team* team = team_;
+  Team* const team = &this->team();
   if (usable() != Status::kForked) {
-    say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kLeft));
-    if (team->shared()) team->segment().memory().disclaim(rank_);
-    const Hold hold(*this);
-    for (const RequestQueue* queue : {&requests_.ordered, &requests_.unordered})
-      for (const BlockRequest* r = queue->first; r != nullptr; r = r->next)
-        if (r->operation.uses_single_copy()) team->break_with(Status::kMemberLost, rank_);
+    say_state<RealAtomics>(log_.line(), static_cast<std::uint32_t>(MemberState::kLeft));
+    if (team->shared()) team->segment().memory().disclaim(rank());
+    const RequestQueues::Hold hold(queues_);
+    if (queues_.any([](const BlockRequest& r) { return r.operation.uses_single_copy(); }))
+      team->break_with(Status::kMemberLost, rank());
     if (outstanding() || has_requests()) team->segment().wake_everybody();
-    team->leave_hosts(rank_);
-    broken_ = Status::kBroken;  // from here on callbacks cannot start requests
-    fail_requests(broken_);
+    team->leave_hosts(rank());
+    seat_.set_broken(Status::kBroken);  // from here on callbacks cannot start requests
+    engine_.fail(Status::kBroken);
   }
-  for (std::size_t i = 0; of_roots_ != nullptr && i < std::size_t{kPlanSlots} * team->members(); ++i)
-    free(of_roots_[i]);
-  free(of_roots_);
-  free(differing_.ride);
   this->~Member();
   free(this);
   team->release();

@@ -1,76 +1,203 @@
-// The bodies of a member's line calls, which callers inline (exec/member.hpp).
+// LineCalls: what a member's calls on lines need: the plans, the cursor of the present call with its
+// registers, and the prepared first signals of the next calls.
+//
+// Between start() or follow() and the end of the call, the cursor stands in a plan's program, and memory_ is
+// the region of that plan's root. A prepared first signal is for the member's present history: a call that
+// changes the history forgets them all. load_, carried_ and taken_ are valid only once set_pending() has
+// stored them for a call that has to wait.
 #ifndef FERMATA_EXEC_LINE_CALLS_HPP
 #define FERMATA_EXEC_LINE_CALLS_HPP
 
-#include "exec/member.hpp"
+#include <cstdint>
+
+#include "base/word.hpp"
+#include "exec/call.hpp"
+#include "exec/first_signals.hpp"
+#include "exec/team_memory.hpp"
 
 namespace fermata::exec {
 
-template <Load L, class Word>
-[[gnu::always_inline]] inline Status Member::start(PlanSlot slot, const Call& call, std::uint32_t words,
-                                                   Word&& word) {
-  const std::uint32_t root = call.root;
-  const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
-  if (gate_ != os::fork_generation() || plan.steps == nullptr) [[unlikely]]
-    return refusal();
-  memory_.region = plan.region + root * plan.region_bytes;
-  memory_.root = root;
-  const Step* steps = plan.steps;
-  if (root != 0 && (over_hosts_ || rank_ == 0 || rank_ == root)) {
-    steps = steps_of_root(slot, root);
+inline std::uint32_t words_of(std::uint64_t bytes) { return static_cast<std::uint32_t>((bytes + 7) / 8); }
+
+// For elements of more than 8 bytes, which are folded whole.
+[[gnu::cold]] void carry_wide(Carried& carried, const Call& call);
+
+class LineCalls {
+ public:
+  LineCalls(const Team& team, std::uint32_t rank);
+  ~LineCalls();
+  LineCalls(const LineCalls&) = delete;
+  LineCalls& operator=(const LineCalls&) = delete;
+
+  // Sets one plan. choose_paths() follows after the last.
+  void bind(PlanSlot slot, const Bound& plan) { bound_[static_cast<std::uint32_t>(slot)] = plan; }
+  void choose_paths();
+  // Moves the first signals of the next calls to that place.
+  void keep_first_signals_in(FirstSignals* place);
+
+  const Bound& plan(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)]; }
+  bool carries(PlanSlot slot) const { return plan(slot).steps != nullptr; }
+  std::uint64_t uses(PlanSlot slot) const;  // episodes of a plan so far, over all roots
+  bool tagged() const { return tagged_; }   // this team's barrier carries tags
+  // The paths that the plans allow: the one-word allreduce goes in rounds; it is one exchange of two members;
+  // the barrier goes in rounds and carries no tags; the next barrier carries tags or the history.
+  bool rounds() const { return rounds_; }
+  bool swaps() const { return swaps_; }
+  bool barrier_rounds() const { return barrier_rounds_; }
+  bool barrier_carries() const { return barrier_carries_; }
+
+  // Starts a call, with a first signal at once. word(i): this member's contribution. False: there is no
+  // memory for the root's program, or the program in the segment is not sound.
+  template <Load L, class Word>
+  [[gnu::always_inline]] bool start(PlanSlot slot, const Bound& plan, const Call& call,
+                                    const History& history, std::uint32_t words, Word&& word) {
+    const Step* const steps = turn_to(slot, plan, call.root);
     if (steps == nullptr) [[unlikely]]
-      return refuse_root();
+      return false;
+    const std::uint64_t tag = history.tag(History::own_tag(call.packed()));
+    cursor_.start<L>(memory_, steps, ++plan.episodes[call.root], tag, words, word);
+    if (slot == PlanSlot::kBarrier) first_signals_->barrier.forget();
+    if (slot == PlanSlot::kAllreduce8) forget_words();
+    return true;
   }
-  const std::uint64_t tag = history_.tag(History::own_tag(call.packed()));
-  cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
-  // After the first signal, because only members that have waited long read the status line.
-  gate_ = 0;
-  if (slot == PlanSlot::kBarrier) first_signals_->barrier.forget();
-  if (slot == PlanSlot::kAllreduce8) forget_words();
-  say_call<RealAtomics>(*status_, ++sequence_, call.packed());
-  if (sequence_ >= next_seldom_ && !do_seldom_work()) [[unlikely]]
-    return broken_;
-  if (!synchronizes(call.collective)) remember(call.packed());
-  return Status::kOk;
-}
+  // Called after a call in which others may not wait for this member: the next call compares histories.
+  [[gnu::always_inline]] void history_has_changed() {
+    first_signals_->barrier.forget();
+    forget_words();
+    barrier_carries_ = tagged_ || barrier_has_words_;
+  }
+  void set_barrier_carries(bool on) { barrier_carries_ = on; }
+  // Turns to the plan only for a look. Returns this member's program, and sets `memory` for it.
+  const Step* look_at(PlanSlot slot, std::uint32_t root, TeamMemory* memory);
 
-template <Load L>
-[[gnu::always_inline]] inline Status Member::start_with(PlanSlot slot, const Call& call, const void* in,
-                                                        Carried& carried) {
-  const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, call.bytes); };
-  const std::uint32_t words = L == Load::kOneWord ? 1 : words_of(call.bytes);
-  const Status ready = start<L>(slot, call, words, word);
-  if (ready != Status::kOk) [[unlikely]]
-    return ready;
-  const FoldFn fold = call.collective == Collective::kBroadcast
-                          ? nullptr
-                          : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
-  carried = {words, fold};
-  if constexpr (L == Load::kWords)
-    if (log2_size_of(static_cast<Type>(call.type)) > 3) [[unlikely]]
-      carry_wide(carried, call);
-  if (in != nullptr)
+  template <Load L>
+  [[gnu::always_inline]] bool advance(const Carried& carried, std::uint32_t spins) {
+    return cursor_.advance<L>(memory_, carried, regs_, spins);
+  }
+  // For a call that waits, after set_pending().
+  [[gnu::noinline]] bool advance(std::uint32_t spins);
+  void set_pending(Load load, const Carried& carried = {}, const Taken& taken = {}) {
+    load_ = load;
+    carried_ = carried;
+    taken_ = taken;
+  }
+  // Sets register 0, which has the result at the end. Indexed here, so that the compiler knows the most
+  // words.
+  template <class Word>
+  [[gnu::always_inline]] void fill(std::uint32_t words, Word&& word) {
     for (std::uint32_t i = 0; i < words; ++i) regs_[0][i] = word(i);
-  return Status::kOk;
-}
-
-template <Load L>
-[[gnu::always_inline]] inline Status Member::move(PlanSlot slot, const Call& call, const void* in,
-                                                  void* out) {
-  Carried carried;
-  const Status ready = start_with<L>(slot, call, in, carried);
-  if (ready != Status::kOk) [[unlikely]]
-    return ready;
-  if (cursor_.advance<L>(memory_, carried, regs_, spins_) && cursor_.status() == Status::kOk) [[likely]] {
-    if (out != nullptr) copy_bytes(out, regs_[0], call.bytes);
-    over();
-    return Status::kOk;
   }
-  load_ = L;
-  taken_ = {out, static_cast<std::uint32_t>(call.bytes)};
-  carried_ = carried;
-  return run();
-}
+  std::uint64_t* result() { return regs_[0]; }
+  [[gnu::always_inline]] void take(const Taken& taken) const {
+    if (taken.out == nullptr) return;
+    for (std::uint32_t i = 0; i < taken.blocks; ++i)
+      copy_bytes(static_cast<std::byte*>(taken.out) + i * taken.bytes,
+                 reinterpret_cast<const std::byte*>(regs_[0]) + taken.first + i * taken.stride, taken.bytes);
+  }
+  // Takes the result of a call that waited.
+  void take() {
+    take(taken_);
+    taken_.out = nullptr;
+  }
+  // Undoes the start of the present call, which has sent and taken nothing. Returns where its result goes.
+  void* undo(std::uint32_t root);
+
+  FirstSignals& first_signals() const { return *first_signals_; }
+  const Repeat& repeated() const { return repeat_; }
+  void set_repeated(const Repeat& call, std::size_t count, std::uint32_t type, std::uint32_t op) {
+    repeat_ = call;
+    first_signals_->count = count;
+    first_signals_->type = type;
+    first_signals_->op = op;
+  }
+  Swapped& swapped() { return swapped_; }
+  void set_swapped(const Call& call, std::size_t count, FoldFn fold) {
+    const auto bytes = static_cast<std::uint32_t>(call.bytes);
+    swapped_ = {.fold = fold,
+                .call = call.packed(),
+                .tag = History::own_tag(call.packed()),
+                .bytes = bytes,
+                .left = rank_ == 0};
+    FirstSignals& o = *first_signals_;
+    o.swapped_collective = call.collective;
+    o.swapped_count = count;
+    o.swapped_type = call.type;
+    o.swapped_op = call.op;
+    o.swapped_bytes = bytes;
+  }
+  // After the first signal of a swap, which carries `sent`.
+  [[gnu::always_inline]] void keep_swapped(std::uint64_t sent, const Swap& swap) {
+    swapped_.sent = sent;
+    swapped_.kept = word_at(swap.kept, 0, swapped_.bytes);
+    if (swap.kept_to != nullptr) copy_bytes(swap.kept_to, &swapped_.kept, swapped_.bytes);
+  }
+  // Prepares the first signal of the plan's next episode.
+  void prepare(PlanSlot slot, TeamCursor::PreparedSignal& signal, std::uint64_t tag) {
+    const Bound& bound = plan(slot);
+    memory_.region = bound.region;
+    signal = TeamCursor::prepare_signal(memory_, bound.steps, *bound.episodes + 1, tag);
+  }
+  // After a prepared first signal: starts the call, and prepares the next call's first signal. Returns the
+  // program.
+  [[gnu::always_inline]] const Step* follow(PlanSlot slot, TeamCursor::PreparedSignal& signal,
+                                            const History& history, std::uint64_t own_tag) {
+    const Bound& bound = plan(slot);
+    const Step* const steps = bound.steps;
+    const std::uint64_t episode = ++*bound.episodes;
+    memory_.region = bound.region;
+    memory_.root = 0;
+    cursor_.follow(memory_, steps, episode, signal.header);
+    signal = TeamCursor::prepare_signal(memory_, steps, episode + 1, history.tag(own_tag));
+    return steps;
+  }
+
+  TeamCursor& cursor() { return cursor_; }
+  const TeamCursor& cursor() const { return cursor_; }
+  TeamMemory& memory() { return memory_; }
+  bool ready() { return cursor_.ready(memory_); }
+  std::uint32_t peer() const { return memory_.swapped(cursor_.at().peer); }
+  // The member whose signal the call awaits; this rank if it awaits no particular member.
+  std::uint32_t awaited_member() const {
+    const Code code = cursor_.at().code;
+    return code == Code::kAwait || code == Code::kCreditAwait ? peer() : rank_;
+  }
+
+ private:
+  // Turns to the plan of a call with that root. Returns this member's program, or null (see start()).
+  [[gnu::always_inline]] const Step* turn_to(PlanSlot slot, const Bound& plan, std::uint32_t root) {
+    memory_.region = plan.region + root * plan.region_bytes;
+    memory_.root = root;
+    if (root != 0 && (over_hosts_ || rank_ == 0 || rank_ == root)) return steps_of_root(slot, root);
+    return plan.steps;
+  }
+  // Returns this member's program for another root. Over several hosts each root has programs; on one host
+  // ranks 0 and root exchange their programs.
+  const Step* steps_of_root(PlanSlot slot, std::uint32_t root);
+  void forget_words() {
+    first_signals_->word.forget();
+    first_signals_->whole.forget();
+    first_signals_->swap.forget();
+  }
+
+  std::uint32_t rank_;
+  bool over_hosts_;
+  bool tagged_;
+  bool rounds_ = false, swaps_ = false, barrier_rounds_ = false;
+  bool barrier_has_words_ = false;  // words carry no history; an 8-byte allreduce does
+  bool barrier_carries_;
+  Load load_ = Load::kNothing;
+  Repeat repeat_;
+  Swapped swapped_;
+  FirstSignals own_first_signals_;
+  FirstSignals* first_signals_ = &own_first_signals_;
+  TeamCursor cursor_;
+  TeamMemory memory_;
+  Bound bound_[kPlanSlots];
+  Step** of_roots_ = nullptr;  // the steps for each plan and root; null: not used yet
+  Carried carried_;
+  Taken taken_;
+  alignas(16) std::uint64_t regs_[kMaxRegisters][kPayloadWords] = {};
+};
 
 }  // namespace fermata::exec
 #endif

@@ -75,7 +75,7 @@ class LinkDelays {
 
  private:
   static constexpr std::uint32_t kKept = 8;
-  // A waiting member looks again after at most a millisecond (exec/wait.cpp).
+  // A waiting member looks again after at most a millisecond (exec/waiter.hpp).
   static constexpr std::int64_t kMostUnseenNs = 2'000'000;
 
   static constexpr std::int64_t kOldNs = 1'000'000'000;

@@ -45,10 +45,10 @@ bool go_round() {
   for (std::size_t n = 0; n < BusyMembers::kLists; ++n) {
     BusyMembers& busy = BusyMembers::number(n);
     if (busy.is_empty()) continue;
-    Member* m = busy.take_any(nullptr);
+    RequestQueues* m = busy.take_any(nullptr);
     while (m != nullptr) {
-      Member* const next = busy.take_any(m);
-      moved = m->push_data() || moved;
+      RequestQueues* const next = busy.take_any(m);
+      moved = m->owner().push_data() || moved;
       m = next;
     }
   }

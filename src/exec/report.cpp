@@ -1,8 +1,9 @@
 // Reports which member is in which call, as the status lines say.
 #include <stdio.h>
 
-#include "exec/member.hpp"
 #include "exec/report.hpp"
+#include "exec/team.hpp"
+#include "sync/status_line.hpp"
 
 namespace fermata::exec {
 
@@ -79,17 +80,17 @@ std::size_t report(const Team& team, char* text, std::size_t capacity) {
   return at + 1;
 }
 
-bool Member::report_stall(std::int64_t waited_ns) {
+bool report_stall(const Team& team, std::uint32_t rank, std::uint64_t number, std::int64_t waited_ns) {
   constexpr std::size_t kLine = 256;
   char text[4096];
   const auto tenths = static_cast<unsigned long long>(waited_ns / 100'000'000);
   auto at = static_cast<std::size_t>(
-      snprintf(text, sizeof text, "fermata: rank %u has waited %llu.%llu s in call %llu for:\n", rank_,
-               tenths / 10, tenths % 10, static_cast<unsigned long long>(sequence_)));
+      snprintf(text, sizeof text, "fermata: rank %u has waited %llu.%llu s in call %llu for:\n", rank,
+               tenths / 10, tenths % 10, static_cast<unsigned long long>(number)));
   std::uint32_t missing = 0;
   std::uint32_t left_out = 0;
-  for (std::uint32_t r = 0; r < team_->members(); ++r) {
-    if (newest_call<RealAtomics>(team_->status(r)) >= sequence_ * 2) continue;
+  for (std::uint32_t r = 0; r < team.members(); ++r) {
+    if (newest_call<RealAtomics>(team.status(r)) >= number * 2) continue;
     ++missing;
     if (at + 2 * kLine > sizeof text) {
       ++left_out;
@@ -97,7 +98,7 @@ bool Member::report_stall(std::int64_t waited_ns) {
     }
     text[at++] = ' ';
     text[at++] = ' ';
-    at += describe_member(*team_, r, text + at, kLine);
+    at += describe_member(team, r, text + at, kLine);
   }
   const std::size_t room = sizeof text - at;
   if (missing == 0)

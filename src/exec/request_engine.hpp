@@ -1,56 +1,52 @@
-// The engine of a member's requests: which are active, and which thread works on them.
+// RequestEngine: begins the requests of a member, advances them, and ends them.
+//
+// Ordered requests share one channel, so they are advanced one after the other, in the order in which they
+// began. Each unordered request has a channel of its own. Whatever ends a request has taken it from its
+// queue.
 #ifndef FERMATA_EXEC_REQUEST_ENGINE_HPP
 #define FERMATA_EXEC_REQUEST_ENGINE_HPP
 
+#include <cstddef>
 #include <cstdint>
 
-#include "exec/block_request.hpp"
-#include "exec/busy_members.hpp"
-#include "sync/biased_lock.hpp"
+#include "exec/lengths.hpp"
+#include "exec/patience.hpp"
 
 namespace fermata::exec {
 
-class RequestEngine {
+class RequestEngine : Parts {
  public:
-  RequestQueue ordered, unordered;
-  BlockRequest* interrupted = nullptr;
-  bool progressing = false, taken_back = false;
-  std::uint32_t active = 0;      // requests that are active
-  BlockRequest* call = nullptr;  // the request that a call waits for; no other thread needs it
-  std::uint64_t ended = 0;       // requests that have ended
-  std::uint64_t looked_at = 0;   // `ended` when pending_ns was set
-  std::int64_t pending_ns = 0;   // no request has ended since this time
-  std::int64_t next_look_ns = 0;
+  RequestEngine(const Parts& parts, Lengths& lengths) : Parts(parts), lengths_(lengths) {}
 
-  void init() { lock_.init(BiasedLock<RealAtomics>::kBiased); }
-  // True if no request is outstanding except the request that a call waits for.
-  bool is_idle() const { return lock_.is_biased(); }
-  bool has_others() const { return active != (call != nullptr ? 1u : 0u); }
-  bool is_held() const { return holder_.is_this_thread(); }  // true in a callback, which must not wait
-  // Takes the biased lock. False: this thread holds it already. `member`: the engine's owner.
-  bool hold(Member* member) {
-    if (is_held()) return false;
-    if (!lock_.is_biased()) [[unlikely]]
-      lock(member);
-    holder_.become_this_thread();
-    return true;
-  }
-  void become_held() { holder_.become_this_thread(); }  // for a thread that has got the lock otherwise
-  void let_go(Member* member) {
-    holder_.become_nobody();
-    if (has_others() || link_.busy != nullptr) [[unlikely]]
-      unlock(member);
-  }
+  // Starts a request, which stays active until it ends. Never waits.
+  Status begin(BlockRequest* request);
+  // Moves at most `most` bytes of each active request. After the time `until` (0: no limit) it begins with no
+  // further request; the next call continues with the rest. True: something has moved.
+  bool progress(std::size_t most, std::int64_t until);
+  // After something has moved: an answer may come soon, so looks for it a little longer (exec/patience.hpp).
+  void be_patient();
+  const Patience& patience() const { return patience_; }
+  // For the progress thread, which holds the lock; releases it. True: something has moved.
+  bool push_data();
+  // Precondition: the request has left its queue.
+  void end(BlockRequest* request, Status status);
+  // Ends all requests of a broken team: nothing will move any more.
+  void fail(Status status);
 
  private:
-  friend class BusyMembers;
-  // Waits while another thread advances the requests or runs their callbacks.
-  void lock(Member* member);
-  void unlock(Member* member);
+  bool begin_now(BlockRequest* request);
+  bool advance(BlockRequest* request, std::size_t most);
+  Status outcome(const BlockRequest& request);
+  void end_as_it_did(BlockRequest* request, bool last);
+  void take_back();
+  void ring(std::uint32_t rank) {
+    const TeamMemory& memory = lines_.memory();
+    fermata::ring<RealAtomics>(team_.segment().door(rank), memory.full_fence(), memory.calls);
+  }
 
-  BiasedLock<RealAtomics> lock_;  // kBiased: no other thread uses the requests
-  Holder holder_;                 // of the lock
-  BusyLink link_;
+  Lengths& lengths_;
+  Patience patience_;
+  bool taken_back_ = false;
 };
 
 }  // namespace fermata::exec

@@ -40,11 +40,8 @@ struct Member::SwappedWord {
   std::uint32_t bytes() const { return swapped->bytes; }
 };
 
-// Prepares the first signal of the plan's next episode.
 void Member::prepare(PlanSlot slot, TeamCursor::PreparedSignal& signal, std::uint64_t own_tag) {
-  const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
-  memory_.region = plan.region;
-  signal = TeamCursor::prepare_signal(memory_, plan.steps, *plan.episodes + 1, history_.tag(own_tag));
+  lines_.prepare(slot, signal, log_.history().tag(own_tag));
 }
 
 // Runs after the first signal. True: a member is parked for that signal, or do_seldom_work() is due. It
@@ -52,33 +49,16 @@ void Member::prepare(PlanSlot slot, TeamCursor::PreparedSignal& signal, std::uin
 // time between them is short, and that time is a whole call.
 [[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::PreparedSignal& signal,
                                                   std::uint64_t call, std::uint64_t own_tag) {
-  const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
-  const Step* const steps = plan.steps;
-  const std::uint64_t episode = ++*plan.episodes;
-  memory_.region = plan.region;
-  memory_.root = 0;
-  cursor_.follow(memory_, steps, episode, signal.header);
-  signal = TeamCursor::prepare_signal(memory_, steps, episode + 1, history_.tag(own_tag));
-  say_call<RealAtomics>(*status_, ++sequence_, call);
-  return memory_.must_wake(*steps) || sequence_ >= next_seldom_;
-}
-
-void Member::find_poll_interval() {
-  poll_interval_.start(sequence_);
-  next_seldom_ = poll_interval_.next();
+  const Step* const steps = lines_.follow(slot, signal, log_.history(), own_tag);
+  log_.say(call);
+  return lines_.memory().must_wake(*steps) || waiter_.is_due(calls());
 }
 
 bool Member::do_seldom_work() {
-  if (sequence_ >= poll_interval_.next()) {
-    poll_interval_.take_time(sequence_, os::now_ns());
-    cursor_.set_pauses(poll_interval_.pauses());
-  }
-  next_seldom_ = poll_interval_.next() - sequence_ < kSeldom ? poll_interval_.next() : sequence_ + kSeldom;
-  const Status broken = broken_status();
-  if (broken == Status::kOk) return true;
-  gate_ = 0;
-  give_up(broken);
-  return false;
+  lines_.cursor().set_pauses(waiter_.do_seldom_work(calls()));
+  const Status broken = diagnosis_.broken_status();
+  if (broken != Status::kOk) seat_.give_up(broken);
+  return broken == Status::kOk;
 }
 
 template <Load L, class Folds>
@@ -90,14 +70,14 @@ template <Load L, class Folds>
 
 template <Load L, class Folds>
 [[gnu::noinline, gnu::cold]] Status Member::attend_and_go(std::uint64_t value, void* out, Folds fold) {
-  memory_.ring(cursor_.sent());
-  if (sequence_ >= next_seldom_ && !do_seldom_work()) return broken_;
+  lines_.memory().ring(lines_.cursor().sent());
+  if (waiter_.is_due(calls()) && !do_seldom_work()) return seat_.broken();
   return go_round<L>(value, out, fold);
 }
 
 template <Load L, class Folds>
 [[gnu::noinline]] Status Member::go_round(std::uint64_t value, void* out, Folds fold) {
-  switch (cursor_.round<L>(memory_, value, fold, spins_)) {
+  switch (lines_.cursor().round<L>(lines_.memory(), value, fold, waiter_.spins())) {
     case TeamCursor::Round::kOver: break;
     case TeamCursor::Round::kMore: return ring_and_go_round<L>(value, out, fold);
     case TeamCursor::Round::kLate: return late<L>(value, out, fold);
@@ -107,51 +87,53 @@ template <Load L, class Folds>
   } else if constexpr (L != Load::kNothing) {
     copy_bytes(out, &value, 8);
   }
-  say_over<RealAtomics>(*status_, sequence_);
+  log_.say_over();
   return Status::kOk;
 }
 
 template <Load L, class Folds>
 [[gnu::noinline]] Status Member::ring_and_go_round(std::uint64_t value, void* out, Folds fold) {
-  cursor_.ring_again(memory_);
+  lines_.cursor().ring_again(lines_.memory());
   return go_round<L>(value, out, fold);
 }
 
 // Called after go_round() has stopped at an await whose signal has not come, or is of another call.
 template <Load L, class Folds>
 [[gnu::noinline, gnu::cold]] Status Member::late(std::uint64_t value, void* out, const Folds& fold) {
-  gate_ = 0;
-  load_ = L;
-  if constexpr (L != Load::kNothing) {
-    carried_ = {.words = 1, .fold = repeat_.fold};
-    taken_ = {out, 8};
-    if constexpr (std::is_same_v<Folds, WholeWord>) {
-      load_ = Load::kWords;
-      carried_.whole = fold.fold;
-      carried_.context = fold.context;
-    }
-    if constexpr (std::is_same_v<Folds, SwappedWord>) {
-      load_ = Load::kWords;
-      carried_.whole = SwappedWord::fold;
-      carried_.context = &swapped_;
-      taken_.bytes = swapped_.bytes;
-    }
-    regs_[0][0] = value;
+  seat_.close();
+  if constexpr (L == Load::kNothing) {
+    lines_.set_pending(L);
+    return run();
   }
+  Carried carried{.words = 1, .fold = lines_.repeated().fold};
+  Taken taken{out, 8};
+  if constexpr (std::is_same_v<Folds, WholeWord>) {
+    carried.whole = fold.fold;
+    carried.context = fold.context;
+  }
+  if constexpr (std::is_same_v<Folds, SwappedWord>) {
+    carried.whole = SwappedWord::fold;
+    carried.context = &lines_.swapped();
+    taken.bytes = lines_.swapped().bytes;
+  }
+  lines_.set_pending(carried.whole != nullptr ? Load::kWords : L, carried, taken);
+  lines_.result()[0] = value;
   return run();
 }
 
 Status Member::rest_of_barrier() {
-  const bool attend = follow(PlanSlot::kBarrier, first_signals_->barrier, Call{}.packed(), Call{}.packed());
+  const bool attend =
+      follow(PlanSlot::kBarrier, lines_.first_signals().barrier, Call{}.packed(), Call{}.packed());
   return go<Load::kNothing>(attend, 0, nullptr, nullptr);
 }
 
 // A sum of doubles is folded inline: a call by pointer and its stack frame cost 10 ns between far cores.
 Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
-  first_signals_->whole.forget();
-  first_signals_->swap.forget();
-  const bool attend = follow(PlanSlot::kAllreduce8, first_signals_->word, repeat_.call, repeat_.tag);
-  if (!repeat_.sums_doubles) return go<Load::kOneWord>(attend, value, out, repeat_.fold);
+  lines_.first_signals().whole.forget();
+  lines_.first_signals().swap.forget();
+  const bool attend = follow(PlanSlot::kAllreduce8, lines_.first_signals().word, lines_.repeated().call,
+                             lines_.repeated().tag);
+  if (!lines_.repeated().sums_doubles) return go<Load::kOneWord>(attend, value, out, lines_.repeated().fold);
   return go<Load::kOneWord>(attend, value, out, [](std::uint64_t left, std::uint64_t right) {
     return std::bit_cast<std::uint64_t>(
         apply<Op::kSum>(std::bit_cast<double>(left), std::bit_cast<double>(right)));
@@ -159,19 +141,19 @@ Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
 }
 
 Status Member::rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context) {
-  first_signals_->word.forget();
-  first_signals_->swap.forget();
+  lines_.first_signals().word.forget();
+  lines_.first_signals().swap.forget();
   const Call call = whole_call(8);
-  const bool attend =
-      follow(PlanSlot::kAllreduce8, first_signals_->whole, call.packed(), History::own_tag(call.packed()));
+  const bool attend = follow(PlanSlot::kAllreduce8, lines_.first_signals().whole, call.packed(),
+                             History::own_tag(call.packed()));
   return go<Load::kOneWord>(attend, value, data, WholeWord{fold, context});
 }
 
 Status Member::other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
   const Call call = whole_call(bytes);
-  if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
-    prepare(PlanSlot::kAllreduce8, first_signals_->whole, History::own_tag(call.packed()));
-    return allreduce_whole(*first_signals_, data, bytes, fold, context);
+  if (bytes == 8 && lines_.rounds() && seat_.is_open()) {
+    prepare(PlanSlot::kAllreduce8, lines_.first_signals().whole, History::own_tag(call.packed()));
+    return allreduce_whole(lines_.first_signals(), data, bytes, fold, context);
   }
   const Carried carried{.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
   return together(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, bytes, data, carried,
@@ -179,31 +161,19 @@ Status Member::other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold 
 }
 
 Status Member::rest_of_swap(std::uint64_t sent, const Swap& swap) {
-  first_signals_->word.forget();
-  first_signals_->whole.forget();
-  swapped_.sent = sent;
-  swapped_.kept = word_at(swap.kept, 0, swapped_.bytes);
-  if (swap.kept_to != nullptr) copy_bytes(swap.kept_to, &swapped_.kept, swapped_.bytes);
-  const bool attend = follow(PlanSlot::kAllreduce8, first_signals_->swap, swapped_.call, swapped_.tag);
-  return go<Load::kOneWord>(attend, sent, swap.out, SwappedWord{&swapped_});
+  lines_.first_signals().word.forget();
+  lines_.first_signals().whole.forget();
+  lines_.keep_swapped(sent, swap);
+  const bool attend =
+      follow(PlanSlot::kAllreduce8, lines_.first_signals().swap, lines_.swapped().call, lines_.swapped().tag);
+  return go<Load::kOneWord>(attend, sent, swap.out, SwappedWord{&lines_.swapped()});
 }
 
 Status Member::swap(const Call& call, std::size_t count, FoldFn fold, const Swap& swap) {
-  if (gate_ != os::fork_generation()) return refusal();
-  const auto bytes = static_cast<std::uint32_t>(call.bytes);
-  swapped_ = {.fold = fold,
-              .call = call.packed(),
-              .tag = History::own_tag(call.packed()),
-              .bytes = bytes,
-              .left = rank_ == 0};
-  FirstSignals& o = *first_signals_;
-  o.swapped_collective = call.collective;
-  o.swapped_count = count;
-  o.swapped_type = call.type;
-  o.swapped_op = call.op;
-  o.swapped_bytes = bytes;
-  prepare(PlanSlot::kAllreduce8, o.swap, swapped_.tag);
-  return swap_again(o, swap);
+  if (!seat_.is_open()) return seat_.refusal();
+  lines_.set_swapped(call, count, fold);
+  prepare(PlanSlot::kAllreduce8, lines_.first_signals().swap, lines_.swapped().tag);
+  return swap_again(lines_.first_signals(), swap);
 }
 
 }  // namespace fermata::exec

@@ -216,7 +216,7 @@ void fill(fermata_request& r, bool copies) {
   call.direct_from = kDirectFrom;
   const exec::Team& team = r.member->member->team();
   call.team = &team;
-  call.bounded = c.hidden && r.member->member->is_bounded();
+  call.bounded = c.hidden && r.member->member->log().is_bounded();
   call.bytes = c.irregular ? 0 : c.mean;
   if (team.shared()) {
     call.home = r.member->member->home();
@@ -266,7 +266,7 @@ Blocks& blocks_of(fermata_member* member) {
     // Requests refer to this team's memory, so its members must not move to another team by a review. A
     // refresh checks by itself whether there are requests. Where lengths may differ, only some members may
     // have blocks, and a review checks for them.
-    if (!refreshes(member) && !member->may_differ) member->member->set_review(exec::kNoReview);
+    if (!refreshes(member) && !member->may_differ) member->member->log().set_review(exec::kNoReview);
   }
   return *member->blocks;
 }

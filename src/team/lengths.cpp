@@ -63,7 +63,7 @@ void end_with_theirs(fermata_request& r) {
 }
 
 int move_split(fermata_member* member) {
-  const exec::Split& split = member->member->split();
+  const exec::Split& split = member->member->lengths().split();
   return guarded([&] {
     auto moved = std::make_shared<Moved>();
     std::memcpy(moved->in, split.in, sizeof moved->in);
@@ -79,7 +79,7 @@ int move_split(fermata_member* member) {
     const int made = make(member, o, *moved->request);
     if (made != FERMATA_OK) return made;
     fill(*moved->request);
-    if (!adapt(&moved->request->core, member->member->their_bytes()))
+    if (!adapt(&moved->request->core, member->member->lengths().their_bytes()))
       return fail(Status::kMismatch, "the members' lengths differ");
     const Status begun = member->member->begin(&moved->request->core);
     if (begun != Status::kOk) return answer(member, begun);

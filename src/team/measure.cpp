@@ -94,7 +94,7 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
   if (cpu >= 0) os::pin_thread(cpu);
   Status status = Member::join(team, rank, &member, &detail);
   if (status == Status::kOk) {
-    member->set_timeout(5'000'000'000);
+    member->waiter().settings.timeout_ns = 5'000'000'000;
     fermata_member handle{};
     handle.hold(member);
     std::int64_t seen = 0;

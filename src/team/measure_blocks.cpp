@@ -90,7 +90,7 @@ int work_as(fermata_member* member, std::uint32_t rank, const Subject& subject, 
   if (!program) return fail(program.error());
   blocks_of(member).programs[key_of(checked, 0)] =
       std::make_shared<const CompiledBlocks>(std::move(*program));
-  member->member->set_timeout(kTimeout);
+  member->member->waiter().settings.timeout_ns = kTimeout;
   return run_batches(member, rank, operation, timing);
 }
 

@@ -146,7 +146,7 @@ int run(fermata_member* member) {
   if (member->refresher != nullptr) log->text += member->refresher->take_text();
   if (log->text.size() > kMostText)
     log->text.erase(0, log->text.find('\n', log->text.size() - kMostText) + 1);
-  member->member->set_review(member->member->calls() + decision.calls);
+  member->member->log().set_review(member->member->calls() + decision.calls);
   return FERMATA_OK;
 }
 

@@ -29,7 +29,7 @@ int move_to(fermata_member* member, fermata_team* team) {
   const int rc = join(team, static_cast<int>(member->member->rank()), false, &made);
   if (rc != FERMATA_OK) return rc;
   take_over(member, made);
-  member->member->set_review(kFirstReview * kReviewStep);
+  member->member->log().set_review(kFirstReview * kReviewStep);
   member->member->team().retain();
   exec::Team* const now = &member->member->team();
   if (!move_once<RealAtomics>(member->origin->moved, now)) now->release();
@@ -50,7 +50,7 @@ int review(fermata_member* member) {
   std::int32_t cpu = -1;
   if (os::affinity_count() == 1 && member->blocks == nullptr) os::affinity_list(&cpu, 1);
   announce(member, static_cast<std::uint32_t>(cpu));
-  m.set_review(exec::kNoReview);
+  m.log().set_review(exec::kNoReview);
   int rc = barrier(member);
   if (rc != FERMATA_OK) return rc;
   const auto cpus = pinned_cpus(team);
@@ -58,7 +58,7 @@ int review(fermata_member* member) {
   if (rc != FERMATA_OK) return rc;
   // All members read the same CPUs, so all come to the same decision.
   if (cpus.empty() || cpus == cpus_of(team)) {
-    m.set_review(now * kReviewStep);
+    m.log().set_review(now * kReviewStep);
     return FERMATA_OK;
   }
   Gathering all = everybody(member);

@@ -127,8 +127,8 @@ int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   handle->hold(joined);
   handle->origin = team;
   handle->team = owns ? team : nullptr;
-  if (is_reviewed(*team->team)) handle->member->set_review(kFirstReview);
-  if (refreshes(handle.get())) handle->member->set_review(kFirstRefresh);
+  if (is_reviewed(*team->team)) handle->member->log().set_review(kFirstReview);
+  if (refreshes(handle.get())) handle->member->log().set_review(kFirstRefresh);
   *out = handle.release();
   return FERMATA_OK;
 }

@@ -132,7 +132,7 @@ TEST_P(PollIntervalOfMembers, AllTryTheSameAtTheSameCall) {
     for (std::uint64_t made = 1; made <= PollInterval::kFirst + 5 * PollInterval::kWindow; ++made) {
       if (call(*m, first_signals) != Status::kOk) break;
       if (made >= PollInterval::kFirst && made % PollInterval::kWindow == 0)
-        pauses[rank].push_back(m->found_pauses());
+        pauses[rank].push_back(m->waiter().found_pauses());
     }
     m->leave();
   };

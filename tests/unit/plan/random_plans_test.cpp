@@ -57,7 +57,7 @@ bool run_in_threads(const std::vector<std::byte>& program, std::uint32_t members
   std::vector<std::thread> simulation;
   for (std::uint32_t m = 0; m < members; ++m)
     simulation.emplace_back([&, m] {
-      joined[m]->set_timeout(60'000'000'000);
+      joined[m]->waiter().settings.timeout_ns = 60'000'000'000;
       for (int e = 1; e <= 60; ++e) {
         written[m * 16] = e;
         wrong += joined[m]->barrier() != Status::kOk;

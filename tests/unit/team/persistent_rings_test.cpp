@@ -83,14 +83,14 @@ TEST_F(PersistentRings, StartsAreCallsForWhoParks) {
   std::uint64_t sent = 0, received = 0;
   ASSERT_EQ(prepare({&sent, &received}, 1), FERMATA_OK) << fermata_error_detail();
   for (int r = 0; r < 2; ++r) {
-    const std::uint64_t before = m[r]->member->paced_calls();
+    const std::uint64_t before = m[r]->member->log().paced_calls();
     for (int i = 0; i < 10; ++i) {
       ASSERT_EQ(fermata_request_start(made[made.size() - 2 + static_cast<std::size_t>(r)]), FERMATA_OK)
           << fermata_error_detail();
       ASSERT_EQ(fermata_request_test(made[made.size() - 2 + static_cast<std::size_t>(r)]), FERMATA_OK)
           << fermata_error_detail();
     }
-    EXPECT_EQ(m[r]->member->paced_calls() - before, 10U) << "rank " << r;
+    EXPECT_EQ(m[r]->member->log().paced_calls() - before, 10U) << "rank " << r;
   }
 }
 

@@ -1,0 +1,65 @@
+// Diagnosis: why a call failed. It finds the cause in the team and in the others' status lines, writes the
+// error text, and breaks the team.
+//
+// A function that breaks the team or names a cause has written text() before. The status that it returns is
+// the team's first cause, so all members see the same one.
+#ifndef FERMATA_EXEC_DIAGNOSIS_HPP
+#define FERMATA_EXEC_DIAGNOSIS_HPP
+
+#include <cstdint>
+
+#include "exec/call_log.hpp"
+#include "exec/request_queues.hpp"
+#include "exec/seat.hpp"
+
+namespace fermata::exec {
+
+class Diagnosis {
+ public:
+  Diagnosis(Seat& seat, const CallLog& log, const RequestQueues& queues)
+      : seat_(seat), log_(log), queues_(queues), team_(seat.team) {}
+
+  // The text of the last error: what happened, and to which ranks.
+  const char* text() const { return text_; }
+  // Writes it. Returns its length.
+  [[gnu::format(printf, 2, 3)]] std::size_t say(const char* format, ...);
+
+  // Why this member cannot go on with its team; kOk: it can.
+  Status broken_status();
+  // For a team that was seen broken: never kOk, even if a faulty member has reset the word since.
+  Status status_of_broken();
+  // The caller has written the error text. If the team was broken before, returns the earlier status: `rank`
+  // may have left because of it. (If calls differ, the texts of both members are right.)
+  Status break_team(Status status, std::uint32_t rank);
+  // Break the team: that member is lost, or made another call of this number.
+  Status lost(std::uint32_t rank);
+  Status differ(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
+  // For a wait that has timed out. `peer`: the awaited rank, or the number of members plus that of the
+  // awaited shared word.
+  Status time_out(std::int64_t waited_ns, std::uint32_t peer);
+
+  // Breaks the team if an earlier or the present call of that rank differs from this member's.
+  Status compare(std::uint32_t rank);
+  // That rank's tag is of another call. Names the difference if it is known, and breaks the team.
+  Status met_another_call(std::uint32_t rank);
+  // This member has waited long in that call. It tells the other hosts, and compares the call with the calls
+  // that they have told.
+  Status compare_abroad(std::uint64_t number, std::uint64_t call);
+
+ private:
+  bool is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs);
+  bool differs_from(std::uint32_t rank);
+  bool differs_now(std::uint32_t rank);
+  void name_lost(std::uint32_t rank);
+  void name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
+
+  Seat& seat_;
+  const CallLog& log_;
+  const RequestQueues& queues_;
+  Team& team_;
+  std::uint64_t said_ = 0;  // the last call that this member told the other hosts
+  char text_[240] = {};
+};
+
+}  // namespace fermata::exec
+#endif

@@ -1,0 +1,194 @@
+// Requests: block operations that a member has begun. They advance whenever it waits or asks for progress.
+#include "exec/request_engine.hpp"
+
+#include "exec/waiter.hpp"
+#include "sync/single_copy.hpp"
+
+namespace fermata::exec {
+namespace {
+
+constexpr std::uint32_t kMostAnswers = 8;  // answers that one call for progress waits for
+
+}  // namespace
+
+Status RequestEngine::begin(BlockRequest* request) {
+  const Status now = seat_.usable();
+  if (now != Status::kOk) return now;
+  const RequestQueues::Hold hold(queues_);
+  // A callback may start a request with a channel of its own while its member waits in a call.
+  if (request->active || (request->ordered && seat_.outstanding())) return Status::kBusy;
+  // Checked only rarely here, because a check after the call is published gives a better error text. Without
+  // this check a member whose calls never wait would not notice that the team is broken.
+  if (queues_.ended != 0 && queues_.ended % Waiter::kSeldom == 0) [[unlikely]]
+    if (const Status broken = diagnosis_.broken_status(); broken != Status::kOk) return seat_.give_up(broken);
+  request->active = true;
+  ++queues_.active;
+  request->operation.restart();
+  request->adapted = false;
+  // Ordered requests start in the same order at all members, like line calls, so members count and compare
+  // them like line calls. Each unordered request has a channel of its own: only the number of its starts can
+  // differ.
+  if (request->ordered) {
+    request->before = log_.history().digest();
+    if (log_.is_bounded()) lengths_.count_episodes(request);
+    log_.say(request->call.packed());
+    log_.remember(request->call.packed());
+    lines_.history_has_changed();
+    request->number = log_.sequence();
+  } else {
+    log_.count_unordered_start();
+  }
+  request->operation.set_tag(request->ordered ? log_.history().digest() >> 1 : ++request->uses);  // 63 bits
+  if (!begin_now(request)) (request->ordered ? queues_.ordered : queues_.unordered).push(request);
+  return Status::kOk;
+}
+
+// Advances a new request at once, unless earlier requests must end first, or this is a callback: callbacks
+// must not nest. True: the request is over.
+bool RequestEngine::begin_now(BlockRequest* r) {
+  if (queues_.progressing || (r->ordered && queues_.ordered.first != nullptr)) return false;
+  if (!advance(r, r == queues_.call ? SIZE_MAX : kFairShare) || lengths_.adapts(r)) return false;
+  if (log_.is_bounded() && r != queues_.call && r->ordered && r->operation.status() == Status::kMismatch)
+    return false;  // as the first in its queue it may be settled
+  queues_.progressing = true;
+  end_as_it_did(r, r->ordered);
+  queues_.progressing = false;
+  return true;
+}
+
+// Advances one request. True: it is over.
+bool RequestEngine::advance(BlockRequest* r, std::size_t most) {
+  if (lengths_.ride() != nullptr && r == queues_.ordered.first) [[unlikely]]
+    return lengths_.advance_ride();
+  const bool over = r->operation.advance([this](std::uint32_t rank) { ring(rank); }, most);
+  if (over && lengths_.is_unsettled(*r)) [[unlikely]]
+    return lengths_.settle_met(r->operation.untouched()) != Status::kPending;
+  return over;
+}
+
+// Returns how a request that is over has ended. An error breaks the team.
+Status RequestEngine::outcome(const BlockRequest& r) {
+  const Status own = r.operation.status();
+  if (own == Status::kOk) return r.operation.truncated() ? Status::kTruncated : own;
+  if (own == Status::kMismatch && lengths_.may_settle(&r)) {
+    const Status settled = lengths_.settle_met(r.operation.untouched());
+    if (settled == Status::kRetracted) return lengths_.retract();
+  }
+  const Status status = own == Status::kMismatch ? diagnosis_.met_another_call(r.operation.foreigner())
+                                                 : diagnosis_.status_of_broken();
+  seat_.set_broken(status);
+  take_back();
+  return status;
+}
+
+// Ends a request that is over. last: no ordered request is left.
+void RequestEngine::end_as_it_did(BlockRequest* r, bool last) {
+  const Status status = outcome(*r);
+  if (last && seat_.broken() == Status::kOk && status != Status::kRetracted) log_.say_over();
+  end(r, status);
+}
+
+void RequestEngine::end(BlockRequest* r, Status status) {
+  if (r == queues_.call) queues_.call = nullptr;
+  r->active = false;
+  --queues_.active;
+  ++queues_.ended;
+  r->status = status;
+  if (r->completed != nullptr) r->completed(r, r->context);
+}
+
+bool RequestEngine::progress(std::size_t most, std::int64_t until) {
+  if (queues_.is_idle() && queues_.active == 0) return false;
+  if (seat_.attends) [[unlikely]]
+    team_.attend_port();
+  const RequestQueues::Hold hold(queues_);
+  if (queues_.progressing) return false;
+  queues_.progressing = true;
+  bool moved = false;
+  // On the shared channel the other requests wait for the first. Callbacks may add requests to both queues.
+  while (queues_.ordered.first != nullptr) {
+    BlockRequest* const r = queues_.ordered.first;
+    const bool over = advance(r, most);
+    moved = moved || (lengths_.ride() == nullptr && r->operation.has_moved());
+    if (!over) break;
+    if (lengths_.adapts(r)) continue;
+    if (r->operation.status() == Status::kMismatch) [[unlikely]] {
+      const Status settled = lengths_.settle_begun(r);
+      if (settled == Status::kRetracted) continue;
+      if (settled == Status::kPending) break;
+    }
+    queues_.ordered.pop();
+    end_as_it_did(r, queues_.ordered.first == nullptr);
+    moved = true;
+  }
+  for (std::uint32_t n = queues_.unordered.count; n > 0 && queues_.unordered.first != nullptr; --n) {
+    BlockRequest* const r = queues_.unordered.pop();
+    if (advance(r, most)) {
+      end_as_it_did(r, false);
+      moved = true;
+    } else {
+      moved = moved || r->operation.has_moved();
+      queues_.unordered.push(r);
+    }
+    if (until != 0 && os::now_ns() >= until) break;
+  }
+  queues_.progressing = false;
+  return moved;
+}
+
+bool RequestEngine::push_data() {
+  queues_.become_held();
+  if (seat_.attends) team_.attend_port();
+  bool moved = false;
+  bool over = false;
+  const auto push = [&](BlockOperation& operation) {
+    if (operation.over()) return;
+    over = operation.advance([this](std::uint32_t rank) { ring(rank); }, kFairShare) || over;
+    moved = operation.has_moved() || moved;
+  };
+  for (BlockRequest* r = queues_.ordered.first; r != nullptr && lengths_.ride() == nullptr; r = r->next) {
+    push(r->operation);
+    if (!r->operation.over() || r->operation.status() != Status::kOk) break;
+  }
+  for (BlockRequest* r = queues_.unordered.first; r != nullptr; r = r->next) push(r->operation);
+  if (over) ring(seat_.rank);  // its own thread may be parked
+  queues_.let_go();
+  return moved;
+}
+
+void RequestEngine::be_patient() {
+  bool moved = true;
+  for (std::uint32_t n = 0; n < kMostAnswers && moved && queues_.active != 0; ++n) {
+    const std::int64_t limit = patience_.next_ns();
+    if (limit == 0) return;
+    const std::int64_t start = os::now_ns();
+    std::int64_t waited = 0;
+    for (moved = false; !moved && queues_.active != 0 && waited < limit; waited = os::now_ns() - start) {
+      RealAtomics::pause();
+      moved = progress(kFairShare, 0);
+    }
+    if (moved) patience_.came(waited);
+    else patience_.gave_up();
+  }
+}
+
+// Called in a broken team before the requests end. After that their blocks belong to the caller again, so
+// this function waits until no other member reads them. In a team of processes the kernel reads the blocks,
+// which is safe even if the memory is gone.
+void RequestEngine::take_back() {
+  if (taken_back_ || team_.shared()) return;
+  taken_back_ = true;
+  withdraw<RealAtomics>();
+  for (std::uint32_t r = 0; r < team_.members(); ++r) {
+    if (r == seat_.rank) continue;
+    while (still_reads<RealAtomics>(team_.status(r).reading)) os::yield();  // at most for the time of a copy
+  }
+}
+
+void RequestEngine::fail(Status status) {
+  if (queues_.active != 0) take_back();
+  for (RequestQueue* queue : {&queues_.ordered, &queues_.unordered})
+    while (queue->first != nullptr) end(queue->pop(), status);
+}
+
+}  // namespace fermata::exec

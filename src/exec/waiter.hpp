@@ -1,0 +1,211 @@
+// Waiter: what a member does after its first bounded spin was not enough. It has the wait policy, the user's
+// settings for waits, and the poll interval. It knows no team: `What` is what it waits for.
+//
+//   bool advance(spins)         looks for `spins` pauses, 0: once. True: the wait is over.
+//   void park(ns)               sleeps until advance() may succeed, or for that time
+//   Status look(waited_ns)      looks at the other members, every kLookNs; kOk: the wait goes on
+//   Status broken()             why the wait is futile; kOk: it is not
+//   Status give_up(status)      ends the wait in a broken team
+//   Status time_out(waited_ns)  writes the error text
+//   bool report_stall(ns)       false: it could write nothing now
+//   bool advance_others()       other members of this thread; true: they have requests
+//   bool has_port(), void attend_port(), bool from_away()  the awaited data may come from another host
+//   std::int64_t expected_ns()  how long the others need for data that they move
+//
+// Between any two actions of the policy the waiter calls the idle hook, looks at the team and the clock, and
+// advances. So no wait outlasts its time limit by more than one action.
+#ifndef FERMATA_EXEC_WAITER_HPP
+#define FERMATA_EXEC_WAITER_HPP
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "exec/poll_interval.hpp"
+#include "os/os.hpp"
+#include "sync/wait.hpp"
+
+namespace fermata::exec {
+
+using IdleHook = int (*)(void* context);
+
+class Waiter {
+ public:
+  static constexpr std::int64_t kLookNs = 20'000'000;  // between two checks of the other members
+  static constexpr std::uint64_t kSeldom = 16384;      // calls from one do_seldom_work() to the next, at most
+  // The longest park beside requests that do not ring this wait's doorbell.
+  static constexpr std::int64_t kWithRequestsNs = 50'000;
+
+  // stall_ns: a wait that long is reported; 0: none is.
+  Waiter(WaitKind collective, bool over_hosts, std::int64_t stall_ns)
+      : collective_(collective), over_hosts_(over_hosts), stall_ns_(stall_ns) {
+    choose_spins();
+  }
+
+  struct Settings {
+    std::int64_t timeout_ns = 0;  // 0: no limit
+    IdleHook hook = nullptr;      // not 0: interrupts the wait
+    void* hook_context = nullptr;
+    std::int64_t idle_sleep_ns = 0;  // with a hook: the longest sleep between two of its calls; 0: no limit
+  };
+  Settings settings;
+
+  // The pauses of the bounded spin with which a call begins to wait.
+  std::uint32_t spins() const { return spins_; }
+  // `auto` depends on how many members have joined, and on how many of them can run at once.
+  std::uint32_t joined() const { return joined_; }
+  void set_joined(std::uint32_t joined, std::uint32_t cpus, Pace* pace) {
+    joined_ = joined;
+    auto_ = AutoWait(joined > cpus, (joined + cpus - 1) / cpus, pace);
+    choose_spins();
+  }
+
+  // Waits in the call of that number.
+  template <class What>
+  Status wait(const What& what, std::uint64_t call) {
+    const os::ErrnoGuard guard;
+    switch (collective_) {
+      case WaitKind::kSpin: return wait_with(SpinWait{}, what, call);
+      case WaitKind::kYield: return wait_with(YieldWait{}, what, call);
+      case WaitKind::kPark: return wait_with(ParkWait{}, what, call);
+      case WaitKind::kAuto: break;
+    }
+    return over_hosts_ ? wait_with(HostsWait{}, what, call) : wait_with(auto_, what, call);
+  }
+
+  // True if do_seldom_work() is due in the call of that number.
+  bool is_due(std::uint64_t call) const { return call >= next_seldom_; }
+  // Adapts the poll interval. Returns it: the CPU pauses between two looks; 0: as the program says.
+  std::uint32_t do_seldom_work(std::uint64_t call) {
+    if (call >= poll_interval_.next()) poll_interval_.take_time(call, os::now_ns());
+    next_seldom_ = poll_interval_.next() - call < kSeldom ? poll_interval_.next() : call + kSeldom;
+    return found_pauses();
+  }
+  // From now on measures the poll interval, instead of using the pauses of programs that nobody has tuned.
+  void find_poll_interval(std::uint64_t call) {
+    poll_interval_.start(call);
+    next_seldom_ = poll_interval_.next();
+  }
+  std::uint32_t found_pauses() const { return poll_interval_.pauses(); }
+
+ private:
+  static constexpr std::int64_t kWithPortNs = 1'000'000;  // the longest park between two looks at the port
+  // Time between two looks at the port while the awaited member is on this host.
+  static constexpr std::int64_t kPortNs = 50'000;
+  static constexpr std::int64_t kSayAgainNs = 1'000'000'000;
+  static constexpr std::int64_t kLeastParkNs = 1000;
+
+  // The time limits of one wait, in ns of os::now_ns(), and what is due next.
+  struct Limits {
+    std::int64_t start, deadline, stall, next_look, next_port;
+    // The longest sleep between two calls of the idle hook or looks at the port; 0: no limit.
+    std::int64_t sleep_ns;
+    // beside_requests: other members of this thread have requests, which do not ring this wait's doorbell.
+    std::int64_t longest_park(std::int64_t now, bool beside_requests) const {
+      std::int64_t limit = std::min(next_look, deadline) - now;
+      if (beside_requests) limit = std::min(limit, kWithRequestsNs);
+      // The hook and the port are served often at first, later at intervals of 1/8 of the time waited.
+      if (sleep_ns > 0) limit = std::min({limit, sleep_ns, std::max((now - start) / 8, kWithRequestsNs)});
+      return std::max(limit, kLeastParkNs);
+    }
+  };
+  Limits limits_from(std::int64_t now, bool has_port) const {
+    const bool hook_sleeps = settings.hook != nullptr && settings.idle_sleep_ns > 0;
+    return {.start = now,
+            .deadline = settings.timeout_ns > 0 ? now + settings.timeout_ns : INT64_MAX,
+            .stall = stall_ns_ > 0 ? now + stall_ns_ : INT64_MAX,
+            .next_look = now + kLookNs,
+            .next_port = now,
+            .sleep_ns = hook_sleeps ? settings.idle_sleep_ns
+                        : has_port  ? kWithPortNs
+                                    : 0};
+  }
+  void choose_spins() {
+    switch (collective_) {
+      case WaitKind::kAuto: spins_ = over_hosts_ ? HostsWait{}.spins() : auto_.spins(); break;
+      case WaitKind::kSpin: spins_ = SpinWait{}.spins(); break;
+      case WaitKind::kYield: spins_ = YieldWait{}.spins(); break;
+      case WaitKind::kPark: spins_ = ParkWait{}.spins(); break;
+    }
+  }
+  // Looks at the team and the clock, before each further step of a wait. kPending: the wait goes on. kOk: it
+  // is over.
+  template <class What>
+  static Status check(Limits& limits, std::int64_t now, const What& what) {
+    if (const Status broken = what.broken(); broken != Status::kOk) {
+      // Others may have broken the team in a later call: if all signals for this call are here, it succeeds.
+      if (what.has_port()) what.attend_port();
+      return what.advance(0) ? Status::kOk : what.give_up(broken);
+    }
+    const std::int64_t waited_ns = now - limits.start;
+    if (now >= limits.next_look) {
+      const Status seen = what.look(waited_ns);
+      if (seen != Status::kOk) return seen == Status::kRetracted ? seen : what.give_up(seen);
+      limits.next_look = now + kLookNs;
+    }
+    // If standard error takes nothing now, try again later.
+    if (now >= limits.stall) limits.stall = what.report_stall(waited_ns) ? INT64_MAX : now + kSayAgainNs;
+    return now >= limits.deadline ? what.time_out(waited_ns) : Status::kPending;
+  }
+
+  // If members outnumber CPUs, a wait is often a single yield. Such a wait reads the clock twice, before the
+  // yield and after it.
+  template <class Policy, class What>
+  Status wait_with(Policy&& policy, const What& what, std::uint64_t call) {
+    std::int64_t now = os::now_ns();
+    const bool has_port = what.has_port();
+    Limits limits = limits_from(now, has_port);
+    WaitView view;
+    view.call = call;
+    view.now_ns = now;
+    const auto end = [&] {
+      policy.done(view);
+      spins_ = policy.spins();
+      return what.finish();
+    };
+    for (;;) {
+      view.waited_ns = now - limits.start;
+      if (settings.hook != nullptr) {
+        if (settings.hook(settings.hook_context) != 0) return Status::kInterrupted;
+        // The hook may have given up the CPU. The awaited signal may have come meanwhile, so look before the
+        // next yield.
+        if (what.advance(0)) return end();
+      }
+      if (const Status checked = check(limits, now, what); checked != Status::kPending)
+        return checked == Status::kOk ? end() : checked;
+      const bool others = what.advance_others();
+      // only while it spins, when it has time for this
+      if (view.last_action == WaitAction::kSpin) view.expected_ns = what.expected_ns();
+      view.last_action = policy.next(view);
+      switch (view.last_action) {
+        case WaitAction::kSpin: break;
+        case WaitAction::kYield: os::yield(); break;
+        case WaitAction::kPark: what.park(limits.longest_park(now, others)); break;
+      }
+      // Just before advance(), so that a line that lands now does not wait for a yield.
+      if (has_port && (now >= limits.next_port || what.from_away())) {
+        what.attend_port();
+        limits.next_port = now + kPortNs;
+      }
+      const bool over = what.advance(policy.spins());
+      const std::int64_t then = now;
+      now = os::now_ns();
+      view.now_ns = now;
+      view.last_action_ns = now - then;
+      view.first = false;
+      if (over) return end();
+    }
+  }
+
+  std::uint32_t spins_;
+  WaitKind collective_;
+  bool over_hosts_;
+  std::uint64_t next_seldom_ = kSeldom;
+  std::int64_t stall_ns_;
+  std::uint32_t joined_ = 0;  // the number of members that auto_ is for
+  AutoWait auto_;
+  PollInterval poll_interval_;
+};
+
+}  // namespace fermata::exec
+#endif
