@@ -24,8 +24,10 @@ std::size_t Diagnosis::say(const char* format, ...) {
   return static_cast<std::size_t>(length);
 }
 
-Status Diagnosis::broken_status() {
-  if (seat_.broken() != Status::kOk) return seat_.broken();
+Status Diagnosis::broken_status() { return seat_.broken() != Status::kOk ? seat_.broken() : name_breach(); }
+
+// Writes the error text: what broke the team.
+Status Diagnosis::name_breach() {
   const Breach breach = team_.breach();
   const Status status = Team::cause_of(breach);
   if (status == Status::kOk) return status;
@@ -41,7 +43,9 @@ Status Diagnosis::broken_status() {
 Status Diagnosis::break_team(Status status, std::uint32_t rank) {
   const bool first = team_.break_with(status, rank);
   const bool both_differ = status == Status::kMismatch && Team::cause_of(team_.breach()) == status;
-  return first || both_differ ? status : status_of_broken();
+  if (first || both_differ) return status;
+  const Status cause = name_breach();
+  return cause != Status::kOk ? cause : status_of_broken();
 }
 
 Status Diagnosis::status_of_broken() {

@@ -28,8 +28,9 @@ class Diagnosis {
   Status broken_status();
   // For a team that was seen broken: never kOk, even if a faulty member has reset the word since.
   Status status_of_broken();
-  // The caller has written the error text. If the team was broken before, returns the earlier status: `rank`
-  // may have left because of it. (If calls differ, the texts of both members are right.)
+  // The caller has written the error text. If the team was broken before, returns the earlier status and
+  // writes its text: `rank` may have left because of it. (If calls differ, the texts of both members are
+  // right.)
   Status break_team(Status status, std::uint32_t rank);
   // Break the team: that member is lost, or made another call of this number.
   Status lost(std::uint32_t rank);
@@ -47,6 +48,7 @@ class Diagnosis {
   Status compare_abroad(std::uint64_t number, std::uint64_t call);
 
  private:
+  Status name_breach();
   bool is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs);
   bool differs_from(std::uint32_t rank);
   bool differs_now(std::uint32_t rank);
