@@ -174,13 +174,15 @@ class Member {
 
   // Starts a line call, which is outstanding until over().
   template <Load L, class Word>
-  Status start(PlanSlot slot, const Call& call, std::uint32_t words, Word&& word);
+  [[gnu::always_inline]] inline Status start(PlanSlot slot, const Call& call, std::uint32_t words,
+                                             Word&& word);
   // Starts a line call with data. in: this member's contribution, null if it has none.
   template <Load L>
-  Status start_with(PlanSlot slot, const Call& call, const void* in, Carried& carried);
+  [[gnu::always_inline]] inline Status start_with(PlanSlot slot, const Call& call, const void* in,
+                                                  Carried& carried);
   // Like start_with(), and completes the call. out: where the result goes, null if this member gets none.
   template <Load L>
-  Status move(PlanSlot slot, const Call& call, const void* in, void* out);
+  [[gnu::always_inline]] inline Status move(PlanSlot slot, const Call& call, const void* in, void* out);
   // Called after a call in which others may not wait for this member: the next call compares histories.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
     log_.remember(call);
