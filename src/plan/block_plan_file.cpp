@@ -11,7 +11,7 @@
 namespace fermata {
 namespace {
 
-constexpr const char* kBlockFormat = "fermata-block-plans";
+constexpr FileFormat kBlockFormat{"fermata-block-plans", 1};
 constexpr CandidateForm kBlockForm{.algorithm = "name", .has_layout = false};
 constexpr std::size_t kMostPlans = 4096;
 

@@ -12,7 +12,7 @@
 namespace fermata {
 namespace {
 
-constexpr const char* kFormat = "fermata-plan";
+constexpr FileFormat kFormat{"fermata-plan", 2};
 constexpr CandidateForm kForm{.algorithm = "algorithm", .has_layout = true};
 constexpr auto kMostMembers = static_cast<std::int32_t>(kMaxMembers);
 constexpr int kDeepest = 16;

@@ -6,7 +6,6 @@
 namespace fermata {
 namespace {
 
-constexpr int kVersion = 1;
 constexpr std::int32_t kMostCpu = 1 << 20;
 constexpr std::size_t kMostCandidates = 4096;
 
@@ -14,14 +13,16 @@ constexpr std::size_t kMostCandidates = 4096;
 
 const char* name_of(Engine engine) { return engine == Engine::kThreads ? "threads" : "processes"; }
 
-std::string header_text(const std::string& format) {
-  return "{\n  \"format\": " + json_string(format) + ",\n  \"version\": " + std::to_string(kVersion) + ",\n";
+std::string header_text(const FileFormat& format) {
+  return "{\n  \"format\": " + json_string(format.name) +
+         ",\n  \"version\": " + std::to_string(format.version) + ",\n";
 }
 
-void check_header(const JsonNode& root, const std::string& format, ObjectReader& reader) {
-  if (reader.ok() &&
-      (reader.text("format", {}) != format || reader.integer("version", 0, 1 << 20, 0) != kVersion))
-    reader.complain(root, "this is no " + format + " of version " + std::to_string(kVersion));
+void check_header(const JsonNode& root, const FileFormat& format, ObjectReader& reader) {
+  if (reader.ok() && (reader.text("format", {}) != format.name ||
+                      reader.integer("version", 0, 1 << 20, 0) != format.version))
+    reader.complain(
+        root, std::string("this is no ") + format.name + " of version " + std::to_string(format.version));
 }
 
 std::string list_text(const std::vector<std::int32_t>& values) {

@@ -16,10 +16,14 @@ namespace fermata {
 
 inline constexpr double kMostNs = 1e15;
 
+struct FileFormat {
+  const char* name;
+  int version;
+};
 // Begins a file of this format: an open object with its format and version.
-std::string header_text(const std::string& format);
+std::string header_text(const FileFormat& format);
 // Complains about a file of another format or version.
-void check_header(const JsonNode& root, const std::string& format, ObjectReader& reader);
+void check_header(const JsonNode& root, const FileFormat& format, ObjectReader& reader);
 
 std::string list_text(const std::vector<std::int32_t>& values);
 // Reads a list of numbers, or of one for each member.
