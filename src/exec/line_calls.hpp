@@ -196,6 +196,9 @@ class LineCalls {
   Step** of_roots_ = nullptr;  // the steps for each plan and root; null: not used yet
   Carried carried_;
   Taken taken_;
+  // So that the registers do not begin at a cache line: an allreduce of 56 bytes would take longer (measured
+  // with 4 members on 16 cores of Sapphire Rapids).
+  [[maybe_unused]] std::uint64_t pad_[2] = {};
   alignas(16) std::uint64_t regs_[kMaxRegisters][kPayloadWords] = {};
 };
 
