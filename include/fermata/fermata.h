@@ -99,9 +99,10 @@ typedef struct fermata_plan_request {
   {sizeof(fermata_plan_request), 1, FERMATA_BARRIER, FERMATA_THREADS, 0, NULL, NULL, NULL, NULL, NULL}
 
 /* Makes a proved plan. If the request names no topology, profile, algorithm or layout, the call takes the
- * cache's plan, if there is one. Otherwise the planner chooses by the profile or by estimates. The call never
- * measures. Errors: ARGUMENT, NOT_FOUND (the algorithm does not exist), PARSE (the name of the algorithm or
- * the layout is malformed), VERIFY, UNSUPPORTED (no plan has this algorithm, layout and payload), SYSTEM. */
+ * cache's plan, if there is one. Otherwise the planner chooses by the profile or by estimates. The call
+ * never measures. Errors: ARGUMENT, NOT_FOUND (the algorithm does not exist), PARSE (the name of the
+ * algorithm or the layout is malformed), VERIFY, UNSUPPORTED (no plan has this algorithm, layout and
+ * payload, or the payload exceeds 56 bytes), SYSTEM. */
 FERMATA_API int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out);
 /* Loads a plan that `fermata plan` has saved. The call proves the plan again before it accepts it. Errors:
  * NOT_FOUND (the file cannot be opened), PARSE, VERIFY, UNSUPPORTED (this build of Fermata reads no JSON). */

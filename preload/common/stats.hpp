@@ -35,8 +35,8 @@ struct alignas(64) Record {
   std::uint32_t reason;   // 0: Fermata's barrier; else 1 + the note that says why it is not
   std::uint32_t padding;
   std::uint64_t calls;
-  // Episodes that this thread counts: one thread counts each. Fermata's, and the run-time library's if it
-  // tells.
+  // Episodes that this thread counts. In a process, one thread counts each episode: of Fermata's barriers,
+  // and of those that stay the run-time library's.
   std::uint64_t episodes;
   std::uint64_t timed;  // timed calls, scaled to all calls; so are the sums below
   std::uint64_t waited_ns;
@@ -67,7 +67,7 @@ struct File {
   std::uint32_t tracing;
   char library[32];
   char command[128];
-  char plan[128];                      // the plan of the barriers
+  char plan[128];                      // the plan of the barriers, and how threads wait
   std::atomic<std::uint32_t> records;  // taken so far; may exceed kRecords
   std::atomic<std::uint32_t> events;
   std::atomic<std::uint32_t> lost;  // calls that got no record

@@ -9,7 +9,7 @@ namespace fermata::anonymous {
 
 // The state of a phase, for people to read. The numbers are from some moment between the call and its return.
 struct Standing {
-  const void* name = nullptr;
+  const void* name = nullptr;  // the address by which the report calls the barrier
   std::uint32_t count = 0;
   std::uint32_t missing = 0;  // arrivals that are missing; 0: the phase is over
 };
@@ -25,7 +25,7 @@ class Stall {
   Stall& operator=(const Stall&) = delete;
 
   // Call this now and then. Once the wait is long enough, this writes one report to stderr: how many threads
-  // have arrived.
+  // have arrived, how many are missing, and which threads wait here.
   void look(std::int64_t waited_ns) {
     if (limit_ns_ != 0 && waited_ns >= limit_ns_) [[unlikely]]
       report(waited_ns);

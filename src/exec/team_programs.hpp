@@ -31,6 +31,8 @@ class TeamPrograms {
   const std::byte* blob(PlanSlot slot) const { return segment_.base() + entry(slot).program; }
   // Like fermata::copy_steps(). index: rank, or root * members + rank over several hosts.
   std::uint32_t copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const;
+  // The plan's slots, words and doors in the segment. A rooted collective has a region for each root. Others
+  // have one region for all calls.
   std::byte* region(PlanSlot slot, std::uint32_t root) const;
   // The team's hash by what is in the segment now.
   std::uint64_t hash() const;

@@ -30,9 +30,10 @@ struct KnownChoice {
 // A model in which every pair costs as much as two cores that share a cache.
 CostModel flat_model(std::int32_t members);
 
-// Returns the costs between the key's members, by which schedules of blocks are chosen. If bytes were never
-// measured, all pairs cost the same and the team is on one host, it returns flat_model: the profile has no
-// better estimate. Between hosts, the profile's estimate includes the cost of a message.
+// Returns the costs between the key's members, by which schedules of blocks are chosen. The result is
+// flat_model, with the costs of shared CPUs added, if three things hold: bytes were never measured, all pairs
+// cost the same, and the team is on one host. The profile then has no better estimate. Between hosts, the
+// profile's estimate includes the cost of a message.
 CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key);
 bool knows_bytes(const Profile& profile);
 
@@ -42,8 +43,9 @@ struct BlockKnowledge {
   const KnownChoice* find(Collective collective, std::size_t bytes) const;
 };
 
-// Packs the model by classes of pairs. Pairs whose costs agree within a tenth are one class and get its mean
-// costs. If this gives too many classes, the limit is raised.
+// Packs the model by classes of pairs. The costs (o + l, g, direct) of the pairs in a class differ by at most
+// a tenth, and each pair gets the mean costs of its class. If this gives too many classes, the limit is
+// raised.
 std::vector<std::byte> pack(const CostModel& model, const std::vector<KnownChoice>& choices);
 // False if `packed` is malformed or made for another number of members.
 bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowledge* out);

@@ -56,9 +56,9 @@ Result<Topology> topology_from_text(std::string_view text);         // the outpu
 Result<Topology> topology_from_file(const std::string& path);       // a file by to_text or to_json, or XML
 std::string to_text(const Topology& topology);                      // for topology_from_text
 std::string to_json(const Topology& topology);
-std::string to_table(const Topology& topology);  // for people, <= 100 columns
+std::string to_table(const Topology& topology);  // for people, about 100 columns
 
-// A hash of the domain structure of these CPUs: 16 hex digits.
+// A hash of these CPUs: their OS indices and the domains that contain them. 16 hex digits.
 std::string shape_of(const std::vector<Cpu>& cpus);
 
 // The stable identity of a machine for profile and plan files: a hash of model, CPU count, domain structure
