@@ -89,7 +89,7 @@ class Lengths : Parts {
   // True if the request has met a piece of another call, and may wait until the others publish their calls or
   // their data come.
   bool is_unsettled(const BlockRequest& request) const {
-    return log_.is_bounded() && may_settle(&request) && request.operation.status() == Status::kMismatch;
+    return request.operation.status() == Status::kMismatch && log_.is_bounded() && may_settle(&request);
   }
   // If a request has met a piece of another length, continues with that length. False: it has not met one, or
   // cannot continue.

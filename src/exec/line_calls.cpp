@@ -21,7 +21,7 @@ bool is_exchange(const Team& team) {
 
 }  // namespace
 
-void carry_wide(Carried& carried, const Call& call) {
+void carry_wide(Carried& carried, Call call) {
   const auto type = static_cast<Type>(call.type);
   carried.whole = whole_fold_of(static_cast<Op>(call.op), type);
   carried.context = reinterpret_cast<void*>(static_cast<std::uintptr_t>(call.bytes >> log2_size_of(type)));

@@ -20,7 +20,8 @@ namespace fermata::exec {
 inline std::uint32_t words_of(std::uint64_t bytes) { return static_cast<std::uint32_t>((bytes + 7) / 8); }
 
 // For elements of more than 8 bytes, which are folded whole.
-[[gnu::cold]] void carry_wide(Carried& carried, const Call& call);
+// The call is passed by value, so that the caller can have its fields in registers.
+[[gnu::cold]] void carry_wide(Carried& carried, Call call);
 
 class LineCalls {
  public:
@@ -46,16 +47,17 @@ class LineCalls {
   bool barrier_rounds() const { return barrier_rounds_; }
   bool barrier_carries() const { return barrier_carries_; }
 
-  // Starts a call, with a first signal at once. word(i): this member's contribution. False: there is no
-  // memory for the root's program, or the program in the segment is not sound.
+  // Starts a call, with a first signal at once. call: its packed descriptor. word(i): this member's
+  // contribution. False: there is no memory for the root's program, or the program in the segment is not
+  // sound.
   template <Load L, class Word>
-  [[gnu::always_inline]] bool start(PlanSlot slot, const Bound& plan, const Call& call,
+  [[gnu::always_inline]] bool start(PlanSlot slot, const Bound& plan, std::uint32_t root, std::uint64_t call,
                                     const History& history, std::uint32_t words, Word&& word) {
-    const Step* const steps = turn_to(slot, plan, call.root);
+    const Step* const steps = turn_to(slot, plan, root);
     if (steps == nullptr) [[unlikely]]
       return false;
-    const std::uint64_t tag = history.tag(History::own_tag(call.packed()));
-    cursor_.start<L>(memory_, steps, ++plan.episodes[call.root], tag, words, word);
+    const std::uint64_t tag = history.tag(History::own_tag(call));
+    cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
     if (slot == PlanSlot::kBarrier) first_signals_->barrier.forget();
     if (slot == PlanSlot::kAllreduce8) forget_words();
     return true;

@@ -12,14 +12,15 @@ template <Load L, class Word>
   const Bound& plan = lines_.plan(slot);
   if (!seat_.is_open() || plan.steps == nullptr) [[unlikely]]
     return seat_.refusal();
-  if (!lines_.start<L>(slot, plan, call, log_.history(), words, word)) [[unlikely]]
+  const std::uint64_t packed = call.packed();
+  if (!lines_.start<L>(slot, plan, call.root, packed, log_.history(), words, word)) [[unlikely]]
     return refuse_root();
   // After the first signal, because only members that have waited long read the status line.
   seat_.close();
-  log_.say(call.packed());
+  log_.say(packed);
   if (waiter_.is_due(calls()) && !do_seldom_work()) [[unlikely]]
     return seat_.broken();
-  if (!synchronizes(call.collective)) remember(call.packed());
+  if (!synchronizes(call.collective)) remember(packed);
   return Status::kOk;
 }
 

@@ -31,8 +31,9 @@ Status RequestEngine::begin(BlockRequest* request) {
   if (request->ordered) {
     request->before = log_.history().digest();
     if (log_.is_bounded()) lengths_.count_episodes(request);
-    log_.say(request->call.packed());
-    log_.remember(request->call.packed());
+    const std::uint64_t packed = request->call.packed();
+    log_.say(packed);
+    log_.remember(packed);
     lines_.history_has_changed();
     request->number = log_.sequence();
   } else {
@@ -66,10 +67,9 @@ bool RequestEngine::advance(BlockRequest* r, std::size_t most) {
   return over;
 }
 
-// Returns how a request that is over has ended. An error breaks the team.
-Status RequestEngine::outcome(const BlockRequest& r) {
+// Returns the error of a request that did not end well. It breaks the team, unless the call is retracted.
+Status RequestEngine::failure(const BlockRequest& r) {
   const Status own = r.operation.status();
-  if (own == Status::kOk) return r.operation.truncated() ? Status::kTruncated : own;
   if (own == Status::kMismatch && lengths_.may_settle(&r)) {
     const Status settled = lengths_.settle_met(r.operation.untouched());
     if (settled == Status::kRetracted) return lengths_.retract();
@@ -79,22 +79,6 @@ Status RequestEngine::outcome(const BlockRequest& r) {
   seat_.set_broken(status);
   take_back();
   return status;
-}
-
-// Ends a request that is over. last: no ordered request is left.
-void RequestEngine::end_as_it_did(BlockRequest* r, bool last) {
-  const Status status = outcome(*r);
-  if (last && seat_.broken() == Status::kOk && status != Status::kRetracted) log_.say_over();
-  end(r, status);
-}
-
-void RequestEngine::end(BlockRequest* r, Status status) {
-  if (r == queues_.call) queues_.call = nullptr;
-  r->active = false;
-  --queues_.active;
-  ++queues_.ended;
-  r->status = status;
-  if (r->completed != nullptr) r->completed(r, r->context);
 }
 
 bool RequestEngine::progress(std::size_t most, std::int64_t until) {

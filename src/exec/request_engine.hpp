@@ -29,15 +29,30 @@ class RequestEngine : Parts {
   // For the progress thread, which holds the lock; releases it. True: something has moved.
   bool push_data();
   // Precondition: the request has left its queue.
-  void end(BlockRequest* request, Status status);
+  void end(BlockRequest* request, Status status) {
+    if (request == queues_.call) queues_.call = nullptr;
+    request->active = false;
+    --queues_.active;
+    ++queues_.ended;
+    request->status = status;
+    if (request->completed != nullptr) request->completed(request, request->context);
+  }
   // Ends all requests of a broken team: nothing will move any more.
   void fail(Status status);
 
  private:
   bool begin_now(BlockRequest* request);
   bool advance(BlockRequest* request, std::size_t most);
-  Status outcome(const BlockRequest& request);
-  void end_as_it_did(BlockRequest* request, bool last);
+  [[gnu::cold]] Status failure(const BlockRequest& request);
+  // Ends a request that is over. last: no ordered request is left.
+  [[gnu::always_inline]] void end_as_it_did(BlockRequest* request, bool last) {
+    Status status = request->operation.status();
+    if (status != Status::kOk) [[unlikely]]
+      status = failure(*request);
+    else if (request->operation.truncated()) status = Status::kTruncated;
+    if (last && seat_.broken() == Status::kOk && status != Status::kRetracted) log_.say_over();
+    end(request, status);
+  }
   void take_back();
   void ring(std::uint32_t rank) {
     const TeamMemory& memory = lines_.memory();

@@ -1,5 +1,6 @@
 // Checks the arguments of a collective on blocks.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
@@ -10,17 +11,17 @@ namespace {
 
 constexpr std::size_t kMostElement = 4096;
 
+// Can a buffer have count * times * element bytes? Without a division, which would take most of the time.
 bool fits(std::size_t count, std::size_t times, std::size_t element) {
-  return count <= (SIZE_MAX >> 2) / times / element;
+  std::size_t bytes;
+  return !__builtin_mul_overflow(count, times * element, &bytes) && bytes <= SIZE_MAX >> 2;
 }
 
 int check_counts(const size_t* counts, const size_t* displacements, std::uint32_t members,
-                 std::size_t element, std::size_t* largest) {
-  for (std::uint32_t r = 0; r < members; ++r) {
+                 std::size_t element) {
+  for (std::uint32_t r = 0; r < members; ++r)
     if (!fits(counts[r], 1, element) || (displacements != nullptr && !fits(displacements[r], 1, element)))
       return fail(Status::kArgument, "rank %u: a count or displacement is too large", r);
-    *largest = std::max(*largest, counts[r]);
-  }
   return FERMATA_OK;
 }
 
@@ -66,30 +67,55 @@ bool are_all_empty(const size_t* counts, std::uint32_t members) {
   return std::all_of(counts, counts + members, [](std::size_t count) { return count == 0; });
 }
 
-// The arguments of one call of one member.
+// What a collective's rules say of one member, at the root or elsewhere. Looked up, because each small call
+// needs nearly all of it.
+struct MemberRules {
+  bool has_root, folds, has_several, hides_lengths, collects, in_place_is_output;
+  bool reads, writes, reads_several, writes_several, may_read_in_place;
+};
+
+constexpr auto kMemberRules = [] {
+  std::array<std::array<MemberRules, 2>, kCollectiveCount> table{};
+  for (int c = 0; c < kCollectiveCount; ++c)
+    for (const bool at_root : {false, true}) {
+      const CollectiveRules& r = rules_of(c);
+      table[c][at_root] = {r.has_root(),
+                           r.folds(),
+                           r.has_several(),
+                           r.hides_lengths(),
+                           r.collects(),
+                           r.in_place_is_output(),
+                           r.reads(at_root),
+                           r.writes(at_root),
+                           r.reads_several(at_root),
+                           r.writes_several(at_root),
+                           r.may_read_in_place(at_root)};
+    }
+  return table;
+}();
+
+// The arguments of one call of one member. Its collective is one of fermata_collective.
 class Arguments {
  public:
   Arguments(const fermata_member* member, const fermata_operation& operation, Checked* out)
       : o_(operation),
         c_(*out),
-        rules_(rules_of(operation.collective)),
         team_(member->member->team()),
         members_(team_.members()),
         rank_(member->member->rank()),
-        at_root_(!rules_.has_root() || static_cast<std::uint32_t>(operation.root) == rank_),
-        reads_(rules_.reads(at_root_)),
-        writes_(rules_.writes(at_root_)),
-        in_{o_.in, o_.in_counts, o_.in_displacements, rules_.reads_several(at_root_)},
-        out_{o_.out, o_.out_counts, o_.out_displacements, rules_.writes_several(at_root_)} {}
+        rules_(kMemberRules[operation.collective][static_cast<std::uint32_t>(operation.root) == rank_]),
+        in_{o_.in, o_.in_counts, o_.in_displacements, rules_.reads_several},
+        out_{o_.out, o_.out_counts, o_.out_displacements, rules_.writes_several} {}
 
   // Each step relies on the steps before it. The last one may run out of memory, so it comes after all
   // others.
   int check() {
-    for (const auto step : {&Arguments::check_element, &Arguments::check_root, &Arguments::check_operator,
-                            &Arguments::check_irregular, &Arguments::check_lengths, &Arguments::check_buffers,
-                            &Arguments::check_places, &Arguments::check_output})
-      if (const int bad = (this->*step)(); bad != FERMATA_OK) return bad;
-    return FERMATA_OK;
+    int bad = FERMATA_OK;
+    const auto passes = [&bad](int status) { return (bad = status) == FERMATA_OK; };
+    static_cast<void>(passes(check_element()) && passes(check_root()) && passes(check_operator()) &&
+                      passes(check_irregular()) && passes(check_lengths()) && passes(check_buffers()) &&
+                      passes(check_places()) && passes(check_output()));
+    return bad;
   }
 
  private:
@@ -104,13 +130,13 @@ class Arguments {
   }
 
   int check_root() {
-    if (rules_.has_root() && (o_.root < 0 || static_cast<std::uint32_t>(o_.root) >= members_))
+    if (rules_.has_root && (o_.root < 0 || static_cast<std::uint32_t>(o_.root) >= members_))
       return fail(Status::kArgument, "root %d is not in 0..%u", o_.root, members_ - 1);
     return FERMATA_OK;
   }
 
   int check_operator() {
-    if (!rules_.folds()) return FERMATA_OK;
+    if (!rules_.folds) return FERMATA_OK;
     if (o_.ordered < FERMATA_ANY_ORDER || o_.ordered > FERMATA_LEFT_TO_RIGHT)
       return fail(Status::kArgument, "order %d is none of fermata_order", o_.ordered);
     if (o_.fold != nullptr) {
@@ -139,9 +165,9 @@ class Arguments {
 
   int check_irregular() {
     c_.irregular = o_.irregular != 0;
-    c_.hidden = c_.irregular && rules_.hides_lengths();
-    if (c_.irregular && !rules_.has_several())
-      return fail(Status::kUnsupported, "%s takes no counts", rules_.name);
+    c_.hidden = c_.irregular && rules_.hides_lengths;
+    if (c_.irregular && !rules_.has_several)
+      return fail(Status::kUnsupported, "%s takes no counts", rules_of(o_.collective).name);
     const bool given = in_.counts != nullptr || out_.counts != nullptr || in_.displacements != nullptr ||
                        out_.displacements != nullptr;
     if (!c_.irregular && given) return fail(Status::kArgument, "counts and displacements need irregular set");
@@ -152,11 +178,12 @@ class Arguments {
   }
 
   int check_lengths() {
-    c_.largest = c_.irregular && !rules_.has_root() ? 0 : o_.count;
+    c_.largest = c_.irregular && !rules_.has_root ? 0 : o_.count;
     for (const Given* side : {&in_, &out_}) {
       if (!side->counted) continue;
-      const int bad = check_counts(side->counts, side->displacements, members_, c_.element, &c_.largest);
+      const int bad = check_counts(side->counts, side->displacements, members_, c_.element);
       if (bad != FERMATA_OK) return bad;
+      c_.largest = std::max(c_.largest, *std::max_element(side->counts, side->counts + members_));
     }
     if (!fits(c_.largest, members_, c_.element))
       return fail(Status::kArgument, "%zu elements of %zu bytes are too many", c_.largest, c_.element);
@@ -176,11 +203,11 @@ class Arguments {
            (!side.counted || are_all_empty(side.counts, members_)) &&
            (!other.counted || other.counts[rank_] == 0);
   }
-  bool input_is_empty() const { return !reads_ || is_empty(in_, out_); }
+  bool input_is_empty() const { return !rules_.reads || is_empty(in_, out_); }
 
   int check_buffers() {
     if (in_.at == nullptr && !input_is_empty()) return null_handle();
-    if (!writes_ || out_.at != nullptr) return FERMATA_OK;
+    if (!rules_.writes || out_.at != nullptr) return FERMATA_OK;
     const bool holds_input = in_.at == FERMATA_IN_PLACE && !input_is_empty();
     return holds_input || !is_empty(out_, in_) ? null_handle() : static_cast<int>(FERMATA_OK);
   }
@@ -188,13 +215,13 @@ class Arguments {
   // FERMATA_IN_PLACE stands for a place in the other buffer. Some members have no other buffer, or need not
   // pass it.
   int check_places() {
-    const bool has_out = writes_ || (out_.at != nullptr && out_.at != FERMATA_IN_PLACE);
-    const bool may_read = has_out && rules_.may_read_in_place(at_root_);
-    const bool may_write = rules_.in_place_is_output() && reads_;
-    const bool nowhere = (reads_ && in_.at == FERMATA_IN_PLACE && !may_read) ||
-                         (writes_ && out_.at == FERMATA_IN_PLACE && !may_write);
+    const bool has_out = rules_.writes || (out_.at != nullptr && out_.at != FERMATA_IN_PLACE);
+    const bool may_read = has_out && rules_.may_read_in_place;
+    const bool may_write = rules_.in_place_is_output && rules_.reads;
+    const bool nowhere = (rules_.reads && in_.at == FERMATA_IN_PLACE && !may_read) ||
+                         (rules_.writes && out_.at == FERMATA_IN_PLACE && !may_write);
     if (c_.largest != 0 && nowhere) return fail(Status::kArgument, "%s", kNowhere);
-    if (reads_ && writes_ && overlaps())
+    if (rules_.reads && rules_.writes && overlaps())
       return fail(Status::kArgument, "in and out overlap: they may be the same place, or FERMATA_IN_PLACE");
     return FERMATA_OK;
   }
@@ -225,8 +252,8 @@ class Arguments {
     const Extent in = extent_of(in_), out = extent_of(out_);
     if (in.at >= out.at + out.bytes || out.at >= in.at + in.bytes || in.bytes == 0 || out.bytes == 0)
       return false;
-    if (rules_.collects()) return in.at != out.own;
-    if (rules_.in_place_is_output()) return out.at != in.own;
+    if (rules_.collects) return in.at != out.own;
+    if (rules_.in_place_is_output) return out.at != in.own;
     return in_.at != out_.at;
   }
 
@@ -238,10 +265,9 @@ class Arguments {
 
   const fermata_operation& o_;
   Checked& c_;
-  const CollectiveRules& rules_;
   const exec::Team& team_;
   const std::uint32_t members_, rank_;
-  const bool at_root_, reads_, writes_;
+  const MemberRules& rules_;
   Given in_, out_;
 };
 
