@@ -307,6 +307,7 @@ bool BlockOperation::take_single_copy(const BlockTransfer& x, Work& w, const os:
     const std::size_t at = w.done * call_.element;
     if (!os::read_memory(owner, from + at, w.to + at, kept(w, elements) * call_.element)) return false;
     w.done += elements;
+    spend(elements * call_.element);
     return true;
   }
   const std::size_t end = w.done + elements;

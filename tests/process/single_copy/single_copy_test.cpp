@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "../../soon.hpp"
 #include "../failures/forked_members.hpp"
 
 namespace fermata::test {
@@ -96,6 +97,37 @@ TEST_P(SingleCopy, ResultsAreTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Processes, SingleCopy, testing::Values(Who::kAll, Who::kNobody, Who::kOdd));
+
+// A test moves a part of a long block only, so that a member's other requests and its own work go on.
+TEST(SingleCopy, ATestMovesAPart) {
+  fermata_team* team = make_team(2, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
+  const SharedCount begun;
+  ForkedMembers forked(2, [&](int rank) {
+    setenv("FERMATA_CMA", "1", 1);
+    fermata_member* m = nullptr;
+    if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 99;
+    Words data(1 << 20, rank == 0 ? 7 : 0);
+    fermata_operation o = FERMATA_OPERATION_INIT;
+    o.collective = FERMATA_BROADCAST;
+    o.out = data.data();
+    o.count = data.size();
+    o.type = FERMATA_UINT64;
+    NEED(rank == 0 || is_soon([&] { return (*begun).load() == 1; }));
+    fermata_request* request = nullptr;
+    NEED(fermata_begin(m, &o, &request) == FERMATA_OK);
+    if (rank == 0) *begun = 1;
+    int parts = 0, status;
+    while ((status = fermata_request_test(request)) == FERMATA_PENDING) ++parts;
+    NEED(status == FERMATA_OK && data.front() == 7 && data.back() == 7);
+    NEED(rank == 0 || parts > 16);
+    fermata_request_free(request);
+    fermata_member_leave(m);
+    return 0;
+  });
+  for (int r = 0; r < 2; ++r) EXPECT_EQ(forked.wait_for(r), 0) << "rank " << r;
+  fermata_team_destroy(team);
+}
 
 // The other member dies while this one reads its memory, or is read by it. The survivor gets an error.
 TEST(SingleCopy, ADeadLenderIsReported) {
