@@ -75,15 +75,16 @@ struct BlockEdge {
   bool operator==(const BlockEdge&) const = default;
 };
 
-// From this size on a piece goes by single copy: the receiver reads directly from the sender's memory.
-// Between threads an address and its acknowledgement cost two transfers of a cache line, which is less than a
-// copy of this size. Between processes the kernel copies in a call that looks up every page, while through a
-// ring both CPUs copy at the same time. So the sizes for which single copy pays are measured
-// (cost_model.cpp). Without a measurement processes use no single copy.
+// Between threads, a transfer of at least this size goes by single copy: the receiver reads directly from the
+// sender's memory. An address and its acknowledgement cost two transfers of a cache line, which is less than
+// a copy of this size. Between processes the kernel copies in a call that looks up every page, while through
+// a ring both CPUs copy at the same time. So the sizes for which single copy pays are measured
+// (plan/cost_model.cpp). Without a measurement processes use no single copy.
 inline constexpr int kLog2DirectFrom = 11;
 inline constexpr std::size_t kDirectFrom = std::size_t{1} << kLog2DirectFrom;
 inline constexpr int kLog2SingleCopyFrom = 14;  // between processes never below this
-// the most bytes of a piece that goes through a ring (to another host: net/net.hpp)
+// A transfer through a ring is cut into smaller pieces, one for each line of the ring (exec/blocks.hpp). This
+// is the most bytes of such a piece. Transports accept blocks of this size (net/net.hpp).
 inline constexpr std::size_t kMostPiece = 16384;
 
 // One member's program. Two members run the transfers between them in the same order.

@@ -3,8 +3,8 @@
 // Blocks travel in pieces through ring buffers, one ring per directed edge. Each piece has a line in the
 // ring, which carries a tag of the call. How the piece itself travels:
 //   up to 48 bytes  on the line
-//   more            in a circular buffer after the lines, in pieces of at most a quarter of the buffer: so
-//                   writing and reading overlap, and memory is bounded
+//   more            in a circular buffer after the lines, in pieces of at most a quarter of the buffer and
+//                   at most kMostPiece bytes: so writing and reading overlap, and memory is bounded
 //   large           by single copy: the line carries the address and its owner, and the reader copies or
 //                   folds from there. From another process the kernel copies (process_vm_readv)
 //
@@ -60,8 +60,8 @@ struct Channel {
   std::byte* base = nullptr;
   std::uint64_t lines = kLeastRingLines;
   std::size_t in_quarter = 0;  // bytes of a quarter of the buffer; 0: lines only
-  // Not 0: a ring for each pair of members, and this member's ends. 0: a ring and two ends for each edge of
-  // one program.
+  // Not 0: a ring for each ordered pair of members, and the ends that this member has. 0: a ring and two ends
+  // for each edge of one program.
   std::uint32_t members = 0;
   End* ends = nullptr;
 
@@ -121,9 +121,10 @@ struct BlockCall {
   BlockFold fold = nullptr;
   void* context = nullptr;
   std::uint64_t tag = 0;  // of this call, 63 bits
-  // Single copy: in a team of threads for all blocks of at least so many bytes,
+  // Single copy: in a team of threads for all blocks of at least so many bytes. Between processes for such
+  // blocks whose size is also in single_copy; [1] is for a send that is alone (Work::alone).
   std::size_t direct_from = 0;
-  Sizes single_copy[2];        // between processes for blocks of these sizes; [1]: alone (Work::alone)
+  Sizes single_copy[2];
   const Team* team = nullptr;  // null: a test drives the members by hand, in one process
   os::ProcessMemory home;      // this process; {} in a team of threads
   // a block has its sender's length, and the receiver drops the rest that does not fit
@@ -174,9 +175,9 @@ class BlockOperation {
   template <class Bell>
   bool advance(Bell&& bell, std::size_t most = SIZE_MAX);
   bool has_moved() const { return moved_; }  // in the last advance()
-  // True if advance() could move something now. For parking.
+  // True if the operation is over, or if advance() could move something now. For parking.
   bool ready() const;
-  // The peer of the first unfinished transfer; this member's own rank if there is none.
+  // The peer of the present stage's first unfinished transfer; this member's own rank if there is none.
   std::uint32_t awaited() const;
   // Bytes that this stage still has to move.
   std::size_t open_bytes() const;
@@ -209,7 +210,8 @@ class BlockOperation {
   // is of another call. `tag`: this member's tag for the call.
   static std::uint64_t length_come(const Channel& channel, const BlockEdge& edge, std::uint64_t tag);
   std::uint32_t foreigner() const { return foreigner_; }  // after kMismatch: the member whose tag differed
-  // After kMismatch: the other member's block size in bytes; 0: its call also differs in something else.
+  // After kMismatch: the other member's block size in bytes. 0: its call also differs in something else, or
+  // the blocks of this call differ in size.
   std::uint64_t their_bytes() const { return their_bytes_; }
 
  private:

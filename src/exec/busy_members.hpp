@@ -27,7 +27,8 @@ struct BusyLink {
   const void* thread = nullptr;
 };
 
-// Threads whose numbers collide share a list. Each takes only its own members from it.
+// A hash of self() selects a thread's list, so several threads may share one. Each takes only its own members
+// from it.
 class BusyMembers {
  public:
   // Identifies the calling thread. A later thread can have the same value only after this one has ended.
@@ -43,7 +44,7 @@ class BusyMembers {
   void add(RequestQueues& member);
   static void remove(RequestQueues& member);
   // Returns the next member of this thread after `after` (null: the first), but not `except`, and takes its
-  // lock. Null: no more. The caller holds the lock of `after`.
+  // lock. Skips members whose lock another thread holds. Null: no more. The caller holds the lock of `after`.
   RequestQueues* take_next(const RequestQueues* after, const RequestQueues* except) {
     return take_next(after, except, self());
   }

@@ -19,7 +19,7 @@ struct Call {
   static constexpr std::uint8_t kOwnType = 63;  // the caller's own element type
   static constexpr std::uint8_t kOwnOp = 15;    // the caller's own operator
   static constexpr unsigned kBytesAt = 30;
-  // 16 GiB, which also stands for any greater length
+  // 16 GiB - 1, which also stands for any greater length
   static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << (64 - kBytesAt)) - 1;
 
   Collective collective = Collective::kBarrier;

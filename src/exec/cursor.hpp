@@ -1,6 +1,7 @@
 // Cursor: where one member stands in its program during one episode. advance() takes all steps that it can
 // take now, then returns; all waiting, blocking or not, uses it. It makes no decisions and allocates nothing.
-// Its time does not depend on the number of members. Its only system call wakes a member that has parked.
+// Its time does not depend on the number of members. On one host its only system call wakes a member that has
+// parked.
 //
 // A is the atomics policy (sync/atomics.hpp). M is the memory that a program's offsets refer to:
 //   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i);

@@ -1,8 +1,8 @@
 // Diagnosis: why a call failed. It finds the cause in the team and in the others' status lines, writes the
 // error text, and breaks the team.
 //
-// A function that breaks the team or names a cause has written text() before. The status that it returns is
-// the team's first cause, so all members see the same one.
+// A function that breaks the team or names a cause writes text() before it returns. The status that it
+// returns is the team's first cause, so all members see the same one.
 #ifndef FERMATA_EXEC_DIAGNOSIS_HPP
 #define FERMATA_EXEC_DIAGNOSIS_HPP
 
@@ -35,7 +35,7 @@ class Diagnosis {
   // Break the team: that member is lost, or made another call of this number.
   Status lost(std::uint32_t rank);
   Status differ(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
-  // For a wait that has timed out. `peer`: the awaited rank, or the number of members plus that of the
+  // For a wait that has timed out. `peer`: the awaited rank, or the number of members plus the number of the
   // awaited shared word.
   Status time_out(std::int64_t waited_ns, std::uint32_t peer);
 

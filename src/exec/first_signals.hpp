@@ -1,5 +1,5 @@
-// First signals: a member stores the first signal of each of its next calls on the fast path. If the same
-// call follows, it need not compute the signal.
+// First signals: in a call on the fast path, a member also computes the first signal of the next such call
+// and stores it here. If the same call follows, its first signal is ready.
 #ifndef FERMATA_EXEC_FIRST_SIGNALS_HPP
 #define FERMATA_EXEC_FIRST_SIGNALS_HPP
 
@@ -14,7 +14,7 @@
 namespace fermata::exec {
 
 // The prepared first signals of the member's next calls, for its present history. A first signal is unknown
-// if it was not prepared, or if another call has been made since.
+// if it was not prepared. It is forgotten when a call uses its plan without it, or when the history changes.
 struct FirstSignals {
   TeamCursor::PreparedSignal barrier;
   TeamCursor::PreparedSignal word;
@@ -32,7 +32,8 @@ struct FirstSignals {
   std::uint32_t swapped_bytes = 0;
 };
 
-// The last allreduce of one whole word, if its plan goes in rounds.
+// The last allreduce of exactly 8 bytes with a built-in operator, if its plan goes in rounds
+// (goes_in_rounds()).
 struct Repeat {
   FoldFn fold = nullptr;
   std::uint64_t call = 0;

@@ -1,9 +1,9 @@
-// HostNotices: what the hosts of a team tell each other beside signals: what broke the team, who has left,
-// and which call a member waits in. Each notice is a word at the start of the team's window
+// HostNotices: what the hosts of a team tell each other beside signals: what broke the team, which members
+// have left, and which call a member waits in. Each notice is a word at the start of the team's window
 // (exec/segment_layout.hpp), or a few.
 //
-// Lines from one host reach the processes of another host in any order. So each viewer gets a notice of its
-// own. A notice that a member has left follows all its signals to that viewer.
+// Lines from one host reach the processes of another host in any order. So each member that is told, the
+// viewer, gets a notice of its own. A notice that a member has left follows all its signals to that viewer.
 #ifndef FERMATA_EXEC_HOST_NOTICES_HPP
 #define FERMATA_EXEC_HOST_NOTICES_HPP
 
@@ -32,7 +32,7 @@ class HostNotices {
   // True if `viewer` has the notice that `rank`, on another host, has left.
   bool has_left(std::uint32_t rank, std::uint32_t viewer) const;
   // For a member of this host that has waited long in a call: tells all members on other hosts which call it
-  // is. At most once per call.
+  // is. The caller does this at most once per call.
   void tell_call(std::uint32_t rank, std::uint64_t number, std::uint64_t call) const;
   // The last call that `rank`, on another host, has told `viewer`. False: none.
   bool told_call(std::uint32_t rank, std::uint32_t viewer, std::uint64_t* number, std::uint64_t* call) const;

@@ -1,7 +1,8 @@
-// Lengths: calls that this member has begun with another length than the other members. A member that only
-// gives data does not notice the difference. A member that gets data retracts the call: it undoes the start,
-// repeats the call with the others' length, and takes the elements that fit. It can retract a call as long as
-// it has neither sent nor taken anything.
+// Lengths: calls that this member has begun with another length than the other members. They are settled only
+// for a bounded member (CallLog::is_bounded()), in collectives with a root. A member that only gives data
+// does not notice the difference. A member that gets data retracts the call: it undoes the start, repeats the
+// call with the others' length, and takes the elements that fit. It can retract a call as long as it has
+// neither sent nor taken anything.
 //
 // A call is settled at most once, to the length of the members from which its data come. If they make a
 // request as a line call, this member carries it out as one too. Then ride_ has the cursor of that line call,

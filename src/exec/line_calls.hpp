@@ -62,14 +62,16 @@ class LineCalls {
     if (slot == PlanSlot::kAllreduce8) forget_words();
     return true;
   }
-  // Called after a call in which others may not wait for this member: the next call compares histories.
+  // For a call that has started and in which others may not wait for this member: the next call compares
+  // histories.
   [[gnu::always_inline]] void history_has_changed() {
     first_signals_->barrier.forget();
     forget_words();
     barrier_carries_ = tagged_ || barrier_has_words_;
   }
   void set_barrier_carries(bool on) { barrier_carries_ = on; }
-  // Turns to the plan only for a look. Returns this member's program, and sets `memory` for it.
+  // Returns this member's program for a call with that root, and sets *memory for it. The present call stays
+  // as it is. Null: this team has no such plan, or see start().
   const Step* look_at(PlanSlot slot, std::uint32_t root, TeamMemory* memory);
 
   template <Load L>

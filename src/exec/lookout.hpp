@@ -1,8 +1,9 @@
-// Lookout: what a member that waits or tests for long checks at intervals: whether an awaited member has
-// left, and whether another member has made another call. It also settles lengths that differ
+// Lookout: what a member that waits or tests for long checks at intervals: whether an awaited member has left
+// or died, and whether another member has made another call. It also settles lengths that differ
 // (exec/lengths.hpp).
 //
-// A look never waits. It reads the others' status lines, so it is far more expensive than a poll.
+// A look never waits for another member. It reads the others' status lines, so it is far more expensive than
+// a poll.
 #ifndef FERMATA_EXEC_LOOKOUT_HPP
 #define FERMATA_EXEC_LOOKOUT_HPP
 
@@ -23,7 +24,8 @@ class Lookout : Parts {
   // Otherwise the error that has broken the team.
   Status look_at_line(std::int64_t waited_ns);
   // For a line call that is only tested: makes the checks of a wait. kRetracted: repeat it with the others'
-  // length. kOk: depart() ends the call, or finds the error. kPending: the call is not over.
+  // length. kOk: depart() ends the call, or finds the error. kPending: the call is not over. Otherwise the
+  // error that has broken the team.
   Status test_line();
   // For a wait for requests, as look_at_line().
   Status look_at_requests(std::int64_t waited_ns);

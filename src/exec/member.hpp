@@ -183,7 +183,8 @@ class Member {
   // Like start_with(), and completes the call. out: where the result goes, null if this member gets none.
   template <Load L>
   [[gnu::always_inline]] inline Status move(PlanSlot slot, const Call& call, const void* in, void* out);
-  // Called after a call in which others may not wait for this member: the next call compares histories.
+  // For a call that has started and in which others may not wait for this member: the next call compares
+  // histories.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
     log_.remember(call);
     lines_.history_has_changed();

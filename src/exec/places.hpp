@@ -1,7 +1,7 @@
 // Places: ranges in the shared memory file of a team of processes, where further teams can lie. All processes
 // of the team have the file's descriptor already, so no process passes it. The file grows when a place is
-// taken for the first time. A place is address space: memory is allocated where it is used, and freed with
-// the place.
+// taken for the first time or with another size, and when plans are cached. A place is address space: memory
+// is allocated where it is used, and freed with the place.
 //
 // A table at the end of the team's own segment lists the places. A member that writes over the table can
 // break teams, but it cannot crash another process. Each process checks that a place lies in the file after
@@ -25,7 +25,7 @@ struct Place {
   BiasedLock<RealAtomics> lock;      // held while the place is taken
   std::atomic<std::uint32_t> users;  // handles in all processes; 0: no process can attach
   std::atomic<std::uint32_t> times;  // how often the place was taken: makes its number unique to one team
-  std::uint64_t offset, bytes;       // of the range, set under the lock when it is first taken
+  std::uint64_t offset, bytes;       // of the range, set under the lock when the place is taken
 };
 
 // The packed plans for one team configuration, cached for later teams of this configuration. Written once.

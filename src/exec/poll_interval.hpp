@@ -1,6 +1,6 @@
 // Poll interval: how many CPU pauses a member makes between two reads of an awaited cache line. It is
-// measured while the member makes calls, for the ranked teams, whose programs nobody has tuned. (The layout
-// of a plan has measured pauses.)
+// measured while the member makes calls, for the ranked barriers of libfermata-rt, whose built-in programs
+// nobody has tuned. (The layout of a plan has measured pauses.)
 //
 // Each read takes the line away from the member that is about to write it. Each pause delays a signal that
 // has come. Which of the two costs more depends on the machine, and can change. (A barrier on two virtual
@@ -8,8 +8,8 @@
 // has moved the CPUs apart and a line takes 265. Far cores of Sapphire Rapids: 4 pauses are best.)
 //
 // A trial measures windows of a few calls with each choice in turn, several times. The choice with the
-// shortest window is used until the next trial. All members count the same calls, so they try the same choice
-// at the same time.
+// shortest window is used until the next trial, if that window is more than 5 % shorter than the present
+// choice's. All members count the same calls, so they try the same choice at the same time.
 #ifndef FERMATA_EXEC_POLL_INTERVAL_HPP
 #define FERMATA_EXEC_POLL_INTERVAL_HPP
 

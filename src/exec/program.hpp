@@ -4,9 +4,9 @@
 //
 //   ProgramHeader | MemberProgram[roots x members] | Step[...]
 //
-// Slots, words and doors lie elsewhere in the team's segment: in `regions` copies of a region of
-// region_bytes. A rooted collective has one region per root, any other collective has one region. Offsets in
-// steps count from the start of a region.
+// Slots, words, credits and the doors of words lie elsewhere in the team's segment: in `regions` copies of a
+// region of region_bytes. A rooted collective has one region per root, any other collective has one region.
+// Offsets in steps count from the start of a region. The doors of members lie outside the regions.
 //
 // On one host a rooted collective has one set of programs; for other roots two members exchange their ranks.
 // Over several hosts it has a set for each root, because the plan depends on which members share a host.
@@ -23,10 +23,12 @@ inline constexpr std::uint32_t kProgramMagic = 0x464d5450;  // "FMTP"
 inline constexpr std::uint32_t kProgramVersion = 3;
 
 enum class Code : std::uint8_t {
-  kEnd = 0,         // the member's part of the episode is done
-  kSend,            // write register `reg` and the header of the slot at the receiver, then ring its doorbell
-  kAwait,           // wait until the slot has this episode; fold it into register `reg`
-  kAdd,             // add 1 to a word; go on at `target` if that completes the word, else at the next step
+  kEnd = 0,  // the member's part of the episode is done
+  kSend,     // write register `reg` and the header of the slot at the receiver, then ring its doorbell
+  kAwait,    // wait until the slot has this episode; fold it into register `reg`
+  // add 1 to a word; if that completes the word, ring its doorbell and go on at `target`, else at the next
+  // step
+  kAdd,
   kPoll,            // wait until the word has reached threshold x episode
   kFlip,            // set a phase word to this episode; ring the word's doorbell
   kCreditAwait,     // wait until the receiver has read episode - slots, so the next kSend has a free slot
@@ -47,7 +49,8 @@ struct Step {
   Code code;
   std::uint8_t reg;  // the register that is sent, or folded into
   Fold fold;
-  // 1: `door` is the rank of the member to wake; 2: an offset in the region; 0: no doorbell
+  // 1: `door` is the rank of the member to wake; 2: `door` is an offset in the region; 0: no doorbell is rung
+  // (a step that waits then parks at the offset `door`)
   std::uint8_t rings;
   std::uint32_t offset;     // of slot 0 of the edge, of the word or of the credit
   std::uint32_t stride;     // bytes from one slot of the edge to the next
@@ -58,7 +61,9 @@ struct Step {
     std::uint32_t pauses;  // kAwait, kPoll, kCreditAwait: CPU pauses between two reads, at least 1
   };
   std::uint32_t door;
-  std::uint32_t peer;  // rank of the other end, or members + word; for reports and traces
+  // Rank of the other end, or members + number of the word. kSendAway and kCreditGiveAway send to it. A wait
+  // names it in reports, and checks whether that member has left.
+  std::uint32_t peer;
 };
 static_assert(sizeof(Step) == 32 && std::is_trivially_copyable_v<Step>);
 
@@ -82,7 +87,7 @@ struct ProgramHeader {
   std::uint32_t steps = 0;
   std::uint32_t programs_offset = 0;  // of MemberProgram[members]
   std::uint32_t steps_offset = 0;     // of Step[steps], 32-byte aligned
-  std::uint32_t idempotent = 0;       // contributions may arrive twice: only for idempotent operators
+  std::uint32_t idempotent = 0;       // always 0, and not read
   std::uint32_t roots = 1;            // sets of programs: 1, or `members`
   std::uint32_t reserved = 0;         // fills the padding: every byte is hashed
   char algorithm[64] = {};            // for reports
@@ -108,7 +113,7 @@ std::uint64_t program_hash(const void* blob, std::uint32_t bytes);
 bool program_is_sound(const void* blob, std::size_t available_bytes, ProgramHeader* header = nullptr);
 // Copies the steps of one member's program out of a blob with this header, and checks them again. Later
 // writes to the blob do not change the copy. `index`: which of the blob's programs. Returns the number of
-// steps, 0 if they are not sound. `to` may be null; else it has room for `room` steps.
+// steps, 0 if they are not sound or more than `room`. `to` may be null; else it has room for `room` steps.
 std::uint32_t copy_steps(const void* blob, const ProgramHeader& header, std::uint32_t index, Step* to,
                          std::uint32_t room);
 // For a sound blob: true if any signal adds to a word or flips one. Such signals carry no data.

@@ -9,7 +9,7 @@
 
 namespace fermata::exec {
 
-// Writes one line per member into text. Returns the length needed.
+// Writes one line per member into text. Returns the length needed, with the terminating zero.
 std::size_t report(const Team& team, char* text, std::size_t capacity);
 
 // Writes Fermata's name of a call, e.g. "allreduce(double, sum, 8 bytes)".

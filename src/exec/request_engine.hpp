@@ -1,8 +1,7 @@
 // RequestEngine: begins the requests of a member, advances them, and ends them.
 //
 // Ordered requests share one channel, so they are advanced one after the other, in the order in which they
-// began. Each unordered request has a channel of its own. Whatever ends a request has taken it from its
-// queue.
+// began. Each unordered request has a channel of its own. A request leaves its queue before it ends.
 #ifndef FERMATA_EXEC_REQUEST_ENGINE_HPP
 #define FERMATA_EXEC_REQUEST_ENGINE_HPP
 
@@ -18,7 +17,7 @@ class RequestEngine : Parts {
  public:
   RequestEngine(const Parts& parts, Lengths& lengths) : Parts(parts), lengths_(lengths) {}
 
-  // Starts a request, which stays active until it ends. Never waits.
+  // Starts a request, which stays active until it ends. Never waits for another member.
   Status begin(BlockRequest* request);
   // Moves at most `most` bytes of each active request. After the time `until` (0: no limit) it begins with no
   // further request; the next call continues with the rest. True: something has moved.
@@ -37,7 +36,7 @@ class RequestEngine : Parts {
     request->status = status;
     if (request->completed != nullptr) request->completed(request, request->context);
   }
-  // Ends all requests of a broken team: nothing will move any more.
+  // Ends all requests of this member after the team has broken: nothing will move any more.
   void fail(Status status);
 
  private:

@@ -19,7 +19,7 @@ class Seat {
   const std::uint32_t rank;
   const os::ProcessMemory home;  // this process, in a team of processes
   const bool over_hosts;
-  const bool attends;  // requests also drive a port
+  const bool attends;  // the team has a port, which calls for progress must drive
 
   Seat(Team& its_team, std::uint32_t its_rank)
       : team(its_team),

@@ -26,8 +26,8 @@ inline constexpr std::uint32_t kCpuWords = 64;  // 4096 CPUs
 
 enum class MemberState : std::uint32_t { kAbsent = 0, kJoined = 1, kLeft = 2, kJoining = 3 };
 
-// Only its member writes it, except `state`, which a join claims. Members that have waited long read it, and
-// reports.
+// Only its member writes it, except `state`, which a join claims, and `cpu`, which the creator sets. Other
+// members read it seldom: for example after a long wait, in a split, and for reports.
 struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint64_t> sequence;  // 2 x the number of the call, + 1 once it is over
   std::atomic<std::uint64_t> scratch;   // team_split: colour and key
@@ -64,7 +64,7 @@ struct TeamLayout {
   std::uint32_t members = 0;
   std::uint32_t shared = 0;        // between processes
   std::uint32_t tagged = 0;        // the barrier's plan carries tags
-  std::uint32_t reproducible = 0;  // folds that depend on the order use one fixed order (TeamOptions)
+  std::uint32_t reproducible = 0;  // folds whose result depends on the order use a fixed order (TeamOptions)
   std::uint64_t bytes = 0;
   std::uint64_t hash = 0;  // over the number of members and the plans' hashes
   PlanEntry plans[kPlanSlots];
@@ -88,8 +88,8 @@ struct TeamLayout {
   std::uint64_t refresh_bytes = 0;  // 0: the team does not observe its links
   // CPUs that the members can use at once: the machine's, or fewer by the cgroup's quota
   double usable_cpus = 0;
-  // offset of a PlaceTable, the last part; 0: no teams lie in this team's segment (threads, or this team lies
-  // in another team's file)
+  // offset of a PlaceTable, the last part; 0: this team has no file of its own in which other teams could lie
+  // (it is of threads, or lies in another team's file)
   std::uint64_t places = 0;
 };
 
@@ -111,8 +111,9 @@ inline std::size_t plans_offset(std::uint32_t members) {
   return doors_offset(members) + members * sizeof(DoorLine);
 }
 
-// The window begins with the notices of other hosts: a word that says what broke the team; for each pair of
-// members, whether one has left; for each pair, the call that one has published.
+// The window begins with the notices of other hosts (exec/host_notices.hpp): a word that says what broke the
+// team; for each ordered pair of members, whether the first has left, as the second is told; and for each
+// such pair, the call in which the first has waited long.
 inline constexpr std::uint64_t kSaidWords = 3;
 inline std::uint64_t left_bytes(std::uint32_t members) {
   return round_up(std::uint64_t{members} * members * sizeof(std::uint64_t), kMaxLine);

@@ -3,7 +3,7 @@
 //
 // The memory is anonymous (a team of threads), a file of its own, or a place in another segment's file
 // (exec/places.hpp). A process that closes any descriptor of a file loses its record locks on that file.
-// Therefore a process has one SegmentMemory per file, which keeps all descriptors of the file until unmap().
+// Therefore in each process one SegmentMemory owns the file, and keeps all its descriptors until unmap().
 #ifndef FERMATA_EXEC_SEGMENT_MEMORY_HPP
 #define FERMATA_EXEC_SEGMENT_MEMORY_HPP
 

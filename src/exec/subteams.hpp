@@ -14,7 +14,7 @@ class TeamPort;
 
 class Subteams {
  public:
-  // Lies in the sub-team's port, from add() to remove().
+  // A part of the sub-team's TeamPort. It is in the list from add() to remove().
   struct Entry {
     TeamPort* port = nullptr;
     std::uint32_t number = 0;  // above 0; no other sub-team of the port owner has it

@@ -32,7 +32,8 @@ struct TeamOptions {
   std::uint32_t members = 1;
   bool shared = false;
   bool tagged = false;
-  // programs that fold have a fixed order, and members fold blocks left to right
+  // Members fold blocks left to right, unless the operator is associative. The caller passes programs with a
+  // fixed order of folds.
   bool reproducible = false;
   // reserve address space for block calls; memory is allocated where it is used
   bool blocks = false;
@@ -46,12 +47,15 @@ struct TeamOptions {
   const std::uint32_t* hosts = nullptr;  // host of each member; null: all on one host
   std::uint32_t host = 0;                // number of this host
   const std::int32_t* cpus = nullptr;    // the CPU for which each member's programs are; null: any
-  Team* within = nullptr;                // the team in whose file this one lies; null: its own file
+  // The new team lies in the same file as this one. Null: in a file of its own (shared), or in anonymous
+  // memory.
+  Team* within = nullptr;
 };
 
 class Team {
  public:
-  // Lays out the segment and copies the programs into it. detail: static text on error.
+  // Checks and proves the programs, lays out the segment, and copies the programs into it. detail: static
+  // text on error.
   static Status create(const TeamOptions& options, Team** out, const char** detail);
   // Takes ownership of the descriptor of another process's segment. If this process has that team already,
   // returns the same Team with one more reference, and ignores `wait` and `stall_ns`.
@@ -125,8 +129,8 @@ class Team {
     if (whole || (breaks(cause_of(what)) && what.culprit <= members())) return what;
     return kAborted;
   }
-  // Breaks the team and wakes all members that wait or park. Only the first cause is stored; true: this call
-  // stored it. Async-signal-safe.
+  // Breaks the team and wakes parked members (TeamSegment::wake_everybody()). Only the first cause is stored;
+  // true: this call stored it. Async-signal-safe.
   bool break_with(Status status, std::uint32_t culprit);
 
  private:

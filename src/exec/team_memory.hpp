@@ -39,7 +39,7 @@ struct TeamMemory {
     return *reinterpret_cast<Door<RealAtomics>*>(region + step.door);
   }
   bool full_fence() const {
-    // order: relaxed: see Member::reserve()
+    // order: relaxed: see claim_rank() in exec/join.cpp
     return fence->load(std::memory_order_relaxed) != 0;
   }
   [[gnu::always_inline]] bool must_wake(const Step& step) const {

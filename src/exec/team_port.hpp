@@ -42,7 +42,7 @@ class TeamPort {
   const LinkDelays* delays() const { return delays_; }
   // Sends and receives lines.
   void progress() const;
-  // Waits until the lines that were written have arrived, but not for ever.
+  // Waits until the lines that were written need no further call (net::Port::flush), but for 1 s at most.
   void flush() const;
   bool is_gone(std::uint32_t rank) const { return port_.is_gone(port_.self, rank_in_owner(rank)) != 0; }
 

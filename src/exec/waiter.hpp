@@ -44,7 +44,7 @@ class Waiter {
 
   struct Settings {
     std::int64_t timeout_ns = 0;  // 0: no limit
-    IdleHook hook = nullptr;      // not 0: interrupts the wait
+    IdleHook hook = nullptr;      // if it returns a number other than 0, the wait is interrupted
     void* hook_context = nullptr;
     std::int64_t idle_sleep_ns = 0;  // with a hook: the longest sleep between two of its calls; 0: no limit
   };

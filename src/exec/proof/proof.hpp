@@ -5,8 +5,9 @@
 //              waits for ever. At the end each member has heard of every other member. No member adds to a
 //              word for an episode before the previous episode is complete there.
 //   payload    slots and credits, no words (data.hpp). Each member ends with the result of its collective:
-//              every contribution once, and all members that get the result fold in the same order. No slot
-//              is written before its last contents were read.
+//              every contribution once (a barrier's tags may arrive more than once), and all members that get
+//              the result fold in the same order, up to exchanged operands. No slot is written before its
+//              last contents were read.
 //   both       every awaited signal is sent in that episode, by one step of one member. Slots, words, credits
 //              and doors do not overlap. The signal that ends a wait rings the door where the member parks
 //              (locations.hpp).
