@@ -22,7 +22,7 @@ struct Checked {
   Collective collective = Collective::kBroadcast;
   std::size_t element = 1;
   std::size_t largest = 0;  // elements of the largest block that this member knows of
-  std::size_t mean = 0;     // bytes of a block, where all members know the sizes
+  std::size_t mean = 0;  // bytes of a block, on average if sizes differ; valid if all members know the sizes
   std::uint64_t sizes = 0;  // a hash of the blocks' sizes, where they differ and all members know them
   bool irregular = false;
   // Blocks differ in size, and not all members know how large each is.
@@ -71,6 +71,7 @@ struct Plain {
   bool operator==(const Plain&) const = default;
 };
 
+// Several persistent collectives that run one after the other, as one request.
 struct Chain {
   fermata_request* whole = nullptr;
   std::vector<std::unique_ptr<fermata_request>> links;

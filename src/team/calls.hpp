@@ -1,5 +1,5 @@
-// The collectives that this part calls itself. Unlike those of the C ABI they check no arguments, and no
-// review of the placement comes after them.
+// The collectives that this part calls itself. Unlike after those of the C ABI, no review of the placement
+// comes after them.
 #ifndef FERMATA_TEAM_CALLS_HPP
 #define FERMATA_TEAM_CALLS_HPP
 

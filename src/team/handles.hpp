@@ -42,8 +42,8 @@ struct fermata_member : fermata::checked::CheckedHandle<fermata_member> {
   fermata_idle_hook hook;
   void* hook_user;
   bool arrived = false;        // a split-phase call is outstanding
-  bool reviews = false;        // after the blocking call that is outstanding
-  bool may_differ = false;     // lengths may, or might: the team was bounded
+  bool reviews = false;        // a review may follow the blocking call that is outstanding
+  bool may_differ = false;     // fermata_member_set_bounded has been called with on != 0, now or earlier
   std::uint64_t told[4] = {};  // what rank 0 tells about a part of the heap (team/slots.cpp)
   std::shared_ptr<fermata::team::Blocks> blocks;  // null before its first collective on blocks
   // Set while a split-phase call continues as a collective on blocks, since others gave another length.

@@ -72,8 +72,8 @@ struct TeamPlans {
   bool reproducible = false;
 };
 Result<TeamPlans> plans_for(const TeamRequest& request);
-// Likewise, for a team in the file of another. The first process that needs them for these members, tags and
-// CPUs makes them. All later teams in that file use them.
+// Likewise, for a team in the file of another. The first process that needs plans for this number of members
+// with these tags and CPUs makes them. All later teams in that file use them.
 Result<TeamPlans> plans_within(const TeamRequest& request);
 
 // The plans as bytes, to be sent to the other hosts.

@@ -37,9 +37,9 @@ Gathering everybody(const fermata_member* member);
 int overwritten();
 // The index of this rank; parts.size() if it is none of them.
 std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank);
-// Returns the number that identifies a new team among all teams that use a port. The leader's rank in it is
-// the rank in the port's owner, the team from which all others were split. `number`: no other team with this
-// leader has it.
+// Returns the number that identifies a new team among all teams that use a port. It consists of `number`,
+// which no other team with this leader has, and of the leader's rank in the port's owner, the team from which
+// all others were split. `leader` is the leader's rank in `parent`.
 std::uint32_t subteam_of(const exec::Team& parent, std::uint32_t number, std::uint32_t leader);
 bool is_subteam_number(std::uint32_t number);  // false: larger than subteam_of() can take
 // Collective: makes the team on each host, and gives each member a handle of it.

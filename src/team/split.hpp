@@ -5,8 +5,8 @@
 
 namespace fermata::team {
 
-// Collective: members of one colour become a team, in the order of their keys. `out` is null for a negative
-// colour.
+// Collective: members of one colour become a team, in the order of their keys. *out becomes null for a
+// negative colour.
 int split(fermata_member* member, int colour, int key, fermata_member** out);
 
 }  // namespace fermata::team
