@@ -19,12 +19,13 @@
 //   by signed difference. So a line that comes twice, or after a later line of its slot, does no harm. A
 //   transport need not keep the order or look for repeats.
 // - Payload before header: a thread that sees the header sees the payload. In some transports a line becomes
-//   visible in smaller pieces (ordered_bytes of a remote store). Such a transport sends the header after the
+//   visible in smaller pieces, for example by remote stores. Such a transport sends the header after the
 //   payload, with a flush between. land() needs no such care. No layer above asks for this.
 // - A thread that sees the header also sees everything that the writing thread knew before write(), including
 //   what that thread learned from others. A collective is the point of coherency. Queues between threads pass
 //   this on by their locks. A system call, or a network card's doorbell, is at least a full fence.
-// - Only progress() moves data, also data that was written before. Waiting members call it again and again.
+// - A transport need not move data outside of progress(), flush() and close(). Waiting members call
+//   progress() again and again.
 //
 // Any thread of the process may call any of these functions at any time. One thread of a process at a time
 // calls land(). The port is a table of functions, because libfermata-rt has no C++ run-time library and

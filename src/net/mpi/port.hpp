@@ -29,7 +29,7 @@ class MpiPort {
   MpiPort(const MpiPort&) = delete;
   MpiPort& operator=(const MpiPort&) = delete;
 
-  // The holder of the table owns the port: close() deletes the port.
+  // The holder of the table owns the port: close() deletes the port, unless MPI may still read its messages.
   fermata_port table();
 
  private:
