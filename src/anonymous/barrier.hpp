@@ -36,7 +36,8 @@ class OsCalls {
 // How many leaves a barrier of `count` has if the CPUs are in `domains` localities.
 std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains);
 
-// Properties of a new barrier besides its count. Tests use this to force shapes that no test machine needs.
+// Properties of a new barrier besides its count. Tests use this to force shapes that would not be chosen on a
+// test machine.
 struct Shape {
   bool completion = false;
   std::uint32_t leaves = 0;  // 0: chosen by the machine and the count

@@ -1,6 +1,6 @@
 // The counter barrier (counter.hpp) in the caller's memory, which several processes have mapped, each at its
-// own address. It consists of these 24 bytes alone. The caller may reuse them after destroy(). So the thread
-// that destroys the barrier waits until all threads have left.
+// own address. It consists of 24 bytes of that memory alone. The caller may reuse them after the barrier is
+// destroyed. So the thread that destroys the barrier waits until all threads have left.
 //
 // Steps:
 //   1. Take a ticket; ring if it fills the phase and a thread parks.
@@ -69,7 +69,7 @@ class Shared {
       os.wake_all(gone);
   }
 
-  // Step 4. Checks at least `looks` times before it sleeps, for ns at a time.
+  // Step 4. Checks at least `looks` times before it sleeps, then sleeps for at most `ns` ns at a time.
   template <class Os>
   void await_gone(Os&& os, std::uint32_t looks, std::int64_t ns) {
     for (;;) {

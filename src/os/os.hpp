@@ -29,7 +29,7 @@ std::int32_t online_cpus();
 std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity);
 Status pin_thread(std::int32_t cpu);
 // How many CPUs the threads of this process may run on, all together; at least 1. One pinned thread says
-// nothing about the others. The search stops once it has found `enough` CPUs.
+// nothing about the others. The search stops once it has found `enough` CPUs, or has looked at 4,096 threads.
 std::int32_t process_cpus(std::int32_t enough);
 // The CPU that the calling thread runs on, or ran on a moment ago; at least 0.
 std::int32_t current_cpu();
@@ -53,9 +53,10 @@ CgroupQuota cgroup_quota(const char* root = "");
 std::uint32_t within_quota(std::uint32_t cpus, const char* root = "");
 
 // ---- The file with a compiled barrier for `members` unpinned threads of this machine. The planner writes it
-// for libfermata-rt. Its name is $XDG_CACHE_HOME/fermata/rt-<machine>-barrier-<members>.plan, where <machine>
-// is a hash of the CPU model and the number of online CPUs. Returns false if there is no cache directory
-// (HOME, XDG_CACHE_HOME) or the name does not fit.
+// for libfermata-rt. Its name is <cache>/fermata/rt-<machine>-barrier-<members>.plan. <cache> is
+// $XDG_CACHE_HOME, or $HOME/.cache if that variable is not set or not absolute. <machine> is a hash of the
+// CPU model and the number of online CPUs. Returns false if neither variable is absolute, or the name does
+// not fit.
 bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity);
 
 // The same number in all processes that can pass each other a segment (serve_fd). Such processes share a

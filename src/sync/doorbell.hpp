@@ -60,8 +60,8 @@ inline void ring(Door<A>& door, bool full, Os& os) {
 }
 
 // Parker's side. The signal makes the condition ready() true. park() returns at once if ready() is true, else
-// after a wake-up or when `ns` have passed. Os::heavy_fence(full) is membarrier, or a full fence if `full`.
-// Os::sleep(bell, seen, ns) sleeps while *bell == seen.
+// after a wake-up, after an interruption of the sleep, or when `ns` have passed. Os::heavy_fence(full) is
+// membarrier, or a full fence if `full`. Os::sleep(bell, seen, ns) sleeps while *bell == seen.
 template <class A, class Os, class Ready>
 inline void park(Door<A>& door, bool full, Os& os, std::int64_t ns, Ready&& ready) {
   // order: relaxed; the heavy fence below orders it before ready(). Pairs with the read of `armed` in

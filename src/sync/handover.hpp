@@ -17,7 +17,7 @@ namespace fermata {
 // breach with the culprit of another.
 struct Breach {
   std::uint32_t cause;    // 1..255
-  std::uint32_t culprit;  // below 2^24; both 0: the team is whole
+  std::uint32_t culprit;  // 1 + that member's rank, below 2^24; 0: no member. Both 0: the team is whole
 };
 
 // Returns true if this breach is the first. Later ones change nothing.

@@ -64,7 +64,7 @@ struct Pace {
   std::atomic<std::int64_t> rest_until_ns;
 };
 
-// Resets it to the state before the first wait.
+// Resets it to the state before the first wait; call exclude_until() too.
 inline void forget(Pace& pace) {
   // order: relaxed throughout: no other thread knows of it yet
   pace.park_until.store(0, std::memory_order_relaxed);
@@ -124,21 +124,22 @@ struct HostsWait {
 // - A single expensive yield: a hypervisor took the CPU, or a kernel thread ran. At least two expensive
 //   yields must take a quarter of the observed time, and that time must be kEvidenceNs or longer.
 // - Yields in a team's first calls, and in the first call of each collective and size (exclude_until()).
-// Members
-//   then choose schedules and touch memory for the first time, which takes milliseconds. If these yields
-//   counted, 16 processes in alltoall would park for thousands of calls, at 370 us each instead of 55.
+//   Members then choose schedules and touch memory for the first time, which takes milliseconds. If these
+//   yields counted, 16 processes in alltoall would park for thousands of calls, at 370 us each instead of 55.
 //
 // The team measures whether parking gains. It compares how long a call takes while members park with how long
 // it takes while they yield. A park costs 2 to 100 times as much as a yield, so parking loses beside a
 // stranger that runs a third of the time.
-// - If parking gained nothing, nobody parks for kRest times as long.
+// - If parking gained nothing, nobody parks for kRest times as long, but at most for kMostParkNs.
 // - If parking gained, the next expensive yield starts four times as many parked calls, if calls then take
 //   longer than parked ones. Without this condition, 16 processes beside short compiler runs are slow for up
 //   to 16384 calls. For example, an allreduce takes 150 us instead of 40, an exscan 50 to 130 instead of 1.3.
-// - Once kFirstPark yielding calls were faster than parked ones, the team forgets the gain.
+// - Once kSoon cheap yields in a row and kFirstPark calls have come, and these calls were faster than parked
+//   ones, the team forgets the gain.
 //
-// A yield is expensive from 400 us on (kFloorNs), not from the cost of a futex switch (3 to 50 us by `fermata
-// profile`). A yield between the two has run members of the team, and a park would only delay these members.
+// A yield is expensive only from 400 us on (kFloorNs), not from the cost of a futex switch (3 to 50 us by
+// `fermata profile`). A yield between the two has run members of the team, and a park would only delay these
+// members.
 //
 // Tried: a state per member (16 members, one busy process: 2.5 times as long as pthread_barrier instead of
 // 1.3).
