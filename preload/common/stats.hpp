@@ -96,8 +96,7 @@ struct Meeting {
 
 // Where a thread counts its calls of a meeting. There is one table for all threads: thread-local memory comes
 // out of every thread's stack, also in programs that want no statistics. A thread finds its slots without a
-// function call, because all members pay for the time that this takes. Slots are never freed, as records are
-// not.
+// function call, because all members pay for the time that this takes. Slots and records are never freed.
 struct alignas(64) Slot {
   std::atomic<std::uint32_t> owner;  // the thread that wrote the rest; 0: free
   std::uint32_t members;

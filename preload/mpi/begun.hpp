@@ -5,7 +5,8 @@
 // The collectives of a communicator start in the order in which they were begun. A small one is carried on
 // lines, one at a time, and later ones wait for it. All ranks put the same ones on lines. Those on blocks are
 // requests of Fermata's. Both kinds make progress in every MPI call that waits or tests. While any is
-// outstanding, a call that would wait in MPI polls both, or has the helper thread beside it.
+// outstanding, a call that would wait in MPI polls MPI and Fermata in turn, or has the helper thread beside
+// it.
 #ifndef FERMATA_PRELOAD_MPI_BEGUN_HPP
 #define FERMATA_PRELOAD_MPI_BEGUN_HPP
 
@@ -104,7 +105,7 @@ void progress();
 void progress_beside(const fermata_member* waiting);
 // Frees those that are over, after calls that may have completed some.
 void reap();
-// Until nothing is outstanding, or nothing comes any more. Also frees the persistent ones.
+// Makes progress until nothing is outstanding, or nothing comes any more. Also frees the persistent ones.
 void finish_all();
 void give_way();
 

@@ -27,7 +27,7 @@ struct Pooled {
 // The one CPU that this rank is bound to, or -1.
 int bound_cpu();
 // Collective over MPI_COMM_WORLD, before any team is made. `host` has the ranks of this host. cpus:
-// bound_cpu() of all ranks, from malloc; the pool keeps the array.
+// bound_cpu() of all ranks, from malloc; the pool keeps the array. False: `cpus` is null.
 bool prepare_teams(MPI_Comm host, int* cpus);
 // Collective over the communicator: a team of its ranks (numbers in MPI_COMM_WORLD), which are on one host or
 // several. Null, at all of them alike: there is none, and `why` says why.

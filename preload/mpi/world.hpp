@@ -8,7 +8,8 @@ namespace fermata::preload {
 
 inline constexpr int kMostMembers = 1024;  // of a team (docs/collectives.md, limits)
 
-// Collective over MPI_COMM_WORLD, as all of find_world(). `mine`: this rank has what it needs.
+// Collective over MPI_COMM_WORLD. True, at all ranks, if `mine` is true at all of them: this rank has the
+// memory that it needs.
 bool all_have_memory(bool mine);
 // Collective, in MPI_Init. Also makes the helper thread, and prepares the teams of this host (pool.hpp).
 // False: there can be no teams.

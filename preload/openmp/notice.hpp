@@ -1,5 +1,5 @@
-// What FERMATA_VERBOSE=1 writes to stderr: one line at load, one at the first fallback of each kind, and one
-// at the end.
+// What FERMATA_VERBOSE=1 writes to stderr: one line at load, one for each variable of Fermata's in the
+// environment that is wrong, one at the first fallback of each kind, and one at the end.
 #ifndef FERMATA_PRELOAD_OPENMP_NOTICE_HPP
 #define FERMATA_PRELOAD_OPENMP_NOTICE_HPP
 

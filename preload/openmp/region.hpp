@@ -77,8 +77,9 @@ static_assert(sizeof(Position) == 16);
 
 void failed_to_meet(Position position);
 
-// This thread is about to make a task, or has made one. The region's next barrier and all later ones are the
-// run-time library's, which runs the task. Must be called before the task exists.
+// This thread is about to make a task. Must be called before the task exists. The run-time library's barrier
+// then follows the region's next planned barrier, since it runs the task. All later barriers are the run-time
+// library's alone.
 void note_task(Region& region, std::uint32_t rank);
 
 // Were tasks made before the last barrier that this thread was in? All threads get the same answer: a thread

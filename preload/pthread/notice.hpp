@@ -1,4 +1,5 @@
-// What FERMATA_VERBOSE=1 writes to stderr: one line at load, and one at the first fallback of each kind.
+// What FERMATA_VERBOSE=1 writes to stderr: one line at load, one for each variable of Fermata's in the
+// environment that is wrong, and one at the first fallback of each kind.
 #ifndef FERMATA_PRELOAD_PTHREAD_NOTICE_HPP
 #define FERMATA_PRELOAD_PTHREAD_NOTICE_HPP
 
