@@ -25,7 +25,9 @@ struct Order {
   // lateness of the late member, in ns.
   std::uint64_t skew_ns = 0;
   std::uint64_t seed = 1;
-  std::uint64_t limit_ns = 0;  // warm-up and batch each end after this time at the latest; 0: no limit
+  // Warm-up and batch each end soon after this time: after the second check from then on (Turn::loop()). No
+  // limit if it is 0, if roots rotate, or if a root alone gets the result.
+  std::uint64_t limit_ns = 0;
 };
 static_assert(std::is_trivially_copyable_v<Order>);
 

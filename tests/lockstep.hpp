@@ -173,8 +173,8 @@ struct Lockstep {
     return mixed;
   }
 
-  // Folds one word or more. First comes a sum, which counts contributions, then a fold that is not
-  // associative, which distinguishes trees.
+  // How words are folded. The first word is a sum, which counts contributions. All further words are folded
+  // by mix(), which is not associative and so distinguishes trees.
   static std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
   static std::uint64_t mix(std::uint64_t left, std::uint64_t right) {
     const std::uint64_t sum = left + right, product = (left | 1) * (right | 1);

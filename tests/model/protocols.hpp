@@ -1,5 +1,6 @@
 // The protocols other than signals, in the checker: status lines (sync/status_line.hpp), hand-overs
-// (sync/handover.hpp), biased locks (sync/biased_lock.hpp) and ring buffers (sync/ring.hpp).
+// (sync/handover.hpp), biased locks (sync/biased_lock.hpp), ring buffers (sync/ring.hpp), single copy
+// (sync/single_copy.hpp), and the doorbell of a broken team (sync/doorbell.hpp).
 #ifndef FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 #define FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 

@@ -13,8 +13,8 @@
 namespace fermata::model {
 
 // Full: every interleaving, and every value that the orders let a read see. Bounded: the same with at most
-// `preemptions` switches from a member that could go on. Random: so many executions, with reads that lag
-// further behind.
+// `preemptions` switches from a member that could go on. Random: `executions` random executions, with reads
+// that lag further behind.
 struct Search {
   rl::scheduler_type_e kind = rl::sched_full;
   unsigned preemptions = 0;

@@ -14,7 +14,8 @@
 
 namespace fermata::test {
 
-// Besides Fermata's engines: processes with two or three members each, in a team of FERMATA_PROCESSES.
+// Besides Fermata's engines: processes with one to three members each, mostly two or more, in a team of
+// FERMATA_PROCESSES.
 inline constexpr int kMixed = 2;
 
 inline int team_engine(int engine) { return engine == kMixed ? FERMATA_PROCESSES : engine; }

@@ -22,8 +22,8 @@ inline int open_descriptors() {
   return n;
 }
 
-// The process of a team that is killed, delay_us after all members have counted themselves. Before all have
-// joined, no member could know that it is lost.
+// The process of a team that is killed, delay_us after all members have counted themselves. Before they have
+// joined, the others could not know that its members are lost.
 struct Victim {
   int rank;  // number of the process; its member's rank where each process has one member
   int processes;

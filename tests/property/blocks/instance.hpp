@@ -1,6 +1,6 @@
 // One member's part of one collective on blocks: buffers with this rank's contribution, and the serial
 // reference for their contents afterwards. Contributions are small integers, so every order of a sum gives
-// the same bits; only contributions that are folded left to right are not.
+// the same bits. Exception: the sums of kRounded, which are folded left to right.
 #ifndef FERMATA_TESTS_PROPERTY_BLOCKS_INSTANCE_HPP
 #define FERMATA_TESTS_PROPERTY_BLOCKS_INSTANCE_HPP
 
