@@ -74,9 +74,10 @@ extern std::atomic<int> failures;
 int claim_error(MPI_Request handle, MPI_Comm* comm);
 bool is_failed(MPI_Request handle);
 
-// In MPICH 4.0 and 5.0 MPI_Testall mishandles requests that other functions handle. These are MPICH's own
-// persistent collectives, and arrays of more than 64 requests of different kinds. Fermata's are of different
-// kinds: generalized requests, and receives that are over at once. True from the first one on.
+// In MPICH 4.0 and 5.0, MPI_Testall gives wrong answers for two sorts of requests, while all other functions
+// are right: for MPICH's own persistent collectives, and for arrays of more than 64 requests of different
+// kinds. Fermata's requests are of different kinds: generalized requests, and receives that are over at once.
+// True from the first such request on. Then on MPICH the preload does MPI_Testall by other functions.
 extern std::atomic<bool> testall_errs;
 
 // Ready to be prepared; null: there is no memory.

@@ -41,8 +41,9 @@ struct alignas(64) State {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // taken if several threads may call
   State* next = nullptr;                             // in the list of all states
   State* next_unused = nullptr;                      // in the list of states without a communicator
-  // For a communicator that was made after kEager others: how many blocking collectives remain until it gets
-  // a team. Its ranks need several steps to agree on a team. The same at all ranks.
+  // For a communicator whose parent and its ancestors had made kEager (communicator.cpp) others before: how
+  // many blocking collectives remain until it gets a team. A team is not worth its cost before, since the
+  // ranks need several steps to agree on it. The same at all ranks.
   std::uint32_t until_team = 0;
   // Communicators made by calls on this one and on its ancestors; the same at all ranks.
   std::uint32_t makings = 0;
@@ -129,8 +130,8 @@ void forget(State* state);  // a state that no communicator got
 // Are communicators watched?
 bool watches();
 // All ranks of the parent call it, or else all of the communicator, which is null if this rank is not in it.
-// MPI_COMM_WORLD, MPI_COMM_SELF and a program's first communicators get their teams here. All others get one
-// after they have been used enough.
+// MPI_COMM_WORLD and a program's first communicators get their teams here. All others get one after they have
+// been used enough (State::until_team). A communicator of one rank gets none.
 void set_up(State* state, MPI_Comm comm, const Origin& origin);
 // All ranks call it, in a blocking collective that is not Fermata's. True: the communicator has its team now,
 // and this kind is Fermata's.
