@@ -16,7 +16,7 @@ namespace fermata::bench {
 struct Muster;  // bench/workers.hpp
 
 // A subject lives in a process of its own, which is stopped outside its turns. Order of calls: prepare (once,
-// before any other member exists; all shared data goes into the arena), enter (once by each member), work
+// before any member exists; all shared data goes into the arena), enter (once by each member), work
 // (once by each member in each turn).
 class Subject {
  public:

@@ -12,7 +12,7 @@ namespace fermata::anonymous {
 // read at load time.
 WaitKind wait_kind();
 std::int64_t stall_ns();
-void settle();  // reads them; every function that makes a barrier calls it
+void settle();  // its first call reads them; every function that makes a barrier calls it
 
 // How many CPUs this process's threads can use at the same time, by affinity and cgroup quota; at least 1.
 // The number is from the last look.

@@ -19,8 +19,9 @@ class RequestEngine : Parts {
 
   // Starts a request, which stays active until it ends. Never waits for another member.
   Status begin(BlockRequest* request);
-  // Moves at most `most` bytes of each active request. After the time `until` (0: no limit) it begins with no
-  // further request; the next call continues with the rest. True: something has moved.
+  // Moves at most `most` bytes of each unordered request, and of the ordered ones up to the first that is not
+  // over then. After the time `until` (0: no limit) it begins with no further unordered request; the next
+  // call continues with the rest. True: something has moved.
   bool progress(std::size_t most, std::int64_t until);
   // After something has moved: an answer may come soon, so looks for it a little longer (exec/patience.hpp).
   void be_patient();

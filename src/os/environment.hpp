@@ -53,8 +53,9 @@ struct VariableRow {
   ValueKind kind;
   const char* words;  // "spin,yield"; empty if the kind has none
   double least, most;
-  // The value that holds if the variable is not set, is empty or has a bad value. Empty: no value. Then the
-  // program or the machine's profile decides, or there is nothing to do.
+  // The value that holds if the variable is not set, is empty or has a bad value. Exceptions: a list may be
+  // empty, and bad values of switches and lists count as Value::wrong says. Empty fallback: no value. Then
+  // the program or the machine's profile decides, or there is nothing to do.
   const char* fallback;
   std::uint8_t readers;
   const char* meaning;  // in a few words

@@ -43,7 +43,7 @@ std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity, co
 // cpu.max, version 1: cpu.cfs_quota_us).
 struct CgroupQuota {
   double cpus = 0;           // 0: no quota
-  std::int32_t version = 0;  // of the hierarchy with the cpu controller; 0: no such hierarchy
+  std::int32_t version = 0;  // of the hierarchy: 1 if one with the cpu controller is mounted, else 2; 0: none
   char group[512] = {};      // directory of this process's group
 };
 // Reads ROOT/proc/self/cgroup, ROOT/proc/self/mountinfo and the mounts below ROOT; ROOT is empty except in
@@ -114,7 +114,8 @@ bool write_at(std::int32_t fd, std::uint64_t offset, const void* bytes, std::siz
 Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int64_t timeout_ns);
 // On error, *why is a static text that says why.
 Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd, const char** why);
-// A random number from the kernel, for names that no other process can guess.
+// A random number from the kernel, for names that no other process can guess. If a sandbox forbids getrandom,
+// another process could guess the number with effort.
 std::uint64_t random_number();
 
 // ---- Liveness: a POSIX record lock on one byte of the segment's file. The kernel drops the lock when the

@@ -12,7 +12,8 @@
 
 namespace fermata {
 
-// Each name stands for one place where an order matters. tests/model weakens each site and expects a failure.
+// Each name stands for one kind of access whose order matters. tests/model weakens each site and expects a
+// failure.
 enum class Site : std::uint8_t {
   kSlotPublish,     // the sender writes a slot's header, after the payload
   kSlotAwait,       // the receiver reads a slot's header, before the payload
