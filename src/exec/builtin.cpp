@@ -2,8 +2,7 @@
 //   1. List the signals stage by stage, in the order of src/algo's schedules.
 //   2. Lay out their slots as src/plan/layout.cpp does.
 //   3. Emit one program per member as src/plan/compile_lines.cpp does: in each stage all sends, then all
-//   awaits, in
-//      list order.
+//      awaits, in list order.
 #include "exec/builtin.hpp"
 
 #include <stdio.h>
