@@ -29,7 +29,7 @@ struct Request {
 enum class Folding : std::uint8_t {
   kOneTree,   // each contribution once, the same tree at every member: right for every commutative operator
   kOnce,      // each contribution once, members fold different trees: right if the operator is associative
-  kRepeated,  // some contributions more than once: right only if the operator is idempotent
+  kRepeated,  // some contributions more than once: right only if the operator is associative and idempotent
 };
 
 // What an algorithm says of itself. The planner, the proofs and the tests ask these fields. None of them
@@ -48,7 +48,7 @@ struct Algorithm {
   // For collectives that fold. A null function: kOneTree for every request.
   Folding (*folding)(const Request&) = nullptr;
   // Every signal of its barriers is needed, for every P: without any one of them the schedule is no barrier.
-  // False: at some P a signal can go.
+  // False: at some P a barrier can do without one of its signals.
   bool minimal = true;
   bool cuts = false;  // cuts the vector of a broadcast, reduce or allreduce into chunks
   // Only for operations that must fold left to right. It was not measured whether other operations would
@@ -69,8 +69,8 @@ struct AlgorithmName {
   const Algorithm* algorithm = nullptr;
   std::int32_t degree = 2;
 };
-// "kary(4)" -> {kary, 4}. Errors: kNotFound, which names the algorithms of the table; kParse for a bad
-// degree.
+// "kary(4)" -> {kary, 4}, "kary" -> {kary, 2}. Errors: kNotFound, which names the algorithms of the table;
+// kParse for a bad degree, or a degree of an algorithm that has none.
 Result<AlgorithmName> parse_algorithm(std::string_view spelled);
 
 }  // namespace fermata

@@ -8,8 +8,8 @@
 // Cost: 2 (P - 1) signals in 2 ceil(log2 P) stages. No member sends or awaits more than one slot per stage.
 // Why right: when member i signals in stage s, it has heard from i ... i + 2^s - 1. So member 0 hears from
 //   every member. The release is the transposed arrival.
-// Limits: none. Subtrees are intervals of ranks, so rank order holds. It does not hold for a reduce to a root
-//   other than 0, since that root changes places with rank 0.
+// Limits: no alltoall and no scans. Subtrees are intervals of ranks, so rank order holds. It does not hold
+//   for a reduce to a root other than 0, since that root changes places with rank 0.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 

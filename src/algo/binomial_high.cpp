@@ -9,7 +9,8 @@
 //   signals, near the root.
 // Why right: a member signals after all higher ranks with the same low bits. So member 0 hears from every
 //   member. The release is the transposed arrival.
-// Limits: subtrees are not intervals of ranks. Operators that do not commute are refused beyond two members.
+// Limits: no alltoall and no scans. Subtrees are not intervals of ranks. Operators that do not commute are
+//   refused beyond two members, and in a reduce to a root other than 0.
 // Tried: nothing rejected yet.
 #include <algorithm>
 

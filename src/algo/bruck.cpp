@@ -11,7 +11,7 @@
 //   messages, which suits small chunks.
 // Why right: step 1 doubles an interval that begins at the member's own rank. In step 2 the distances of the
 //   set bits add up to d.
-// Limits: allgather and alltoall (up to kMaxAlltoallMembers).
+// Limits: allgather and alltoall (up to 256 members).
 // Tried: nothing rejected yet.
 #include <algorithm>
 

@@ -19,17 +19,17 @@ using EdgeStages = std::vector<std::vector<Edge>>;
 // "linear", "kary(4)".
 std::string spelled(const char* name, std::int32_t degree);
 
-// True if members >= 1, the root is a member, a half has member 0 as its root, and the degree is at least
-// `least_degree`.
+// True if there are 1 to kMaxScheduleMembers members, the root is a member, a half has member 0 as its root,
+// and the degree is at least `least_degree`.
 bool sane(const Request& request, std::int32_t least_degree = 0);
-// Schedules in pieces have one or more chunks per member, so they have at least members^2 transfers. Beyond
-// this number of members they are composed of smaller ones.
+// Schedules in pieces have one or more chunks per member, so most have about members^2 transfers or more. For
+// more members than this, they are composed of smaller schedules (plan/compose_blocks.hpp).
 inline constexpr std::int32_t kMostPieces = 1024;
 // True for whole collectives, up to the number of members that schedules in pieces may have (an alltoall:
 // kMaxAlltoallMembers).
 bool in_pieces_applicable(const Request& request);
 // For algorithms that go through member 0. True for:
-// - all wholes but alltoall and scans
+// - all wholes but alltoall and scans; with blocks for each member, up to kMostPieces members
 // - the arriving half of barrier, reduce and allreduce
 // - the releasing half of barrier, broadcast and allreduce
 bool rooted_applicable(const Request& request, std::int32_t least_degree = 0);
@@ -62,7 +62,7 @@ struct Masters {
   std::int32_t group_size(std::int32_t group) const { return group < pairs ? 2 : 1; }
 };
 
-// Patterns that more than one algorithm uses. The file of the algorithm in the name defines each.
+// Patterns that more than one algorithm uses. binomial.cpp and kary.cpp define them.
 EdgeStages binomial_arrival(std::int32_t members);
 EdgeStages kary_arrival(std::int32_t members, std::int32_t degree);
 EdgeStages reversed(const EdgeStages& arrival);  // stages in reverse order, each edge reversed

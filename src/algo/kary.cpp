@@ -9,8 +9,8 @@
 //   writes up to k slots per stage. kary(1) is a chain.
 // Why right: a member signals its parent after all its children have signalled it. So member 0 hears from
 //   every member. The release is the transposed arrival.
-// Limits: a tree deeper than one level with k > 1 is not in rank order. It refuses operators that do not
-//   commute.
+// Limits: no alltoall and no scans. Operators that do not commute are refused where folds are not in rank
+//   order: in a tree deeper than one level with k > 1, and in a reduce to a root other than 0.
 // Tried: nothing rejected yet.
 #include <algorithm>
 

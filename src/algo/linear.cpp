@@ -8,8 +8,8 @@
 // Cost: 2 (P - 1) signals in 2 stages. The root awaits P - 1 slots and writes P - 1, so the critical path
 //   grows with P.
 // Why right: after step 1 the root knows of every member. After step 2 every member knows what the root knew.
-// Limits: none. A reduce to root r folds lower ranks on the left and higher ranks on the right, nearest
-//   first. This keeps rank order for any root, so operators that do not commute are accepted.
+// Limits: no alltoall and no scans. A reduce to root r folds lower ranks on the left and higher ranks on the
+//   right, nearest first. This keeps rank order for any root, so operators that do not commute are accepted.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 

@@ -21,8 +21,8 @@ struct SweepRow {
   std::int64_t refused = 0;                    // right verdicts "refused"
   std::int64_t rank_order = 0,
                rank_order_of = 0;  // schedules that fold: how many keep rank order, of how many
-  // Schedules without a run-ahead hazard, of those with words or whose collective synchronizes, with two
-  // slots.
+  // Schedules without a run-ahead hazard with two slots. Only schedules of at most 70 members are checked,
+  // and only if they have words, or carry data of a collective that synchronizes.
   std::int64_t reuse = 0;
   std::int64_t wrong = 0;
   std::string first_wrong = {};

@@ -9,7 +9,7 @@
 //   stage.
 // Why right: the champion has heard from every member (as in binomial). The release of kary(k) reaches every
 //   member.
-// Limits: none for commutative operators. Rank order is as in binomial.
+// Limits: no alltoall and no scans. Rank order is as in binomial.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 
