@@ -23,12 +23,13 @@ enum class Collective : std::uint8_t {
   kScan = 9,
   kExscan = 10
 };
-// The first kLineCollectiveCount collectives have plans: the signal's line carries their payload. The other
-// collectives have only schedules.
+// The first kLineCollectiveCount collectives can have plans on lines (src/plan/plan.hpp): the line of a
+// signal carries the payload. The other collectives, and larger payloads, move as blocks.
 inline constexpr int kLineCollectiveCount = 4;
 
 constexpr bool rides_on_a_line(Collective c) { return static_cast<int>(c) < kLineCollectiveCount; }
-// A collective from another process may be any number. Then all of these are false.
+// A collective from another process may be any number. For a number that is no collective, rules_of returns
+// the rules of a barrier, and the other functions return false.
 constexpr const CollectiveRules& rules_of(Collective c) { return rules_of(static_cast<int>(c)); }
 template <bool (CollectiveRules::*kRule)() const>
 constexpr bool holds(Collective c) {
@@ -68,7 +69,8 @@ enum class Op : std::uint8_t { kSum = 0, kProd, kMin, kMax, kAnd, kOr, kXor, kLa
 inline constexpr int kOpCount = 11;
 
 // The properties of an operator that schedules may use. All predefined operators commute. Sums and products
-// of floating-point numbers do not associate. min, max, and, or, land, lor, minloc and maxloc are idempotent.
+// of floating-point numbers do not associate. min, max, and, or, land, lor, minloc and maxloc are idempotent:
+// a repeated contribution does not change the result.
 struct OpTraits {
   bool associative = true;
   bool commutative = true;
@@ -126,8 +128,8 @@ constexpr const char* name_of(Collective c) { return rules_of(c).name; }
 inline constexpr std::size_t kLinePayload = 56;
 
 // Small blocks of a call travel together on one line, as one broadcast, reduce or allreduce of all of them.
-// Returns the bytes of these blocks, or 0 if they do not fit. In a gather or scatter of two members only one
-// block travels, since the root's own stays.
+// Returns the bytes of these blocks, or 0 if they do not fit or the collective has at most one block. In a
+// gather or scatter of two members only one block travels, since the root's own stays.
 constexpr std::size_t bytes_together(Collective c, std::size_t members, std::size_t block) {
   if (!has_several_blocks(c) || block > kLinePayload) return 0;
   const bool square = holds<&CollectiveRules::is_square>(c);

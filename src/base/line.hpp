@@ -7,9 +7,9 @@
 
 namespace fermata {
 
-// kMaxLine is an alignment that keeps two objects on different cache lines on every known machine. POWER has
-// 128-byte lines; x86 prefetches pairs of 64-byte lines. The line size of a plan's slots is a field of the
-// plan, 64 or 128.
+// kMaxLine is an alignment that keeps two objects on different cache lines, on x86-64, POWER and most Arm
+// machines. POWER has 128-byte lines; x86 prefetches pairs of 64-byte lines. The line size of a plan's slots
+// is a field of the plan, 64 or 128.
 inline constexpr std::size_t kMaxLine = 128;
 inline constexpr std::size_t kMinLine = 64;
 

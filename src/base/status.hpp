@@ -14,7 +14,7 @@ enum class Status : std::int32_t {
   kSystem = -3,        // a system call failed; the detail names it
   kTimeout = -4,       // the timeout has passed; the detail names the missing members
   kMemberLost = -5,    // a member's process has died; the detail names it
-  kMismatch = -6,      // members disagree: tags, calls or plans; the detail names them
+  kMismatch = -6,      // members disagree in tags, calls or plans; the detail says how
   kBroken = -7,        // an earlier error made the team unusable; destroy it
   kParse = -8,         // a file is malformed; the detail gives line and reason
   kUnsupported = -9,   // not available here; the detail says what would make it available

@@ -20,8 +20,9 @@ Schedule lift(const Schedule& schedule, const std::vector<std::int32_t>& ranks, 
 enum class Align { kEarly, kLate };
 Schedule beside(const Schedule& a, const Schedule& b, Align align);
 
-// Runs a, then b, of the same team. Words and names are as in `beside`. The collective of other pairs is the
-// larger one. For these pairs, with equal numbers of chunks, it is the one on the right:
+// Runs a, then b, of the same team. Words and names are as in `beside`. For the pairs below, which must have
+// equal numbers of chunks, the collective is the one on the right. For other pairs, it is the one with the
+// larger enumerator.
 //   reduce + broadcast          = allreduce, in either order
 //   reduce_scatter + allgather  = allreduce
 //   scatter + allgather         = broadcast
@@ -31,7 +32,7 @@ Schedule beside(const Schedule& a, const Schedule& b, Align align);
 Schedule then(const Schedule& a, const Schedule& b);
 
 // Makes a departure from an arrival (heterogeneous-mpi-barriers, V.B). It reverses stages and edges, replaces
-// combine by copy, and drops copies from a member to itself. A reduce becomes a broadcast, a gather a
+// combine by copy, and drops transfers from a member to itself. A reduce becomes a broadcast, a gather a
 // scatter, a reduce_scatter an allgather.
 //
 // It returns a schedule with words unchanged, since adds to a counter would have to become polls of it. An
@@ -41,8 +42,8 @@ Schedule transpose(const Schedule& arrival);
 // Cuts each chunk into `segments` and overlaps stages: segment s runs stage t in stage t + s. Chunk c becomes
 // the chunks c x segments .. (c + 1) x segments - 1. Signals without data go with the last segment. If two
 // members exchange chunks of several segments in one stage, these are one message. If the schedule has no
-// chunks, or for one segment, the function returns it unchanged. Precondition: chunks x segments is at most
-// kMaxScheduleChunks.
+// chunks or no stages, or for one segment, the function returns it unchanged. Precondition: chunks x segments
+// is at most kMaxScheduleChunks.
 Schedule pipeline(const Schedule& schedule, std::int32_t segments);
 
 // Lists the transfers from one member to another next to each other, with ascending chunks. Messages keep the

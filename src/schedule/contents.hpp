@@ -4,7 +4,8 @@
 // Register 0 of a chunk holds a member's contribution where the chunk starts, and the result where it ends.
 // At other members it is scratch space. The other registers are scratch space of the same size.
 //
-// All blocks are cut alike, each into chunks / blocks chunks: one chunk, or one per segment of a pipeline.
+// All blocks are cut alike, each into chunks / blocks chunks: one chunk, or several if the algorithm cuts the
+// vector or a pipeline has segments.
 // The chunks of block b begin at b x chunks / blocks.
 #ifndef FERMATA_SCHEDULE_CONTENTS_HPP
 #define FERMATA_SCHEDULE_CONTENTS_HPP
@@ -29,7 +30,7 @@ struct ChunkRule {
 constexpr std::int64_t blocks_of(Collective collective, std::int32_t members) {
   return rules_of(collective).blocks(members);
 }
-// Precondition: chunks is a multiple of blocks_of.
+// Precondition: chunks is a positive multiple of blocks_of.
 std::int32_t block_of(const Schedule& schedule, std::int32_t chunk);
 ChunkRule rule_of(const Schedule& schedule, std::int32_t chunk);
 

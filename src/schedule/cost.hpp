@@ -20,7 +20,7 @@ struct ByteCosts {
   double slot = 0;
   Direct direct;           // sizes of chunks that a receiver reads from the sender's memory (single copy)
   double direct_once = 0;  // ns for each direct read of a chunk
-  double fold = 0;         // extra ns per byte that is folded, not copied
+  double fold = 0;         // extra ns per byte that is folded instead of copied
   double direct_fold = 0;  // the same for a direct read
   // ns per byte that the busiest member folds, added to the total. It is for models that do not know the
   // overlap of folds with copies.
@@ -52,7 +52,7 @@ struct CostTerms {
   double members_per_cpu = 1;                             // > 1: oversubscribed
 };
 
-// The costs that the planner takes from a profile for one placement. All are in ns. Matrices are
+// The costs that the planner takes from a profile for one placement. Times are in ns. Matrices are
 // members x members; the row is the sender.
 struct CostModel : CostTerms {
   std::int32_t members = 0;
@@ -106,8 +106,8 @@ struct Cost {
 // - A member's signals leave one after another. All have left after max(O) + sum(L). The sender pays for the
 //   k - 1 signals before the k-th. A receiver that awaits nothing else gets the k-th O + L after that.
 // - A receiver pays max(O) + sum(L) over the slots that come at once. `awaited` was measured between nearest
-//   members. If it is known, each further slot costs awaited x L / (smallest L) instead of L; a message costs
-//   its L.
+//   members. If it is known, each further slot costs awaited x L / (smallest L) instead of L. A slot from
+//   another host always costs its L.
 // - The factors of layout and stride scale O and L.
 // - On a published line there is one store. The k-th reader gets it (k - 1) x `reader` later.
 // - A slot from a member to itself is free.
@@ -138,7 +138,7 @@ struct Cost {
 //   word_read more. This fits counter beside sense_reversing, which polls another word, with 16 members on 2
 //   CPUs (bench/results/barrier-crowded.json).
 //
-// Returns the latency of one episode in which all members arrive at time 0.
+// This function predicts one episode in which all members arrive at time 0.
 Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes = 0);
 
 // The same latency alone, which is Cost::critical_path_ns. It takes less time.
@@ -146,7 +146,8 @@ double latency_cost(const Schedule& schedule, const CostModel& model, const Layo
                     double chunk_bytes = 0);
 
 // Returns the time per episode when episodes run back to back. It is the growth per episode of the member
-// whose time grows most, once that growth is steady. Writes the latency of one episode to `latency_ns`.
+// whose time grows most, once that growth is steady, or after 48 episodes. Writes the latency of one episode
+// to `latency_ns`.
 double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
                    double chunk_bytes = 0, double* latency_ns = nullptr);
 

@@ -68,8 +68,8 @@ struct ChunkIndex {
 // Executes one chunk symbolically. Returns the register contents of all members after the last stage:
 // members x registers, one row per member. Precondition: check_structure passed.
 //
-// Error kVerify: a stage sends or combines into a register that holds nothing, or copies over a register that
-// the same stage has written.
+// Error kVerify: a stage sends from a register that holds nothing, or combines into one, or copies over a
+// register that the same stage has written.
 Result<std::vector<NodeId>> execute(const Schedule& schedule, const ChunkIndex& index, std::int32_t chunk,
                                     Expressions& expressions);
 

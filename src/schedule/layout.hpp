@@ -41,7 +41,7 @@ class Layouts {
   const LayoutChoice& at(std::size_t stage) const {
     return stages_[stage < stages_.size() ? stage : stages_.size() - 1];
   }
-  // The choices as stored. The last two differ.
+  // The choices as stored. If there are several, the last two differ.
   const std::vector<LayoutChoice>& listed() const { return stages_; }
   // A copy for `stages` stages, with `choice` for the stages first..last.
   Layouts with(std::size_t first, std::size_t last, std::size_t stages, const LayoutChoice& choice) const;

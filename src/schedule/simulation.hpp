@@ -82,7 +82,8 @@ class Simulation {
   const double chunk_bytes_;
   // Does the receiver read a chunk directly? [1]: if its sender moves nothing else in the stage; [0]: else.
   bool direct_[2];
-  // How many messages each member sends and receives in the stage. It is counted only if these two differ.
+  // How many messages each member sends and receives in the stage. It is counted only if direct_[0] and
+  // direct_[1] differ.
   std::vector<std::int32_t> moving_;
   bool published_ = false, packed_ = false;  // the stage's layout
   double factor_ = 1;

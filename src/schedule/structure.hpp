@@ -22,7 +22,8 @@ inline std::int32_t actor_of(const Schedule& s, const Transfer& t) {
 // "member 3" or "word 1".
 std::string vertex_name(const Schedule& schedule, std::int32_t vertex);
 
-// Error: kVerify with stage, transfer and reason. The time is linear in transfers + stages x vertices.
+// Error: kVerify with the reason, and with stage and transfer or with the word, if one is wrong. The time is
+// linear in transfers + stages x vertices.
 Result<Verified> check_structure(const Schedule& schedule);
 
 }  // namespace fermata

@@ -19,7 +19,7 @@ static_assert(kMaxAlltoallMembers * kMaxAlltoallMembers == kMaxScheduleChunks);
 struct Verified {};  // has no fields: its existence is the proof
 
 // First checks the structure: vertices, registers and chunks are in range, a word's threshold equals its
-// in-edges per episode, and no vertex awaits itself. Then checks the meaning.
+// in-edges per episode, no vertex signals itself, and so on. Then checks the meaning.
 //
 // Barrier: K_(-1) = I and K_a = K_(a-1) + K_(a-1) S_a over members and words. At the end all member-to-member
 // entries must be non-zero (heterogeneous-mpi-barriers, equation 3). A complete word knows all that its
@@ -36,7 +36,8 @@ struct Verified {};  // has no fields: its existence is the proof
 // An alltoall is proved chunk by chunk, not by symmetry. It has members^2 chunks and takes at most
 // kMaxAlltoallMembers members.
 //
-// Error: kVerify with a message that names stage, members, chunk and what is missing, repeated or misplaced.
+// Error: kVerify with a message that names what is missing, repeated or misplaced, and where: the stage,
+// member or chunk.
 Result<Verified> verify(const Schedule& schedule, OpTraits op);
 
 // A hazard is a transfer that may come too early in a later episode. It comes before the receiver has read
@@ -50,7 +51,7 @@ struct Hazard {
 // transfers of a stage from one member to another, listed next to each other, are one message. The result has
 // its first transfer.
 //
-// With slots, the write of episode e + slots must come after the receiver has read the slot in episode e.
+// The write of episode e + slots must come after the receiver has read the slot in episode e.
 // Without data the slots are not checked: headers are monotonic and compared with >=, so a sender may
 // overwrite an unread one. The adds to words are checked in either case.
 std::vector<Hazard> reuse_hazards(const Schedule& schedule, int slots, bool carries_data);
