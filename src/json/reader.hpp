@@ -30,7 +30,7 @@ struct JsonNode {
 Result<JsonNode> read_json(std::string_view text);
 
 // Reads the members of one object, checks their types and ranges, and keeps the first complaint. After a
-// complaint the reader goes on with defaults, so callers check once, at the end.
+// complaint the reader goes on with other values, which mean nothing. So callers check once, at the end.
 class ObjectReader {
  public:
   ObjectReader(const JsonNode& object, std::string what);
@@ -39,7 +39,7 @@ class ObjectReader {
   std::string text(std::string_view key, std::string otherwise);
   double number(std::string_view key, double low, double high);  // required
   double number(std::string_view key, double low, double high, double otherwise);
-  std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high);
+  std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high);  // required
   std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high, std::int64_t otherwise);
   bool flag(std::string_view key, bool otherwise);
   const JsonNode* array(std::string_view key);   // null if absent; complains about another type

@@ -1,7 +1,8 @@
 // Folds arrays element by element. Large reductions spend most of their time here.
 //
 // Every result has the bits of apply() in base/element.hpp, whichever instructions compute it. The order of
-// operations is fixed, and each operation rounds its 16-bit float. Pointers need no alignment.
+// operations is fixed, and each operation on 16-bit floats rounds its result to 16 bits. Pointers need no
+// alignment.
 #ifndef FERMATA_KERNELS_FOLD_HPP
 #define FERMATA_KERNELS_FOLD_HPP
 

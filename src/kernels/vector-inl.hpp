@@ -1,5 +1,6 @@
 // The folds of one instruction set; vector.cpp includes this file once for each set. combine() computes the
-// same results as apply() of base/element.hpp, except for NaNs of sums and products.
+// same results as apply() of base/element.hpp, except for NaNs of sums and products. The numbers (1) to (3)
+// are the steps in vector.cpp.
 #if defined(FERMATA_KERNELS_VECTOR_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef FERMATA_KERNELS_VECTOR_INL_HPP
 #undef FERMATA_KERNELS_VECTOR_INL_HPP

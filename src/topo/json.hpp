@@ -11,7 +11,9 @@ namespace fermata {
 // instead of "cpus".
 Result<Topology> topology_from_node(const JsonNode& node);
 
-// Checks that ids nest and that each os_index stands for one CPU. Returns the error, or an empty string.
+// Checks that there are CPUs, and that each os_index stands for one CPU. Checks that no core lies in two L2,
+// L3 or packages, and no package or NUMA node in two hosts. Checks that no text has a control character.
+// Returns the error, or an empty string.
 std::string topology_flaw(const Topology& topology);
 
 }  // namespace fermata

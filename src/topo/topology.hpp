@@ -19,7 +19,7 @@ const char* name_of(Level level);
 
 struct Cpu {
   std::int32_t os_index = 0;                                     // the number that sched_setaffinity takes
-  std::int32_t core = 0, l2 = 0, l3 = 0, numa = 0, package = 0;  // logical ids, unique in the machine
+  std::int32_t core = 0, l2 = 0, l3 = 0, numa = 0, package = 0;  // logical ids, unique in the topology
   std::int32_t smt = 0;                                          // index within its core
   std::int32_t host = 0;
   bool operator==(const Cpu&) const = default;
@@ -28,7 +28,7 @@ struct Cpu {
 struct Topology {
   std::string source;  // "this machine", "xml:FILE", "synthetic:SPEC", "regular", "processes of an MPI job"
   std::string model;   // CPU model name
-  std::string kernel;  // uname release; empty for other machines
+  std::string kernel;  // release by uname, where the machine was discovered; else empty
   bool virtual_machine = false;
   std::int32_t line_bytes = 64;
   std::int32_t cpus_total = 0;  // CPUs in the machine
@@ -77,7 +77,7 @@ Result<Topology> topology_from_regular(const RegularShape& shape);  // os_index 
 
 // Parses a CPU list as the kernel writes it, for example "0-3,8". Keeps the order and repeated CPUs.
 Result<std::vector<std::int32_t>> parse_cpu_list(std::string_view text);
-std::string cpu_list(std::vector<std::int32_t> cpus);  // sorted, with ranges
+std::string cpu_list(std::vector<std::int32_t> cpus);  // sorted, each CPU once, with ranges
 
 enum class Placement { kCore, kCpu, kRoundRobin };
 // Returns a CPU (os_index) for each member. kCore: one CPU of each core first. kCpu: all SMT siblings of a
