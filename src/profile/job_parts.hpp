@@ -61,7 +61,8 @@ struct JobCosts {
 
 inline Error job_is_lost() { return {Status::kSystem, "the job's processes could not be reached"}; }
 
-// Measures the memory of each host. The result has one profile for each host, and all processes get it.
+// Measures the memory of each host. The result has one profile for each host, and all processes get it. A
+// host that did not measure gets the profile of a host on the same machine, else that of the first host.
 Result<std::vector<Profile>> measure_memory(const JobProcesses& processes, const Topology& here,
                                             const MeasureHost& measure);
 

@@ -52,7 +52,8 @@ std::optional<ManyCost> measure_many(const std::vector<std::int32_t>& cpus, bool
 // [k-1]: ns per add when the first k CPUs add at once. Measures powers of two and all CPUs, and interpolates
 // linearly between them.
 std::vector<double> measure_word_add(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
-// The time from one member's add until another member has read the sum, less the one-way time of the reply.
+// The time from one member's add until another member has read the sum. It is a round trip, from which the
+// one-way time of the reply is subtracted.
 double measure_word_read(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
 // Sections VI.B to VI.D of power8-barriers, for two members.

@@ -1,6 +1,6 @@
 // Runs a probe. Its members are pinned threads, or pinned forked processes over one shared mapping. They
-// follow the commands of member 0. Each command is one sample. The samples of all points are interleaved; a
-// point's result is the median of its samples.
+// follow the commands of member 0. Each command is one sample. A point is one of the quantities that the
+// probe measures. The samples of all points are interleaved; a point's result is the median of its samples.
 #ifndef FERMATA_PROFILE_PROBE_HPP
 #define FERMATA_PROFILE_PROBE_HPP
 
@@ -62,7 +62,7 @@ inline bool await(const std::atomic<std::uint64_t>& flag, std::uint64_t value, C
   // order: acquire, as kSlotAwait; pairs with the release store or add of the member that signals
   for (std::uint32_t n = 1; flag.load(std::memory_order_acquire) < value; ++n) {
     RealAtomics::pause();
-    if ((n & 0xfff) == 0) os::yield();  // after about a hundred line latencies: members may share a CPU
+    if ((n & 0xfff) == 0) os::yield();  // after many line latencies: members may share a CPU
     if ((n & 0x3ffff) == 0 && control.expired()) return false;
   }
   return true;

@@ -14,7 +14,7 @@
 
 namespace fermata {
 
-struct Matrix {  // n x n, row-major; ns
+struct Matrix {  // n x n, row-major; ns or ns per byte
   std::int32_t n = 0;
   std::vector<double> v;
   explicit Matrix(std::int32_t size = 0) : n(size), v(static_cast<std::size_t>(size) * size, 0.0) {}
@@ -83,7 +83,7 @@ struct Profile {
   //   the kernel.
   Matrix g, g_direct;
   double direct_ns = 0;     // ns per single copy, beyond signal and bytes; for processes the system call
-  double fold_byte_ns = 0;  // ns per byte of a fold: two operands and a result in the CPU's own cache
+  double fold_byte_ns = 0;  // ns per byte of a fold's result; operands and result in the CPU's own cache
   std::vector<DomainBytes> domains;
   std::vector<BlockWay> blocks;
   double one_way_ns = 0;            // nearest pair's one-way line latency (half a ping-pong)
@@ -93,25 +93,27 @@ struct Profile {
   double word_read_ns = 0;
   std::vector<LayoutCost> layouts;
   std::vector<Tearing> tearing;
-  double yield_ns = 0;  // a switch by sched_yield between two threads of one CPU; 0: unknown
-  double futex_ns = 0;  // from a wake through a futex until the thread on another CPU runs
+  double yield_ns = 0;  // a switch by sched_yield between two members on one CPU; 0: unknown
+  double futex_ns = 0;  // from a wake through a futex until the member on another CPU runs
   std::vector<Citation> citations;
   std::vector<std::string> remarks;  // for example, that the profile contradicts the declared topology
   bool operator==(const Profile&) const = default;
 };
 
 struct ProfileOptions {
-  std::vector<std::int32_t> cpus;  // empty: all usable CPUs
+  std::vector<std::int32_t> cpus;  // empty: all CPUs that this process may use
   bool processes = false;
-  bool sample = false;            // measures a few pairs per level; the other pairs get their medians
-  double seconds_per_pair = 0.3;  // over all rounds; also for each measurement that is made once
-  double seconds = 0;             // time limit: no round begins that would exceed it; 0: no limit
+  bool sample = false;  // measures a few pairs per level; the other pairs get their medians
+  // Over all rounds; less for each pair if there are many. Also for each measurement that is made once per
+  // round.
+  double seconds_per_pair = 0.3;
+  double seconds = 0;  // time limit: no further round begins that would exceed it; 0: no limit
   std::function<void(double done, const std::string& what)> progress;  // done in 0..1
 };
 
 Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& options);
 // Makes a profile from default costs per level of the topology, without a measurement. Its origin is
-// "estimated".
+// "estimated". It covers at most the first kMaxExpanded CPUs (profile/levels.hpp).
 Profile estimate_profile(const Topology& topology);
 
 // Returns ns per byte between the CPUs of two rows. `g` is the profile's g or g_direct. If `g` has no value

@@ -13,7 +13,7 @@ namespace fermata {
 //
 // Each quantity of the result is the median over the rounds that have it. Tearing counts are sums, since
 // their reads are trials. The result has the remarks of all rounds, and another one if the nearest pair's
-// latency changed between rounds.
+// latency differs by a factor of 1.5 or more between rounds.
 // Precondition: at least one round, and the same CPUs in all rounds.
 Profile combined(const std::vector<Profile>& rounds);
 

@@ -17,10 +17,9 @@ struct LineFit {
 };
 
 // Weighted least squares through (x, y). The weights are 1 / y^2, so that each point counts by its relative
-// error. The planner uses a profile for stages of one to four signals. With equal weights, the noise of the
-// long stages (up to 32 signals) would dominate these.
-// Neither part is negative: if the free fit makes a part negative, that part becomes 0, and a second fit
-// finds the other part alone.
+// error. The planner uses a profile mostly for stages of one to four signals. With equal weights, the noise
+// of the long stages (up to 32 signals) would dominate the short ones. Neither part is negative: if the free
+// fit makes a part negative, that part becomes 0, and a second fit finds the other part alone.
 LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y);
 
 // Returns the cost of one more x, where this cost is certainly above 0. If noise hides the slope, returns the

@@ -10,8 +10,8 @@
 
 namespace fermata {
 
-// $XDG_CACHE_HOME/fermata, else $HOME/.cache/fermata; empty if neither variable holds an absolute path. Does
-// not create the directory.
+// $XDG_CACHE_HOME/fermata, else $HOME/.cache/fermata; empty if neither variable holds an absolute path, and
+// in a setuid program. Does not create the directory.
 std::string cache_directory();
 // Removes the write permission of group and others from the cache directory, if this user owns the directory.
 // A umask may have given the permission. libfermata-rt reads compiled plans only from a directory that nobody
@@ -19,7 +19,7 @@ std::string cache_directory();
 void keep_cache_to_owner();
 
 // Errors: kNotFound with the path if there is no file (load_profile also names the command that makes it);
-// kParse if the file is malformed.
+// kParse if the file is malformed; kSystem if it cannot be read.
 Result<Profile> load_profile(const std::string& fingerprint, const std::string& engine);
 Result<Profile> load_profile_file(const std::string& path);
 
