@@ -9,7 +9,8 @@ namespace fermata {
 struct Agreement {
   // Spearman's coefficient. Values within `noise` of each other are ties, which share their average rank.
   double rank_correlation = 0;
-  // The share of pairs that the prediction orders as the measurement does; pairs within `noise` do not count.
+  // The share of pairs that the prediction orders as the measurement does. Pairs whose measurements are
+  // within `noise` do not count.
   double pairs_in_order = 0;
   double median_error = 0;  // of |predicted - measured| / measured
   double worst_error = 0;

@@ -18,7 +18,7 @@
 
 namespace fermata {
 
-// For blocks of this size (a power of two), the candidate of this name was the fastest one measured.
+// For blocks of this size (a power of two), the candidate of this name was chosen by measured times.
 struct KnownChoice {
   std::uint64_t name = 0;  // hash_of(BlockCandidate::name)
   std::uint8_t collective = 0;

@@ -47,7 +47,8 @@ struct BlockPlanOptions {
 };
 
 // Plans for sums of floating-point numbers, like the plans for payloads on a line. Errors: kArgument;
-// kUnsupported for a barrier, or for more members than collectives on blocks allow.
+// kUnsupported for a barrier, or for more members than collectives on blocks allow; kVerify if no candidate
+// can be proved and run.
 Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile,
                                   const BlockPlanOptions& options, const BlockMeasure& measure);
 std::string explain(const BlockPlan& plan, const PlanKey& key);  // key: the team
@@ -56,8 +57,8 @@ std::string to_json(const BlockPlans& plans);
 // Rejects an invalid file as a whole. The error names the line and the reason.
 Result<BlockPlans> block_plans_from_json(std::string_view text);
 
-// $XDG_CACHE_HOME/fermata/blocks-<hash>.json; the hash is of the key's fingerprint, number of members, engine
-// and CPUs.
+// blocks-<hash>.json in the cache directory (profile/store.hpp). The hash is of the key's fingerprint, number
+// of members, engine and CPUs. Empty: there is no cache directory.
 std::string block_plans_path(const PlanKey& key);
 Result<BlockPlans> load_block_plans(const PlanKey& key);
 // Adds the plan to the file, or replaces the file's plan for the same collective and size. Returns the path

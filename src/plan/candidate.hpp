@@ -16,11 +16,13 @@ namespace fermata {
 
 // What a plan records of a candidate, with the reason why it was chosen or not.
 struct Candidate {
-  std::string algorithm;    // of blocks: BlockCandidate::name
-  double predicted_ns = 0;  // of lines: the period per episode; of blocks: last arrival to last departure
-  double measured_ns = 0;   // 0: not measured
-  std::string verdict;      // "chosen", "predicted 1.8x slower", "measured 12% slower", "refused: ..."
-  Layouts layout = {};      // of lines
+  std::string algorithm;  // of blocks: BlockCandidate::name
+  // Of lines: the period per episode, or over hosts the latency. Of blocks: the latency, which is the time
+  // from the last arrival to the last departure.
+  double predicted_ns = 0;
+  double measured_ns = 0;  // 0: not measured
+  std::string verdict;     // "chosen", "predicted 1.8x slower", "measured 12% slower", "refused: ..."
+  Layouts layout = {};     // of lines
   bool operator==(const Candidate&) const = default;
 };
 
@@ -62,7 +64,7 @@ double time_of(const Trial& trial);
 // one never wins, even if the machine got slower while the others were timed.
 std::vector<const Trial*> standing(const std::vector<const Trial*>& trials);
 const Trial* fastest(const std::vector<const Trial*>& trials);
-// Returns those whose time exceeds the least one by at most `noise`, a share of it.
+// Returns those whose time exceeds the least time by at most `noise`, a share of the least time.
 std::vector<const Trial*> within(const std::vector<const Trial*>& trials, double noise);
 
 // Calls of a collective whose members do not all wait for each other overlap. There, a gain of a quarter of

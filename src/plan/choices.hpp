@@ -9,16 +9,17 @@
 
 namespace fermata {
 
-// Degrees of trees over `members`. Up to 64 members: 2 .. members - 1. For more members: 2 .. 16, then in
-// steps of a quarter.
+// Degrees of trees over `members`. Up to 64 members: 2 .. members - 1. For more members: 2 .. 16, then each a
+// quarter larger than the one before, below members - 1.
 std::vector<std::int32_t> degrees_to_try(std::int32_t members);
 
 // Layouts whose costs can differ for this payload:
 // - private with stride 1
-// - private with the cheapest measured stride
+// - private with the cheapest measured stride, if it gains more than 5 %
 // - published
 // - packed, if a line holds two slots
-// All have one slot and the machine's line size; slot_and_line_variants varies these two.
+// All have one slot, and lines of 64 bytes, or of 128 if the machine's lines are longer than 64.
+// slot_and_line_variants varies these two.
 std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology& topology,
                                          const PlanKey& key);
 

@@ -35,9 +35,9 @@ struct BlockCandidate {
   // tree.
   std::string name;
   double ns = 0;       // predicted, from the last arrival to the last departure
-  double path_ns = 0;  // the same without the limit of memory bandwidth
-  // Counts stages, and transfers between two members. A transfer between hosts counts twice: it is also work
-  // for another process and the network.
+  double path_ns = 0;  // the same without the limits of memory and network, and without fold_apart
+  // The number of stages and of transfers between two members, times `segments`. A transfer between hosts
+  // counts twice: it is also work for another process and the network.
   std::size_t steps = 0;
   const Algorithm* algorithm = nullptr;  // of the table; null: a composition, number `composed`
   std::int32_t degree = 2, segments = 1;

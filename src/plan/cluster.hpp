@@ -28,11 +28,11 @@ double mean_distance(const CostModel& model);
 // any order.
 double sparseness_from_gap(std::vector<double> distances);
 
-// Clusters by sparse spatial centres, recursively (heterogeneous-mpi-barriers VII.A). Rank 0 is the first
-// centre. A rank becomes a centre if it is farther than sparseness x diameter from every centre so far. Every
-// other rank joins the nearest centre, the first one of equally near ones. Each cluster is split again by its
-// own diameter. A node is a leaf if the split gives one cluster, or one cluster per rank. sparseness 0: each
-// cluster gets it from its own gap.
+// Clusters by sparse spatial centres, recursively (heterogeneous-mpi-barriers VII.A). The first rank of a
+// cluster is its first centre. A rank becomes a centre if it is farther than sparseness x diameter from every
+// centre so far. Every other rank joins the nearest centre, the first one of equally near ones. Each cluster
+// is split again by its own diameter. A node is a leaf if the split gives one cluster, or one cluster per
+// rank. sparseness 0: each cluster gets it from its own gap.
 Cluster cluster_by_distance(const CostModel& model, double sparseness);
 
 // The tree of domains that the topology declares for these CPUs (one OS index per rank): hosts, packages,

@@ -31,8 +31,8 @@ struct Entry : Trial {
 // The key with all of its fields, or what is wrong with it.
 Result<PlanKey> normalised(PlanKey key, const Topology& topology);
 
-// Builds every algorithm and degree of the table over all members at once. Adds the algorithms that cannot
-// serve this collective to `refused`, with the reason.
+// Builds every algorithm of the table over all members at once, with the degrees of degrees_to_try. Adds the
+// algorithms that cannot serve this collective, or should not, to `refused`, with the reason.
 std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std::vector<Candidate>& refused);
 
 // Builds one algorithm, as spelled, over all members. Errors: those of parse_algorithm; kUnsupported if it
@@ -46,7 +46,8 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
                                    const std::vector<Cluster>& trees);
 
 // Returns trees for compositions, without duplicates: by distance, by topology, and the outer or inner levels
-// of these alone.
+// of these alone. For barriers and allreduces over hosts, also the first two led by the cluster that is
+// nearest to all others.
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
                                   const PlanOptions& options);
 

@@ -114,7 +114,8 @@ std::string explain(const Plan& plan, bool matrices);  // prints matrices up to 
 
 const char* name_of(Engine engine);  // "threads" or "processes"
 
-// $XDG_CACHE_HOME/fermata/plan-<hash of key>.json; the compiled form lies beside it (.bin).
+// plan-<hash of key>.json in the cache directory (profile/store.hpp); the compiled form lies beside it
+// (.bin).
 std::string plan_path(const PlanKey& key);
 Result<Plan> load_plan(const PlanKey& key);
 Result<Plan> load_plan_file(const std::string& path);

@@ -26,9 +26,9 @@ std::string header_text(const FileFormat& format);
 void check_header(const JsonNode& root, const FileFormat& format, ObjectReader& reader);
 
 std::string list_text(const std::vector<std::int32_t>& values);
-// Reads a list of numbers, or of one for each member.
-//   entry    what each is the number of, for complaints
-//   members  0: any length
+// Reads a list of numbers from 0 to `most`. An absent or empty list gives no numbers.
+//   entry    what each is the number of, for complaints: "CPU"
+//   members  the length of a list that is not empty; 0: any length
 std::vector<std::int32_t> read_numbers(const JsonNode* node, const std::string& entry, std::int32_t most,
                                        std::int32_t members, ObjectReader& reader);
 

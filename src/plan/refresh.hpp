@@ -40,9 +40,9 @@ class Refresh {
   Refresh(Profile profile, std::vector<std::optional<Plan>> running);
 
   // one_way: half of the observed round trips between hosts (hosts x hosts, ns, 0: not observed). A link
-  // keeps its cost until an observation differs by a quarter; then it takes the observed cost. Costs are not
-  // blended: observations are robust, and a mean of the old and the new cost would be wrong for both. Links
-  // are symmetric, as in the paper.
+  // keeps its cost until an observation is 1.25 times as large, or as small; then it takes the observed cost.
+  // Costs are not blended: observations are robust, and a mean of the old and the new cost would be wrong for
+  // both. Links are symmetric, as in the paper.
   std::vector<LinkChange> observe(const Matrix& one_way);
   // uses: episodes of each kind's plan so far. It assumes that as many will follow, since it knows nothing
   // else about the program.
