@@ -26,7 +26,7 @@ bool must_single_copy() { return choice_of(Variable::kCma) == 1; }
 
 ProcessMemory own_memory() {
   // order: relaxed: only the word's value matters; a process that reads it through the kernel has received
-  // this function's result before.
+  // own_memory()'s result before.
   std::uint64_t word = proof.load(std::memory_order_relaxed);
   if (word == 0 || static_cast<std::uint32_t>(word) != fork_generation()) {
     const std::uint64_t fresh = make_proof();
