@@ -36,7 +36,7 @@ enum class Folding : std::uint8_t {
 // knows an algorithm by its name.
 struct Algorithm {
   const char* name;    // "kary"
-  bool has_degree;     // spelled kary(4)
+  bool has_degree;     // its name is spelled with a degree: kary(4)
   const char* source;  // paper and section
   // Can the algorithm do this (not: should it)? For example, butterfly needs a power of two, sense_reversing
   // does barriers only, and algorithms without a root do wholes only.

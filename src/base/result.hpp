@@ -1,5 +1,5 @@
-// Result<T>: a value, or a status with a sentence that says what to do. Only code for planning uses Result.
-// libfermata-rt uses plain status codes (src/base/status.hpp).
+// Result<T>: a value, or a status with a message. The parts of libfermata-rt do not use Result, but plain
+// status codes (src/base/status.hpp).
 #ifndef FERMATA_BASE_RESULT_HPP
 #define FERMATA_BASE_RESULT_HPP
 

@@ -115,8 +115,8 @@ struct Cost {
 // Bytes:
 // - A message takes its sender chunks x chunk_bytes x G longer, and its receiver as well. The two overlap.
 // - A member's writes and its reads in a stage do not overlap, except messages between hosts.
-// - The chunks that two members exchange in one stage, listed next to each other, are one message with one O
-//   and one L.
+// - The chunks that one member sends to another in one stage, listed next to each other, are one message with
+//   one O and one L.
 // - A chunk that is read directly costs its sender only the wait until it was read. So many members can read
 //   from one sender at once.
 // - A schedule takes at least the time that memory and the network between hosts need to move all its bytes.
