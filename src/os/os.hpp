@@ -53,10 +53,9 @@ CgroupQuota cgroup_quota(const char* root = "");
 std::uint32_t within_quota(std::uint32_t cpus, const char* root = "");
 
 // ---- The file with a compiled barrier for `members` unpinned threads of this machine. The planner writes it
-// for libfermata-rt. Its name is <cache>/fermata/rt-<machine>-barrier-<members>.plan. <cache> is
-// $XDG_CACHE_HOME, or $HOME/.cache if that variable is not set or not absolute. <machine> is a hash of the
-// CPU model and the number of online CPUs. Returns false if neither variable is absolute, or the name does
-// not fit.
+// for libfermata-rt. Its name is rt-<machine>-barrier-<members>.plan, where <machine> is a hash of the CPU
+// model and the number of online CPUs. It is in $XDG_CACHE_HOME/fermata, else in $HOME/.cache/fermata.
+// Returns false if neither variable has an absolute path, or if the name does not fit.
 bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity);
 
 // The same number in all processes that can pass each other a segment (serve_fd). Such processes share a

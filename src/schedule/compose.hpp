@@ -41,9 +41,9 @@ Schedule transpose(const Schedule& arrival);
 
 // Cuts each chunk into `segments` and overlaps stages: segment s runs stage t in stage t + s. Chunk c becomes
 // the chunks c x segments .. (c + 1) x segments - 1. Signals without data go with the last segment. If a
-// member sends another one chunks of several segments in one stage, these are one message. If the schedule has no
-// chunks or no stages, or for one segment, the function returns it unchanged. Precondition: chunks x segments
-// is at most kMaxScheduleChunks.
+// member sends another one chunks of several segments in one stage, these are one message. If the schedule
+// has no chunks or no stages, or for one segment, the function returns it unchanged. Precondition: chunks x
+// segments is at most kMaxScheduleChunks.
 Schedule pipeline(const Schedule& schedule, std::int32_t segments);
 
 // Lists the transfers from one member to another next to each other, with ascending chunks. Messages keep the
