@@ -40,12 +40,12 @@ class Refresh {
   Refresh(Profile profile, std::vector<std::optional<Plan>> running);
 
   // one_way: half of the observed round trips between hosts (hosts x hosts, ns, 0: not observed). A link
-  // keeps its cost until an observation is 1.25 times as large, or as small; then it takes the observed cost.
+  // keeps its cost until an observation differs from it by a factor of 1.25; then it takes the observed cost.
   // Costs are not blended: observations are robust, and a mean of the old and the new cost would be wrong for
   // both. Links are symmetric, as in the paper.
   std::vector<LinkChange> observe(const Matrix& one_way);
-  // uses: episodes of each kind's plan so far. It assumes that as many will follow, since it knows nothing
-  // else about the program.
+  // uses: episodes of each kind's plan so far. judge() assumes that as many will follow, since it knows
+  // nothing else about the program.
   Judgement judge(const std::vector<double>& uses, const RefreshTimes& times);
   // The change could not be made, so the next refresh judges again.
   void reopen() { open_ = sure_ = true; }
