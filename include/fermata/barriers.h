@@ -45,8 +45,8 @@ FERMATA_API void fermata_anonymous_destroy(fermata_anonymous* barrier);
  * taking part. Threads that do a step before each release (FERMATA_ANONYMOUS_COMPLETION) must not call
  * fermata_anonymous_meet. */
 
-/* Arrives once and waits. Returns FERMATA_LAST to exactly one caller per phase, FERMATA_OK to the others.
- * UNSUPPORTED: the barrier has FERMATA_ANONYMOUS_COMPLETION. */
+/* Arrives once and waits. Returns FERMATA_LAST to exactly one caller per phase, FERMATA_OK to the others
+ * (fermata_anonymous_drop has an exception). UNSUPPORTED: the barrier has FERMATA_ANONYMOUS_COMPLETION. */
 FERMATA_API int fermata_anonymous_meet(fermata_anonymous* barrier);
 /* Arrives `arrivals` times, 1..2^30, and writes to *phase the phase for which to wait. With
  * FERMATA_ANONYMOUS_COMPLETION, all arrivals must be in one phase: at most as many as it still lacks. Returns

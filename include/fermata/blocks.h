@@ -20,7 +20,8 @@ extern "C" {
  *   output is complete. Other members may still be in the call. With little data, a member that only sends
  *   may return before the others make the call. With long data, a sender may wait until its receivers have
  *   read them.
- * - Results: they are bitwise the same on every run of a plan.
+ * - Results: they are bitwise the same on every run of a plan. After an error, the output may be written in
+ *   part.
  * - Memory: each sender has a ring buffer of about 288 KiB at most for each receiver, allocated at its first
  *   use. Some schedules need memory for up to P/2 blocks in transit at each member. A call in place may also
  *   copy its whole input.
@@ -133,9 +134,9 @@ FERMATA_API int fermata_exscan(fermata_member* member, const void* in, void* out
 typedef struct fermata_request fermata_request; /* an operation that its member has begun or prepared */
 
 /* -- do a collective that is described as data --
- * For collectives that the function of the same name cannot describe: elements or operators of the caller's
- * own, and an order of folds. fermata_begin and fermata_prepare take the same structure. For the types and
- * operators of enum fermata_type and enum fermata_op, the plain functions are shorter. */
+ * For what the collective's own function, such as fermata_allreduce, cannot describe: elements or operators
+ * of the caller's own, and an order of folds. fermata_begin and fermata_prepare take the same structure. For
+ * the types and operators of enum fermata_type and enum fermata_op, the plain functions are shorter. */
 
 enum fermata_collective {
   FERMATA_BARRIER = 0, /* only for a plan: a barrier is no operation */
@@ -185,10 +186,10 @@ typedef struct fermata_operation {
 #define FERMATA_OPERATION_INIT \
   {sizeof(fermata_operation), 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL, 0}
 
-/* Does the operation, as the function of the same name does. Either all members call fermata_execute, or all
- * call that function. Errors: those of the function of the same name, ARGUMENT (or the fields contradict each
- * other), UNSUPPORTED (an element is too large for this team, or irregular is set for a collective that takes
- * no counts). */
+/* Does the operation, as the collective's own function does: fermata_allreduce for FERMATA_ALLREDUCE, and so
+ * on. Either all members call fermata_execute, or all call that function. Errors: those of the collective's
+ * own function, ARGUMENT (or the fields contradict each other), UNSUPPORTED (an element is too large for this
+ * team, or irregular is set for a collective that takes no counts). */
 FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation* operation);
 
 /* -- small data in a split-phase collective --
@@ -213,10 +214,10 @@ FERMATA_API int fermata_arrive_with(fermata_member* member, const fermata_operat
  * thread (fermata_progress). */
 
 /* Begins the operation, and does not wait for other members. All members make this call in the same order as
- * their other calls. The operation goes on in every call of this member that waits, and in fermata_progress.
- * Until it is over, the request cannot be freed, and the buffers, the operator and its argument must stay
- * valid. The structure, counts and displacements may be freed at once. Errors: those of fermata_execute
- * (except TIMEOUT, INTERRUPTED and TRUNCATED). */
+ * their other calls. The operation goes on in every call of this thread that waits or tests a request, and in
+ * fermata_progress. Until it is over, the request cannot be freed, and the buffers, the operator and its
+ * argument must stay valid. The structure, counts and displacements may be freed at once. Errors: those of
+ * fermata_execute (except TIMEOUT, INTERRUPTED and TRUNCATED). */
 FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* operation,
                               fermata_request** out);
 
@@ -239,9 +240,10 @@ FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation*
  * it is over. Do not start, reset or free a request while it is active. */
 
 /* Starts the request. A request from fermata_begin begins the same operation once more, as another
- * fermata_begin would. Errors: BUSY (the request is active, or a call of its member is outstanding), ARGUMENT
- * (the request is a link of a chain, or its member has left), FORKED, BROKEN, MEMBER_LOST, MISMATCH (members
- * made different calls; the detail names them, and the team is broken). */
+ * fermata_begin would. Errors: BUSY (the request is active, or it is from fermata_begin and a call of its
+ * member is outstanding), ARGUMENT (the request is a link of a chain, or its member has left), FORKED,
+ * BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the team is
+ * broken). */
 FERMATA_API int fermata_request_start(fermata_request* request);
 /* Sets other buffers for the next start. Counts, displacements and types stay. Errors: ARGUMENT (the buffers
  * do not fit the operation, or the member has left), BUSY (the request is active), FORKED. */
@@ -260,10 +262,10 @@ FERMATA_API int fermata_request_free(fermata_request* request);
  * active), BUSY (a callback made the call), those of the operation. */
 FERMATA_API int fermata_request_wait(fermata_request* request);
 /* Waits for all requests and returns the first error, if any. FERMATA_ERR_TIMEOUT or FERMATA_ERR_INTERRUPTED
- * ends the call at once. This function, fermata_request_wait_any and fermata_request_test_any skip NULL
- * entries. Errors: TIMEOUT (a member's time limit has passed; requests are still active), INTERRUPTED (the
- * idle hook ended the wait; requests are still active), BUSY (a callback made the call), those of the
- * operation. */
+ * ends the call at once, and is then its result. This function, fermata_request_wait_any and
+ * fermata_request_test_any skip NULL entries. Errors: TIMEOUT (a member's time limit has passed; requests are
+ * still active), INTERRUPTED (the idle hook ended the wait; requests are still active), BUSY (a callback made
+ * the call), those of the operation. */
 FERMATA_API int fermata_request_wait_all(fermata_request* const* requests, size_t count);
 /* Waits until one request is over, writes its index, and returns its result, even if that is an error. A
  * request that is not active counts as over. The requests may belong to any members that this thread uses.

@@ -57,7 +57,8 @@ FERMATA_API int fermata_topology_discover(fermata_topology** out);
  * only from a source that you trust, since hwloc reads it unchecked. Errors: NOT_FOUND (the file cannot be
  * opened), PARSE, UNSUPPORTED (this build of Fermata reads no JSON). */
 FERMATA_API int fermata_topology_load(const char* path, fermata_topology** out);
-/* Writes how many CPUs of the topology this process may use at once. */
+/* Writes how many members can run at once: one on each CPU of the topology, or fewer if its cgroup quota
+ * (rounded up) is less. */
 FERMATA_API int fermata_topology_cpus(const fermata_topology* topology, int* count);
 /* Frees the topology. NULL does nothing. */
 FERMATA_API void fermata_topology_destroy(fermata_topology* topology);
@@ -172,15 +173,16 @@ FERMATA_API int fermata_team_size(const fermata_team* team);
  * name, and the others attach to it by that name. Then each process joins its ranks. Any process of the
  * user may attach: the name is no secret. */
 
-/* Offers a team of processes to unrelated processes of the same user, through an abstract Unix socket. Waits
- * until `count` processes have attached, or until `seconds` have passed (TIMEOUT). Then the name is free
- * again. Errors: ARGUMENT (or the team is of threads, or from fermata_team_create_within), BUSY (the name is
- * taken), SYSTEM, TIMEOUT (fewer than `count` processes have attached). */
+/* Offers a team of processes to unrelated processes of the same user, through an abstract Unix socket. `name`
+ * has 1 to 99 bytes. The call waits until `count` processes have attached, or until `seconds` have passed
+ * (TIMEOUT). Then the name is free again. Errors: ARGUMENT (or the team is of threads, or from
+ * fermata_team_create_within), BUSY (the name is taken), SYSTEM, TIMEOUT (fewer than `count` processes have
+ * attached). */
 FERMATA_API int fermata_team_serve(fermata_team* team, const char* name, int count, double seconds);
 /* Attaches to a served team. The call retries until `seconds` have passed (TIMEOUT). A process needs one
- * handle, however many ranks it joins. Further handles are for the same team. Errors: ARGUMENT (the name is
- * too long), MISMATCH (another version of Fermata made the team, or its memory is damaged), MEMORY, SYSTEM,
- * TIMEOUT (nobody has served the team under this name). */
+ * handle, however many ranks it joins. If it attaches again, it gets another handle of the same team. Errors:
+ * ARGUMENT (the name is empty or too long), MISMATCH (another version of Fermata made the team, or its memory
+ * is damaged), MEMORY, SYSTEM, TIMEOUT (nobody has served the team under this name). */
 FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_team** out);
 
 /* -- make further teams of processes that share one --
@@ -248,7 +250,8 @@ FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, 
 /* Sets how many seconds a blocking call may wait. <= 0: no limit (the default). After FERMATA_ERR_TIMEOUT the
  * operation is still outstanding. fermata_resume waits for it again, with the same buffers.
  * fermata_team_abort or fermata_member_leave abandons it. Until then, every other collective of this member
- * returns FERMATA_ERR_BUSY. Errors: ARGUMENT (seconds is a NaN). */
+ * returns FERMATA_ERR_BUSY, except the start of a persistent operation. Errors: ARGUMENT (seconds is a
+ * NaN). */
 FERMATA_API int fermata_member_set_timeout(fermata_member* member, double seconds);
 /* Continues the operation that a timeout or an idle hook left outstanding, with the same buffers. Errors:
  * ARGUMENT (nothing is outstanding), those of the operation. */
@@ -267,9 +270,9 @@ typedef int (*fermata_idle_hook)(fermata_member* member, void* user);
 /* Sets the function that this member calls while it waits, with `user` as its last argument. NULL: none. */
 FERMATA_API int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook, void* user);
 /* Sets how long this member may sleep between two calls of its idle hook. seconds > 0: an eighth of the time
- * that it has waited so far, at least 50 us and at most `seconds`. <= 0: up to 20 ms (the default). Over
- * hosts, the default is an eighth, up to 1 ms. Set it for a hook that drives work for which others wait.
- * Errors: ARGUMENT (seconds is a NaN). */
+ * that it has waited so far, at least 50 us and at most `seconds`. <= 0: up to 20 ms (the default). In a team
+ * over several hosts, the default is an eighth, up to 1 ms. Call this function if the hook drives work for
+ * which others wait. Errors: ARGUMENT (seconds is a NaN). */
 FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double seconds);
 
 /* -- let members give different lengths --
@@ -280,8 +283,8 @@ FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double sec
  * value. A receiver stores as much as fits into its buffer. If its buffer is longer than the data, the rest
  * of the buffer stays unchanged. If more data came than fits, it gets TRUNCATED, and the team stays usable.
  * This holds for gatherv, scatterv and alltoallv; for blocking broadcast, scatter, gather and reduce; and for
- * broadcast and reduce that are begun. In a reduce or gather, all members but the root must give the same
- * length. 0: off (the default). */
+ * broadcast and reduce that are begun. In fermata_reduce and fermata_gather, all members but the root must
+ * give the same length. 0: off (the default). */
 FERMATA_API int fermata_member_set_bounded(fermata_member* member, int on);
 
 /* -- see where each member is --

@@ -92,8 +92,8 @@ FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* por
  * For the argument `hosts` of fermata_team_create_hosts: gather the numbers of all processes, and number
  * the different ones from 0. The number is not the host's name or address, and it changes with each boot. */
 
-/* Returns a number that is the same in all processes that can share a segment (fermata_team_serve). These
- * have one kernel, one host name and one network namespace. There are no errors. */
+/* Returns a number that is the same in all processes that can share a segment (fermata_team_serve). Processes
+ * can share one if they have the same kernel, host name and network namespace. There are no errors. */
 FERMATA_API uint64_t fermata_host_id(void);
 
 /* -- make a team over several hosts --
@@ -103,9 +103,10 @@ FERMATA_API uint64_t fermata_host_id(void);
  * Give all hosts the same plans: each host that plans by itself may choose other ones. */
 
 /* Makes this host's part of a team of config->members members, as fermata_team_create does. hosts[r] is the
- * host of rank r, from 0 to members - 1, and `host` is this host. One process of each host makes this call,
- * and the host's other processes attach (fermata_team_serve). All hosts give the same config->plans, or none.
- * Plans depend on the hosts alone, and config->cpus is ignored. Errors: ARGUMENT, MEMORY, SYSTEM, VERIFY. */
+ * number of rank r's host, from 0 to members - 1. `host` is this host's number. One process of each host
+ * makes this call, and the host's other processes attach (fermata_team_serve). All hosts give the same
+ * config->plans, or none. Plans depend on the hosts alone, and config->cpus is ignored. Errors: ARGUMENT,
+ * MEMORY, SYSTEM, VERIFY. */
 FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host,
                                           fermata_team** out);
 
@@ -116,11 +117,11 @@ FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, con
 
 /* Makes the plans for a team over hosts. The caller sends them to all hosts, so that all run the same ones.
  * It takes config->plans, else the cache's plans. Without these, it chooses by the costs that an MPI job on
- * these hosts has measured (fermata profile --mpi), else by estimates. names[h] is the name of host h.
- * cpus[r] is the one CPU that rank r may use there, or -1. names and cpus may be NULL: not known. At the
- * call, *length is the capacity of `plans` in bytes. At the return, it is the number of bytes that the plans
- * need. If the capacity is too small or `plans` is NULL, the call succeeds and writes only *length. Errors:
- * ARGUMENT, MEMORY, VERIFY. */
+ * these hosts has measured (fermata profile --mpi), else by estimates. names[h] is the name of host h, as
+ * gethostname gives it. cpus[r] is the one CPU that rank r may use there, or -1. names and cpus may be NULL:
+ * not known. At the call, *length is the capacity of `plans` in bytes. At the return, it is the number of
+ * bytes that the plans need. If the capacity is too small or `plans` is NULL, the call succeeds and writes
+ * only *length. Errors: ARGUMENT, MEMORY, VERIFY. */
 FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts,
                                    const char* const* names, const int* cpus, void* plans, size_t* length);
 /* As fermata_team_create_hosts, with the plans that fermata_hosts_plan made on any one of the hosts.

@@ -55,9 +55,9 @@ typedef struct fermata_int64_int { int64_t value; int32_t index; } fermata_int64
 typedef struct fermata_int16_int { int16_t value; int32_t index; } fermata_int16_int;
 
 /* -- wait until all members have come --
- * For phases of a computation: after the call, each member sees what all wrote before it. Use
- * fermata_arrive and fermata_depart where a member has work between the two that needs nobody else. Where
- * members also need a sum or a broadcast value, call fermata_allreduce instead of both. */
+ * For phases of a computation: after the call, each member sees what all wrote before it. Use fermata_arrive
+ * and fermata_depart where a member has work between the two that needs nobody else. Where members also need
+ * a sum, call fermata_allreduce alone: it is a barrier, too. */
 
 /* Waits until all members have called it. */
 FERMATA_API int fermata_barrier(fermata_member* member);

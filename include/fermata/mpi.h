@@ -30,14 +30,14 @@ extern "C" {
  * config->plans, else the cache's plans. Without these, it chooses by the costs that `mpirun ... fermata
  * profile --mpi` has measured on these hosts, else by estimates.
  *
- * A waiting member drives the MPI library. With less than MPI_THREAD_MULTIPLE, only the thread that made this
- * call does so. With MPI_THREAD_FUNNELED or SINGLE it is the main thread. That thread must have a member of
- * its own. While it does not wait and other threads of the process do, it must call fermata_progress. It
- * leaves last, and destroys the team. With MPI_THREAD_SERIALIZED and one member, any thread that uses the
- * member drives the MPI library.
+ * Over several hosts, a waiting member drives the MPI library. With less than MPI_THREAD_MULTIPLE, only the
+ * thread that made this call does so. With MPI_THREAD_FUNNELED or SINGLE it is the main thread. That thread
+ * must have a member of its own. While it does not wait and other threads of the process do, it must call
+ * fermata_progress. It leaves last, and destroys the team. With MPI_THREAD_SERIALIZED and one member, any
+ * thread that uses the member drives the MPI library.
  *
- * Call fermata_team_destroy before MPI_Finalize. It waits up to one second until the other processes also
- * call it. It is no error if a process calls it later.
+ * Call fermata_team_destroy before MPI_Finalize. Over several hosts, it waits up to one second until the
+ * other processes also call it. It is no error if a process calls it later.
  *
  * All processes return the same error. There is one exception: a process that alone gives a NULL pointer gets
  * FERMATA_ERR_ARGUMENT, and does not take part. Errors: ARGUMENT, MEMORY, SYSTEM (MPI or a system call
