@@ -66,8 +66,8 @@ struct CollectiveRules {
   constexpr std::int32_t place_out(std::int32_t block, std::int32_t members) const {
     return differs_by_giver() ? giver(block, members, 0) : 0;
   }
-  // For a collective that folds: how many of the lowest ranks contribute to the output of `rank`. 0: its
-  // output is undefined.
+  // For a collective that folds: how many of the lowest ranks contribute to the output of `rank`. 0: nothing
+  // is written to its output.
   constexpr std::int32_t folded(std::int32_t rank, std::int32_t members) const {
     return makes == Makes::kFoldUpToOwn ? rank + 1 : makes == Makes::kFoldBelowOwn ? rank : members;
   }

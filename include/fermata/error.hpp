@@ -8,7 +8,8 @@
 
 #include "fermata/fermata.h"
 
-// The version is part of every name's linkage, so one process can use two versions.
+// The major version is part of each name. So libraries that were compiled with different major versions can
+// be in one process.
 namespace fermata::inline v0 {
 
 // The exception that every function throws on an error of the C ABI. It holds the status. Its text is the

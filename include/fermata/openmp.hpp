@@ -116,10 +116,10 @@ inline void barrier() {
 }
 
 // Returns value(0) op value(1) op ... op value(last), in rank order, to every thread. T is trivially copyable
-// and has 1 to 56 bytes: a scalar, a struct or a std::array. For an array, op takes arrays or elements.
-// Several threads call op at the same time, each its own copy. op must be the same at all threads and must
-// not throw. It need neither commute nor associate. What a thread wrote before the call is visible to all
-// threads after it.
+// and default constructible, and has 1 to 56 bytes: a scalar, a struct or a std::array. For an array, op
+// takes arrays or elements. Several threads call op at the same time, each its own copy. op must be the same
+// at all threads and must not throw. It need neither commute nor associate. What a thread wrote before the
+// call is visible to all threads after it.
 template <class T, class Op = std::plus<>>
 T allreduce(const T& value, Op op = {}) {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,

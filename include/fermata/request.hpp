@@ -92,8 +92,8 @@ class Request {
   }
 
   // Calls f(status) each time that the request is over, in the call that makes the progress. If a request
-  // from begin is already over, calls f at once. status is FERMATA_OK or an error. If f throws, wait() or
-  // test() throws that exception.
+  // from begin is already over, calls f at once, and not again. status is FERMATA_OK or an error. If f
+  // throws, wait() or test() throws that exception.
   template <class F>
     requires std::invocable<F&, int>
   Request& then(F f) & {
