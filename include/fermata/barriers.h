@@ -50,7 +50,7 @@ FERMATA_API void fermata_anonymous_destroy(fermata_anonymous* barrier);
 FERMATA_API int fermata_anonymous_meet(fermata_anonymous* barrier);
 /* Arrives `arrivals` times, 1..2^30, and writes to *phase the phase for which to wait. With
  * FERMATA_ANONYMOUS_COMPLETION, all arrivals must be in one phase: at most as many as it still lacks. Returns
- * FERMATA_LAST if an arrival fills the phase, else FERMATA_OK. Errors: ARGUMENT. */
+ * FERMATA_LAST if one of the arrivals fills a phase, else FERMATA_OK. Errors: ARGUMENT. */
 FERMATA_API int fermata_anonymous_arrive(fermata_anonymous* barrier, uint32_t arrivals, uint64_t* phase);
 /* Arrives once, and makes each later phase one arrival smaller. Returns as fermata_anonymous_arrive. Without
  * FERMATA_ANONYMOUS_COMPLETION, a later phase may have no FERMATA_LAST. That happens if all its threads
