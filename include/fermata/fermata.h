@@ -131,8 +131,8 @@ typedef struct fermata_member fermata_member; /* One rank's handle. One thread a
 
 enum fermata_wait {
   FERMATA_WAIT_AUTO = 0,  /* spins, yields or parks, whichever suits the number of members and CPUs */
-  FERMATA_WAIT_SPIN = 1,  /* spins: for a CPU for each member */
-  FERMATA_WAIT_YIELD = 2, /* yields: for more members than CPUs, and no other programs */
+  FERMATA_WAIT_SPIN = 1,  /* spins: where each member has a CPU */
+  FERMATA_WAIT_YIELD = 2, /* yields: where members outnumber CPUs, without other programs */
   FERMATA_WAIT_PARK = 3   /* sleeps until it is woken: for loaded machines and long waits */
 };
 
@@ -189,18 +189,19 @@ FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_te
  * For processes that have one team in common and need more teams, without a name or a descriptor for each.
  * One process makes the team and passes *place to the others, for example by a broadcast. */
 
-/* Makes a team of processes in the memory of `neighbour`. All these processes have created that team or
- * attached to it. The call opens no descriptor and passes none. The two teams may have different members. No
- * member need have joined the neighbour. The other processes attach by *place, while this process holds the
- * new team. The neighbour's memory stays until its last team is freed. It holds at most 2,048 teams at a
- * time. Teams with the same members, tags and CPUs share one search for plans. A forked child may use its
- * copy of the handle while its parent's is valid, or once the child has joined. The memory that a killed
- * process held stays taken. Errors: ARGUMENT (or one of the two teams is of threads), MEMORY (memory ran out,
- * or the neighbour's memory holds 2,048 teams), those of fermata_team_create. */
+/* Makes a team of processes in the memory of `neighbour`. Each process of the new team needs a handle of
+ * `neighbour`, or of another team in that memory. The call opens no descriptor and passes none. The two teams
+ * may have different members. Nobody needs to have joined `neighbour`. As long as any process holds the new
+ * team, the other processes can attach by *place. The memory of `neighbour` stays until its last team is
+ * freed. It holds at most 2,048 further teams at a time. Teams with the same members, tags and CPUs share one
+ * search for plans. A forked child may use its copy of the handle while its parent's is valid, or once the
+ * child has joined. The memory that a killed process held stays taken. Errors: ARGUMENT (or one of the two
+ * teams is of threads), MEMORY (memory ran out, or the memory of `neighbour` holds 2,048 further teams),
+ * those of fermata_team_create. */
 FERMATA_API int fermata_team_create_within(fermata_team* neighbour, const fermata_team_config* config,
                                            uint64_t* place, fermata_team** out);
 /* Attaches to the team at `place`. `neighbour` is any team in the same memory. Errors: ARGUMENT (the team
- * does not exist or has been destroyed, or the neighbour is a team of threads), MEMORY, MISMATCH (another
+ * does not exist or has been destroyed, or `neighbour` is a team of threads), MEMORY, MISMATCH (another
  * version of Fermata made the team, or its memory is damaged). */
 FERMATA_API int fermata_team_attach_within(fermata_team* neighbour, uint64_t place, fermata_team** out);
 
