@@ -84,15 +84,15 @@ FERMATA_API int fermata_allgatherv(fermata_member* member, const void* in, void*
  * For sums of which each member needs only its own part, such as the residual of its rows. All members
  * wait for all. fermata_allreduce gives the whole result to all members, and moves more data. */
 
-/* in: P x count elements. out: count elements. Rank r gets the fold of all members' blocks number r. Errors:
- * ARGUMENT (or the operator is not defined for the type, or in and out overlap, or a count is too large). */
+/* in: P x count elements. out: count elements. Rank r gets the fold of all members' blocks number r. In
+ * place, out holds all P blocks at the call, and begins with the result at the return. Errors: ARGUMENT (or
+ * the operator is not defined for the type, or in and out overlap, or a count is too large). */
 FERMATA_API int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count,
                                        int type, int op);
 /* As fermata_reduce_scatter, with blocks of different sizes. counts are in elements, have an entry per rank,
  * and are the same at all members. out: as many elements as this rank's entry of counts says. displacements
- * NULL: the input's blocks follow each other in rank order. In place, out holds all blocks at the call, and
- * begins with the result at the return. Errors: ARGUMENT (or the operator is not defined for the type, or in
- * and out overlap, or a count is too large). */
+ * NULL: the input's blocks follow each other in rank order. Errors: ARGUMENT (or the operator is not defined
+ * for the type, or in and out overlap, or a count is too large). */
 FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts,
                                         const size_t* displacements, void* out, int type, int op);
 
@@ -168,7 +168,8 @@ typedef struct fermata_operation {
   int collective; /* enum fermata_collective, except FERMATA_BARRIER */
   const void* in; /* For a broadcast NULL: its data is in out. */
   void* out;
-  size_t count; /* elements of a block; ignored where counts are given */
+  size_t count; /* elements of a block. If irregular is not 0: of this member's own block in a gather or */
+                /* scatter, else ignored. */
   int type;     /* enum fermata_type; ignored if element is not 0 */
   int op;       /* enum fermata_op; ignored if fold is not NULL */
   int root;
@@ -280,12 +281,15 @@ FERMATA_API int fermata_request_test(fermata_request* request);
 FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_t count, size_t* index);
 
 /* -- call a function when a request is over --
- * For work that follows from a result, such as the next operation of a pipeline, without a thread that
- * waits for it. Set the callback while the request is not active. Do not wait in it. */
+ * For work that follows from a result, such as the next operation of a pipeline, without a thread that waits
+ * for it. Set the callback before the request starts. For a request from fermata_begin, set it right after
+ * that call. If the request is over by then, the callback is not called, and fermata_request_test returns the
+ * result. Do not wait in a callback. */
 
-/* Is called in the thread that makes progress, whenever the request is over. It may start requests, also this
- * one, and may reset this one first. It may free this one if no call waits for it. It must not wait: a wait
- * for a request and a call on blocks return FERMATA_ERR_BUSY there. */
+/* Fermata calls it whenever the request is over: in a call of the thread that uses the member, never in the
+ * progress thread. It may start requests, also this one, and may reset this one first. It may free this one
+ * if no call waits for it. It must not wait: a wait for a request and a call on blocks return
+ * FERMATA_ERR_BUSY there. */
 typedef void (*fermata_callback)(fermata_request* request, int status, void* user);
 
 /* Sets the function that is called whenever the request is over. NULL: none. Errors: ARGUMENT (the request
@@ -293,9 +297,9 @@ typedef void (*fermata_callback)(fermata_request* request, int status, void* use
 FERMATA_API int fermata_request_set_callback(fermata_request* request, fermata_callback callback, void* user);
 
 /* -- one request of several persistent collectives --
- * For collectives that follow each other, such as a reduce among neighbours, an allreduce among leaders
- * and a broadcast back. The chain needs no call of its member between two of them but those that make
- * progress. Do not start or free a link by itself. */
+ * For collectives that follow each other, such as a reduce among neighbours, an allreduce among leaders and a
+ * broadcast back. Between two of them, the chain needs only calls that make progress. Do not start or free a
+ * link by itself. */
 
 /* Makes one request, a chain, of one or more persistent operations, none of which is active. Starting the
  * chain starts the first operation, and the end of each operation starts the next one. The chain is over with
