@@ -288,7 +288,7 @@ FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_
 
 /* Fermata calls it whenever the request is over: in a call of the thread that uses the member, never in the
  * progress thread. It may start requests, also this one, and may reset this one first. It may free this one
- * if no call waits for it. It must not wait: a wait for a request and a call on blocks return
+ * if no call waits for it. It must not wait: a wait for an active request and a call on blocks return
  * FERMATA_ERR_BUSY there. */
 typedef void (*fermata_callback)(fermata_request* request, int status, void* user);
 
