@@ -107,8 +107,8 @@ FERMATA_API void fermata_ranked_destroy(fermata_ranked* barrier);
 FERMATA_API int fermata_ranked_describe(const fermata_ranked* barrier, char* text, size_t capacity);
 
 /* -- meet at a barrier of threads with ranks --
- * All ranks call it, once for each phase. Two threads must not call it with the same rank at the same
- * time. */
+ * All ranks call fermata_ranked_meet, once for each phase. Two threads must not call it with the same rank at
+ * the same time. */
 
 /* Waits until all ranks have called it. A rank's calls may come from different threads, as long as each call
  * happens before the next. The call does not change errno. Errors: ARGUMENT, FORKED, MISMATCH (ranks made

@@ -35,7 +35,8 @@ typedef struct fermata_line {
   uint32_t subteam; /* not 0: the line is for a team that was split from the port's team. */
                     /* Pass such a line to land(). Do not write it into the window. */
   uint32_t rank;    /* the receiver's rank in that team */
-  int64_t sent_ns;  /* the sender's clock, if the team observes its links, else 0 */
+  int64_t sent_ns;  /* the sender's clock, if the team observes its links, else 0. */
+                    /* Not 0: pass the line to land(), which observes the link. */
   uint64_t payload[7];
 } fermata_line;
 

@@ -12,7 +12,7 @@ extern "C" {
 /* ---- An MPI job -------------------------------------------------------------------------------------------
  * For a program that is built without mpi.h, and that the launcher of any MPI library may start. The program
  * opens the library that fits the launcher: libfermata-net-openmpi.so or libfermata-net-mpich.so. It gets
- * fermata_mpi_job by dlsym. */
+ * fermata_mpi_job by dlsym. The functions are in libfermata-net-openmpi or libfermata-net-mpich. */
 
 /* -- join an MPI job without an MPI library --
  * For tools that any launcher may start, such as `fermata profile --mpi`. MPI programs call
@@ -27,11 +27,11 @@ typedef struct fermata_job {
   const int* hosts;         /* each process's host, numbered in the order of the hosts' first processes. */
                             /* With FERMATA_FAKE_HOSTS=k, the hosts are k pretended ones. */
   const int* pinned;        /* the CPU to which each process is pinned on its host. If it is pinned to a */
-                            /* core: that core's first CPU. -1: it is not pinned. */
+                            /* core: that core's first CPU. -1: it may use several cores. */
   const char* const* names; /* the hosts' names */
 
   int (*gather)(const void* mine, size_t bytes, void* all); /* each process gets the bytes of all, by rank */
-  double (*time)(int a, int b, size_t bytes, int signals, int repeats); /* measures messages, in ns */
+  double (*time)(int a, int b, size_t bytes, int signals, int repeats); /* Measures messages, in ns. */
   /* Only processes a and b call it, a <= b. Both get the median of `repeats` times. < 0: it failed. */
   /* repeats is 1..1024, signals 0..1024. */
   /* signals 0: half the round trip of a message of `bytes` bytes. */
