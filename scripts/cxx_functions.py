@@ -126,8 +126,21 @@ def initializes_member(head, code, end):
     return bool(re.search(r"\)[^()]*?(?<!:):(?!:).*[\w>]\s*$", text, re.S)) and after in (",", "{")
 
 
+def type_of(head):
+    """The name of the class that `head` opens. None: it opens another scope, or the class has no name."""
+    match = re.search(r"\b(?:class|struct|union)\s+(\w+)", flat(TEMPLATE.sub("", head))[0])
+    return match.group(1) if match else None
+
+
 def functions(text):
     """Yields (name, first line, last line) of each function in the source `text`, with lines from 1."""
+    for _, name, first, last in owned_functions(text):
+        yield name, first, last
+
+
+def owned_functions(text):
+    """Yields (owner, name, first line, last line). owner: the innermost class around the function; None: the
+    function is in no class, or its name says the class."""
     literals = without_literals(text)
 
     def line(position):
@@ -135,8 +148,10 @@ def functions(text):
 
     for match in DIRECTIVE.finditer(literals):
         if match.group(1) == "define" and "\n" in match.group():
-            yield re.search(r"define\s+(\w+)", match.group()).group(1), line(match.start()), line(match.end())
+            name = re.search(r"define\s+(\w+)", match.group()).group(1)
+            yield None, name, line(match.start()), line(match.end())
     code = without_directives(literals)
+    scopes = []  # for each open scope, its class or None
     since = position = 0  # since: where the declaration begins that `position` is in
     while match := STOP.search(code, position):
         head, position = code[since:match.start()], match.end()
@@ -147,6 +162,10 @@ def functions(text):
                 since = position
         elif match.group() != "{" or is_scope(head):
             since = position
+            if match.group() == "{":
+                scopes.append(type_of(head))
+            elif match.group() == "}" and scopes:
+                scopes.pop()
         else:
             end = end_of(code, match.start())
             while handler := CATCH.match(code, end + 1):  # the body is a try block
@@ -154,5 +173,7 @@ def functions(text):
             position = end + 1
             name = name_of(head)
             if name and not initializes_member(head, code, end):
-                yield name, line(since + len(head) - len(head.lstrip())), line(end)
+                owner = next((scope for scope in reversed(scopes) if scope), None)
+                first = line(since + len(head) - len(head.lstrip()))
+                yield None if "::" in name else owner, name, first, line(end)
                 since = position
