@@ -1,9 +1,7 @@
 // Finds out which CPUs share a last-level cache, and on which CPU the calling thread runs.
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 // Compilers have __builtin_thread_pointer() on some architectures only.
 #if __has_include(<sys/rseq.h>) && (defined(__x86_64__) || defined(__aarch64__))
@@ -12,7 +10,7 @@
 #endif
 
 #include "os/linux/cpu_list.hpp"
-#include "os/linux/uncancellable.hpp"
+#include "os/linux/raw_file.hpp"
 #include "os/os.hpp"
 
 namespace fermata::os {
@@ -22,16 +20,6 @@ constexpr std::uint8_t kUnknown = 255;
 constexpr std::int32_t kMostDomains = 64;
 constexpr std::size_t kPath = 512;
 
-bool read_list(const char* path, char* text, std::size_t capacity) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const ssize_t n = read(fd, text, capacity - 1);
-  close(fd);
-  if (n <= 0) return false;
-  text[n] = '\0';
-  return true;
-}
-
 // Reads one file for each domain, because the file lists all CPUs of the domain. Returns false if this
 // machine has no such file.
 bool place(const char* root, std::int32_t cpu, std::uint8_t domain, std::uint8_t* domain_of,
@@ -40,7 +28,7 @@ bool place(const char* root, std::int32_t cpu, std::uint8_t domain, std::uint8_t
   char text[2048];
   snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", root,
            static_cast<int>(cpu));
-  if (!read_list(path, text, sizeof text)) return false;
+  if (!RawFile(path).line(text, sizeof text)) return false;
   each_cpu(text, [&](std::int32_t other) {
     if (other < capacity) domain_of[other] = domain;
   });
@@ -51,7 +39,6 @@ bool place(const char* root, std::int32_t cpu, std::uint8_t domain, std::uint8_t
 }  // namespace
 
 std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity, const char* root) {
-  const Uncancellable guard;
   memset(domain_of, kUnknown, static_cast<std::size_t>(capacity));
   std::int32_t domains = 0;
   bool told = true;
@@ -71,7 +58,7 @@ std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity, co
   } else {
     char path[kPath], text[2048];
     snprintf(path, sizeof path, "%s/sys/devices/system/cpu/online", root);
-    if (read_list(path, text, sizeof text)) each_cpu(text, note);
+    if (RawFile(path).line(text, sizeof text)) each_cpu(text, note);
   }
   if (!told || domains == 0) domains = 1;
   for (std::int32_t cpu = 0; cpu < capacity; ++cpu)

@@ -1,8 +1,5 @@
 // Passes descriptors from one process to another process of the same user. Makes random numbers, for names
 // that no other process can guess.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>

@@ -9,7 +9,6 @@
 #include "os/environment.hpp"
 #include "os/linux/cpu_list.hpp"
 #include "os/linux/raw_file.hpp"
-#include "os/linux/uncancellable.hpp"
 #include "os/os.hpp"
 
 namespace fermata::os {
@@ -38,24 +37,18 @@ bool names_a_model(const char* line) {
 std::uint64_t machine_tag() {
   char text[1024];
   std::uint64_t hash = 14695981039346656037u;
-  const int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    const ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    char* rest = nullptr;
-    for (char* line = strtok_r(text, "\n", &rest); line != nullptr; line = strtok_r(nullptr, "\n", &rest))
-      if (names_a_model(line)) hash = fnv1a(hash, line, strlen(line));
-  }
+  const long n = RawFile("/proc/cpuinfo").read(text, sizeof text - 1);
+  text[n > 0 ? n : 0] = '\0';
+  char* rest = nullptr;
+  for (char* line = strtok_r(text, "\n", &rest); line != nullptr; line = strtok_r(nullptr, "\n", &rest))
+    if (names_a_model(line)) hash = fnv1a(hash, line, strlen(line));
   const std::int32_t cpus = online_cpus();
   return fnv1a(hash, reinterpret_cast<const char*>(&cpus), sizeof cpus);
 }
 
 std::uint64_t with_file(std::uint64_t hash, const char* path, bool* read_it) {
   char text[128];
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
-  if (fd >= 0) close(fd);
+  const long n = RawFile(path).read(text, sizeof text);
   *read_it = n > 0;
   return fnv1a(hash, text, n > 0 ? static_cast<std::size_t>(n) : 0);
 }
@@ -75,7 +68,6 @@ std::uint64_t lonely_id() {
 // Returns a hash of the kernel's boot id, the host name and the network namespace. The host name
 // distinguishes machines that were restored from one image.
 std::uint64_t host_id() {
-  const Uncancellable guard;
   bool has_boot = false, has_name = false;
   std::uint64_t hash = with_file(14695981039346656037u, "/proc/sys/kernel/random/boot_id", &has_boot);
   hash = with_file(hash, "/proc/sys/kernel/hostname", &has_name);

@@ -1,8 +1,5 @@
 // Single copy between processes, by process_vm_readv. Yama, seccomp, another user or another pid namespace
 // may forbid it. Only a call shows whether the kernel permits it.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <sys/uio.h>
 
 #include "os/environment.hpp"

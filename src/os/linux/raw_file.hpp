@@ -1,5 +1,6 @@
 // Reads files in the middle of a wait, by system calls alone. The C library's functions are cancellation
-// points and may allocate. A preload may also replace them.
+// points, and a barrier is not: a thread that was cancelled in one would leave the others waiting. They may
+// also allocate, and a preload may replace them.
 #ifndef FERMATA_OS_LINUX_RAW_FILE_HPP
 #define FERMATA_OS_LINUX_RAW_FILE_HPP
 
@@ -24,6 +25,10 @@ class RawFile {
 
   int fd() const { return fd_; }  // -1: the file cannot be opened
 
+  // Reads at most `capacity` bytes by one call. Returns how many; 0 or less: none.
+  long read(char* text, std::size_t capacity) const {
+    return fd_ >= 0 ? syscall(SYS_read, fd_, text, capacity) : -1;
+  }
   // Reads the next line without its newline, and skips what exceeds capacity - 1 bytes. Returns false at the
   // end of the file.
   bool line(char* text, std::size_t capacity) {
@@ -40,7 +45,7 @@ class RawFile {
   int next() {  // the next byte; -1 at the end
     if (at_ == length_) {
       at_ = 0;
-      do length_ = fd_ >= 0 ? syscall(SYS_read, fd_, bytes_, sizeof bytes_) : 0;
+      do length_ = read(bytes_, sizeof bytes_);
       while (length_ < 0 && errno == EINTR);
       if (length_ <= 0) return length_ = 0, -1;
     }

@@ -1,7 +1,4 @@
 // Clock, scheduler and affinity on Linux.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>

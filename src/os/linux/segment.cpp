@@ -1,7 +1,4 @@
 // Segments: private memory, sealed memfds, record locks.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
