@@ -11,7 +11,6 @@
 #define FERMATA_ANONYMOUS_BARRIER_HPP
 
 #include "anonymous/pool.hpp"
-#include "anonymous/stall.hpp"
 #include "anonymous/tree.hpp"
 #include "os/os.hpp"
 #include "sync/wait.hpp"
@@ -67,6 +66,13 @@ std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
   } while (!is_over(phase, token));
   return true;
 }
+
+// The state of a phase, for people to read. The numbers are from some moment between the call and its return.
+struct Standing {
+  const void* name = nullptr;  // the address by which the report calls the barrier
+  std::uint32_t count = 0;
+  std::uint32_t missing = 0;  // arrivals that are missing; 0: the phase is over
+};
 
 // A wait that goes on after those checks.
 struct LongWait {

@@ -8,8 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/status.hpp"
-
 namespace fermata::anonymous {
 
 // The pool's own part of each entry: the entry's number, and its successor while it is free.

@@ -1,6 +1,12 @@
 // Waits for a phase after the bounded spin has failed.
+#include <stdio.h>
+
+#include <atomic>
+
 #include "anonymous/barrier.hpp"
 #include "anonymous/machine.hpp"
+#include "os/os.hpp"
+#include "sync/wait_wanted.hpp"
 
 namespace fermata::anonymous {
 namespace {
@@ -38,11 +44,84 @@ constexpr std::uint32_t kCrowdedYields = 6;
 // But a thread yields for at least this long: an idle CPU takes as long to wake up.
 constexpr std::int64_t kCrowdedNs = 20'000;
 
+// Records which threads wait in which barrier, for stall reports: only if FERMATA_STALL_SECONDS asks for
+// reports, and only for long waits.
+constexpr std::int64_t kAgainNs = 1'000'000'000;
+constexpr int kPlaces = 1024;  // reports do not name further waiting threads
+
+struct Place {
+  std::atomic<const void*> barrier;  // null: free
+  std::atomic<std::uint32_t> thread;
+};
+constinit Place g_places[kPlaces] = {};
+
+int take_place(const void* barrier) {
+  for (int i = 0; i < kPlaces; ++i) {
+    const void* free = nullptr;
+    // order: relaxed, here and below: only for reports
+    if (!g_places[i].barrier.compare_exchange_strong(free, barrier, std::memory_order_relaxed)) continue;
+    g_places[i].thread.store(os::thread_id(), std::memory_order_relaxed);  // order: see above
+    return i;
+  }
+  return -1;
+}
+
+// A thread's long wait, from construction to destruction.
+class Stall {
+ public:
+  explicit Stall(const LongWait& wait) : wait_(wait), limit_ns_(stall_ns()) {
+    if (limit_ns_ != 0) place_ = take_place(wait.barrier);
+  }
+  ~Stall() {
+    if (place_ >= 0) g_places[place_].barrier.store(nullptr, std::memory_order_relaxed);  // order: see above
+  }
+  Stall(const Stall&) = delete;
+  Stall& operator=(const Stall&) = delete;
+
+  // Call this now and then. Once the wait is long enough, this writes one report to stderr: how many threads
+  // have arrived, how many are missing, and which threads wait here.
+  void look(std::int64_t waited_ns) {
+    if (limit_ns_ != 0 && waited_ns >= limit_ns_) [[unlikely]]
+      report(waited_ns);
+  }
+
+ private:
+  // Not inlined: only a report needs the room for its text on the stack.
+  [[gnu::noinline, gnu::cold]] void report(std::int64_t waited_ns) {
+    const os::ErrnoGuard guard;
+    const Standing standing = wait_.standing(wait_.barrier, wait_.token);
+    if (standing.missing == 0) return;  // the phase has just ended
+    char text[1024];                    // a thread's stack may be small
+    const auto tenths = static_cast<unsigned long long>(waited_ns / 100'000'000);
+    int at =
+        snprintf(text, sizeof text,
+                 "fermata: thread %u has waited %llu.%llu s at barrier %p of %u: %u have arrived, %u are "
+                 "missing; waiting threads:",
+                 os::thread_id(), tenths / 10, tenths % 10, standing.name, standing.count,
+                 standing.count - standing.missing, standing.missing);
+    for (const Place& place : g_places) {
+      // order: relaxed, both: only for reports
+      if (place.barrier.load(std::memory_order_relaxed) != wait_.barrier ||
+          at > static_cast<int>(sizeof text) - 20)
+        continue;
+      const std::uint32_t thread = place.thread.load(std::memory_order_relaxed);  // order: see above
+      at += snprintf(text + at, sizeof text - static_cast<std::size_t>(at), " %u", thread);
+    }
+    text[at++] = '\n';
+    // If standard error takes nothing now, try again later.
+    limit_ns_ = os::write_stderr(text, static_cast<std::size_t>(at)) ? 0 : waited_ns + kAgainNs;
+  }
+
+  const LongWait& wait_;
+  std::int64_t limit_ns_;  // 0: no report is wanted, or it is written; raised while stderr takes nothing
+  int place_ = -1;         // this thread's entry in the table of waiting threads; -1: none
+};
+
 // A wait reads the clock once before its first action, and once after each action.
 template <class Policy>
 void wait_with(Policy& policy, const LongWait& wait, std::uint32_t yields = UINT32_MAX) {
   OsCalls os(wait.pace == nullptr);
-  Stall stall(wait.barrier, wait.token, wait.standing);
+  Stall stall(wait);
   const std::int64_t start = os::now_ns();
   std::int64_t now = start;
   WaitView view;
@@ -99,31 +178,13 @@ void wait_as_learned(const LongWait& wait) {
 constinit thread_local Spins t_spins;
 
 std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus) {
-  switch (wait_kind()) {
-    case WaitKind::kSpin: return SpinWait{}.spins();
-    case WaitKind::kYield: return YieldWait{}.spins();
-    case WaitKind::kPark: return ParkWait{}.spins();
-    case WaitKind::kAuto: break;
-  }
-  return AutoWait(count > cpus, 1, nullptr).spins();
+  return with_policy(
+      wait_kind(), [](auto policy) { return policy.spins(); },
+      [&] { return AutoWait(count > cpus, 1, nullptr).spins(); });
 }
 
 void wait_long(const LongWait& wait) {
-  switch (wait_kind()) {
-    case WaitKind::kSpin: {
-      SpinWait policy;
-      return wait_with(policy, wait);
-    }
-    case WaitKind::kYield: {
-      YieldWait policy;
-      return wait_with(policy, wait);
-    }
-    case WaitKind::kPark: {
-      ParkWait policy;
-      return wait_with(policy, wait);
-    }
-    case WaitKind::kAuto: return wait_as_learned(wait);
-  }
+  with_policy(wait_kind(), [&](auto policy) { wait_with(policy, wait); }, [&] { wait_as_learned(wait); });
 }
 
 Met Barrier::wait_longer(Phase<RealAtomics>& phase, std::uint64_t token) {

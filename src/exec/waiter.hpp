@@ -23,7 +23,7 @@
 #include "base/status.hpp"
 #include "exec/poll_interval.hpp"
 #include "os/os.hpp"
-#include "sync/wait.hpp"
+#include "sync/wait_wanted.hpp"
 
 namespace fermata::exec {
 
@@ -64,13 +64,9 @@ class Waiter {
   template <class What>
   Status wait(const What& what, std::uint64_t call) {
     const os::ErrnoGuard guard;
-    switch (collective_) {
-      case WaitKind::kSpin: return wait_with(SpinWait{}, what, call);
-      case WaitKind::kYield: return wait_with(YieldWait{}, what, call);
-      case WaitKind::kPark: return wait_with(ParkWait{}, what, call);
-      case WaitKind::kAuto: break;
-    }
-    return over_hosts_ ? wait_with(HostsWait{}, what, call) : wait_with(auto_, what, call);
+    return with_policy(
+        collective_, [&](auto policy) { return wait_with(policy, what, call); },
+        [&] { return over_hosts_ ? wait_with(HostsWait{}, what, call) : wait_with(auto_, what, call); });
   }
 
   // True if do_seldom_work() is due in the call of that number.
@@ -121,12 +117,9 @@ class Waiter {
                                     : 0};
   }
   void choose_spins() {
-    switch (collective_) {
-      case WaitKind::kAuto: spins_ = over_hosts_ ? HostsWait{}.spins() : auto_.spins(); break;
-      case WaitKind::kSpin: spins_ = SpinWait{}.spins(); break;
-      case WaitKind::kYield: spins_ = YieldWait{}.spins(); break;
-      case WaitKind::kPark: spins_ = ParkWait{}.spins(); break;
-    }
+    spins_ = with_policy(
+        collective_, [](auto policy) { return policy.spins(); },
+        [&] { return over_hosts_ ? HostsWait{}.spins() : auto_.spins(); });
   }
   // Looks at the team and the clock, before each further step of a wait. kPending: the wait goes on. kOk: it
   // is over.

@@ -1,4 +1,4 @@
-// The wait policy that the environment selects.
+// The wait policy that the environment selects, and the policy of a kind.
 #ifndef FERMATA_SYNC_WAIT_WANTED_HPP
 #define FERMATA_SYNC_WAIT_WANTED_HPP
 
@@ -11,6 +11,18 @@ namespace fermata {
 inline WaitKind wait_kind_or(WaitKind otherwise) {
   const int wanted = os::choice_of(os::Variable::kWait);
   return wanted >= 0 ? static_cast<WaitKind>(wanted) : otherwise;
+}
+
+// Returns use(policy) for the fixed policy of that kind; for kAuto, automatic().
+template <class Use, class Automatic>
+auto with_policy(WaitKind kind, Use&& use, Automatic&& automatic) {
+  switch (kind) {
+    case WaitKind::kSpin: return use(SpinWait{});
+    case WaitKind::kYield: return use(YieldWait{});
+    case WaitKind::kPark: return use(ParkWait{});
+    case WaitKind::kAuto: break;
+  }
+  return automatic();
 }
 
 }  // namespace fermata
