@@ -16,11 +16,6 @@ bool gets(const Call& call, std::uint32_t rank) {
          (call.collective == Collective::kReduce && call.root == rank);
 }
 
-PlanSlot slot_on_line(Collective collective, bool one_word) {
-  if (collective == Collective::kReduce) return one_word ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
-  return one_word ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
-}
-
 }  // namespace
 
 // Looks up call `number` at the members from which the data come. kRetracted: their call differs, and only in
@@ -110,7 +105,7 @@ Status Lengths::meets_first() {
     return found == Status::kPending ? found : Status::kOk;
   const bool one = call.bytes <= 8;
   TeamMemory line;
-  const Step* const steps = lines_.look_at(slot_on_line(call.collective, one), call.root, &line);
+  const Step* const steps = lines_.look_at(slot_for(call.collective, call.bytes), call.root, &line);
   const bool met = steps != nullptr && line.region == lines_.memory().region &&
                    queues_.ordered.first->episodes[one ? 0 : 1] + 1 == lines_.cursor().episode();
   return met ? Status::kRetracted : Status::kOk;
@@ -140,7 +135,8 @@ std::uint32_t Lengths::find_come(const Call& own, const BlockRequest* request, C
     theirs->order = Call::kLineOrder;
   for (const bool one : {true, false}) {
     TeamMemory line;
-    const PlanSlot slot = slot_on_line(own.inward() ? Collective::kReduce : Collective::kBroadcast, one);
+    const PlanSlot slot =
+        slot_for(own.inward() ? Collective::kReduce : Collective::kBroadcast, one ? 8 : kLinePayload);
     const Step* step = lines_.look_at(slot, own.root, &line);
     // the present call's own episode
     const bool here = request == nullptr && seat_.outstanding() && line.region == lines_.memory().region;
@@ -161,7 +157,7 @@ std::uint32_t Lengths::find_come(const Call& own, const BlockRequest* request, C
 void Lengths::count_episodes(BlockRequest* r) const {
   if (!gets(r->call, seat_.rank)) return;
   for (const bool one : {true, false}) {
-    const Bound& plan = lines_.plan(slot_on_line(r->call.collective, one));
+    const Bound& plan = lines_.plan(slot_for(r->call.collective, one ? 8 : kLinePayload));
     if (plan.steps != nullptr) r->episodes[one ? 0 : 1] = plan.episodes[r->call.root];
   }
 }
@@ -171,7 +167,7 @@ bool Lengths::start_ride(BlockRequest* r, const Call& call) {
   const bool one = call.bytes <= 8, folds = call.collective == Collective::kReduce;
   // no correct member publishes these
   if (folds && (call.op >= kOpCount || call.type >= kTypeCount)) return false;
-  const PlanSlot slot = slot_on_line(call.collective, one);
+  const PlanSlot slot = slot_for(call.collective, call.bytes);
   const Bound& plan = lines_.plan(slot);
   TeamMemory line;
   const Step* const steps = lines_.look_at(slot, call.root, &line);

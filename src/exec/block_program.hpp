@@ -82,7 +82,8 @@ struct BlockEdge {
 // (plan/cost_model.cpp). Without a measurement processes use no single copy.
 inline constexpr int kLog2DirectFrom = 11;
 inline constexpr std::size_t kDirectFrom = std::size_t{1} << kLog2DirectFrom;
-inline constexpr int kLog2SingleCopyFrom = 14;  // between processes never below this
+inline constexpr int kLog2SingleCopyFrom = 14;           // between processes never below this
+inline constexpr std::int32_t kMostBlockMembers = 1024;  // members of a team that moves blocks, at most
 // A transfer through a ring is cut into smaller pieces, one for each line of the ring (exec/blocks.hpp). This
 // is the most bytes of such a piece. Transports accept blocks of this size (net/net.hpp).
 inline constexpr std::size_t kMostPiece = 16384;

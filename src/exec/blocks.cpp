@@ -128,8 +128,10 @@ BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
     memcpy(line + kDataAt, &offer, sizeof offer);
     w.announced = end.next;
   } else {
-    const std::size_t elements = piece_elements(w);
-    put(w, line, w.from + w.done * call_.element, elements * call_.element);
+    const std::size_t elements = piece_elements(w), bytes = elements * call_.element;
+    const std::byte* const from = w.from + w.done * call_.element;
+    if (bytes <= kOnLine) copy_bytes(line + kDataAt, from, static_cast<std::uint32_t>(bytes));
+    else memcpy(room_for(w, bytes), from, bytes);
     w.done += elements;
     spend(elements * call_.element);
   }
@@ -163,15 +165,6 @@ bool BlockOperation::has_room(const Work& w, bool direct, std::uint64_t& credit_
     if (q * quarter >= end.place && !Pieces::was_read(credit, credit_seen, end.last_in[q % kRingQuarters]))
       return false;
   return true;
-}
-
-// Puts a piece on the line if it fits, else into the buffer.
-void BlockOperation::put(const Work& w, std::byte* line, const std::byte* from, std::size_t bytes) const {
-  if (bytes <= kOnLine) {
-    copy_bytes(line + kDataAt, from, static_cast<std::uint32_t>(bytes));
-    return;
-  }
-  memcpy(room_for(w, bytes), from, bytes);
 }
 
 // Takes room in the buffer for the next piece.
@@ -350,6 +343,40 @@ bool BlockOperation::peer_has_acted(std::uint32_t t) const {
     return has_room(w, goes_direct(w), seen);
   }
   return Pieces::has_come(header_of(line(w)), w.end->next);
+}
+
+// ---- For members on other hosts: pieces and credits go through the port. Not inlined into the paths of one
+// host.
+
+// Like send(), but writes the piece through the port.
+[[gnu::noinline, gnu::cold]] BlockOperation::Moved BlockOperation::send_away(const BlockTransfer& x,
+                                                                             Work& w) {
+  const Team& team = *call_.team;
+  const std::size_t elements = piece_elements(w);
+  const std::size_t bytes = elements * call_.element;
+  const std::byte* from = w.from + w.done * call_.element;
+  const auto offset_of = [&](const std::byte* at) { return static_cast<std::uint64_t>(at - team.base()); };
+  net::Line out{.offset = offset_of(line(w)), .header = w.end->next, .to = x.peer, .words = 1};
+  out.payload[0] = tag_of(w);
+  net::Block block;
+  if (bytes <= kOnLine) {
+    out.words = static_cast<std::uint16_t>(1 + (bytes + 7) / 8);
+    copy_bytes(&out.payload[1], from, static_cast<std::uint32_t>(bytes));
+  } else {
+    block = {offset_of(room_for(w, bytes)), bytes, from};
+  }
+  team.port().write(out, block.bytes != 0 ? &block : nullptr);
+  ++w.end->next;
+  w.done += elements;
+  spend(bytes);
+  return Moved::kQuietly;
+}
+
+[[gnu::noinline, gnu::cold]] void BlockOperation::give_credit_away(const BlockTransfer& x, const Work& w,
+                                                                   std::uint64_t piece) const {
+  const Team& team = *call_.team;
+  net::Line credit{.offset = static_cast<std::uint64_t>(w.ring - team.base()), .header = piece, .to = x.peer};
+  team.port().write(credit);
 }
 
 }  // namespace fermata::exec

@@ -103,6 +103,27 @@ struct Channel {
   }
 };
 
+// Ring buffers for all pairs of members, then the heap. This is address space: memory is allocated where it
+// is used. The rings fit in kRingSpace if possible: at most a quarter of it is for lines, the rest for the
+// buffers after the lines.
+inline constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
+inline constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
+
+inline std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, TeamLayout& layout) {
+  const std::uint64_t pairs = std::uint64_t{layout.members} * layout.members;
+  const std::uint64_t fits = kRingSpace / pairs;
+  layout.ring_lines = most_lines;
+  while (layout.ring_lines > kLeastRingLines && layout.ring_lines * kRingLine > fits / 4)
+    layout.ring_lines /= 2;
+  const std::uint64_t lines = layout.ring_lines * kRingLine;
+  const std::uint64_t in_quarter = fits > lines ? (fits - lines) / kRingQuarters / kRingLine * kRingLine : 0;
+  layout.in_quarter = in_quarter < kMostInQuarter ? in_quarter : kMostInQuarter;
+  layout.rings = at;
+  layout.heap = at + round_up(pairs * Channel::ring_bytes(layout.ring_lines, layout.in_quarter), 4096);
+  layout.heap_bytes = kHeapSpace;
+  return layout.heap + layout.heap_bytes;
+}
+
 // out[i] = left[i] op right[i]; out may be left or right.
 using BlockFold = void (*)(void* context, void* out, const void* left, const void* right, std::size_t count);
 
@@ -250,7 +271,6 @@ class BlockOperation {
   Moved send(const BlockTransfer& transfer, Work& w);
   Moved send_away(const BlockTransfer& transfer, Work& w);
   void give_credit_away(const BlockTransfer& transfer, const Work& w, std::uint64_t piece) const;
-  void put(const Work& w, std::byte* line, const std::byte* from, std::size_t bytes) const;
   std::byte* room_for(const Work& w, std::size_t bytes) const;
   Moved receive(const BlockStage& stage, std::uint32_t transfer);
   Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <bit>
 #include <initializer_list>
 
 #include "base/line.hpp"
@@ -28,12 +29,6 @@ struct Signal {
   std::uint32_t stride;
   Fold fold;
 };
-
-std::uint32_t power_of_two_above(std::uint32_t n) {
-  std::uint32_t power = 1;
-  while (power < n) power *= 2;
-  return power;
-}
 
 class Maker {
  public:
@@ -130,7 +125,7 @@ class Maker {
     std::uint32_t* next = scratch_ + members_ + 1;
     memset(sizes, 0, members_ * sizeof *sizes);
     const auto group = [](const Signal& s) { return s.from < s.to ? s.from : s.to; };
-    const std::uint32_t unit = power_of_two_above(slot_bytes());
+    const std::uint32_t unit = std::bit_ceil(slot_bytes());
     for (std::uint32_t i = begin_of(stage); i < ends_[stage]; ++i) ++sizes[group(signals_[i])];
     for (std::uint32_t m = 0; m < members_; ++m) {
       next[m] = static_cast<std::uint32_t>(at_);

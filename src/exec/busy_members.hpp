@@ -68,18 +68,5 @@ class BusyMembers {
   std::atomic<RequestQueues*> first_{nullptr};
 };
 
-// Which thread works on a member's requests.
-class Holder {
- public:
-  // order: relaxed: this thread's own store, or another value, which is not this thread
-  bool is_this_thread() const { return thread_.load(std::memory_order_relaxed) == BusyMembers::self(); }
-  // order: relaxed: see above
-  void become_this_thread() { thread_.store(BusyMembers::self(), std::memory_order_relaxed); }
-  void become_nobody() { thread_.store(nullptr, std::memory_order_relaxed); }  // order: relaxed: see above
-
- private:
-  std::atomic<const void*> thread_{nullptr};
-};
-
 }  // namespace fermata::exec
 #endif

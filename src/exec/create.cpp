@@ -3,9 +3,7 @@
 
 #include "exec/blocks.hpp"
 #include "exec/proof/proof.hpp"
-#include "exec/ring_layout.hpp"
 #include "exec/team.hpp"
-#include "sync/status_line.hpp"
 
 namespace fermata::exec {
 namespace {
@@ -41,14 +39,7 @@ std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
   return round_up(at, 4096);
 }
 
-// No program runs without this proof, also if this process compiled it.
-constexpr std::size_t kMostProof = std::size_t{2} << 30;  // bytes of memory during the proof
-Status prove(const ProgramHeader& program, const std::uint32_t* hosts, const char** detail) {
-  const Proof proof = prove_program(program, {.hosts = hosts, .most_bytes = kMostProof});
-  if (proof) return Status::kOk;
-  *detail = proof.flaw;
-  return Status::kVerify;
-}
+constexpr std::size_t kMostProof = std::size_t{2} << 30;  // bytes of memory during a proof
 
 // A team within another allocates up to this many bytes at once. A lack of memory is then an error of
 // create(), not a crash of a member.
@@ -72,22 +63,21 @@ std::uint64_t most_ring_lines(double per_cpu) {
 }
 
 Status check_options(const TeamOptions& options, const char** detail) {
-  if (options.members < 1 || options.members > kMaxMembers) {
-    *detail = "members must be 1..4096";
-    return Status::kArgument;
-  }
+  if (options.members < 1 || options.members > kMaxMembers)
+    return refuse(Status::kArgument, "members must be 1..4096", detail);
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const void* const program = options.programs[i];
     if (program == nullptr) continue;
     if (!program_is_sound(program, program_header(program).bytes) ||
         program_header(program).members != options.members ||
         !is_for(static_cast<PlanSlot>(i), program_header(program), options.tagged) ||
-        (options.hosts == nullptr && leaves_host(program, program_header(program)))) {
-      *detail = "a compiled plan is malformed, or for another number of members or of hosts";
-      return Status::kArgument;
-    }
-    if (const Status proved = prove(program_header(program), options.hosts, detail); proved != Status::kOk)
-      return proved;
+        (options.hosts == nullptr && leaves_host(program, program_header(program))))
+      return refuse(Status::kArgument,
+                    "a compiled plan is malformed, or for another number of members or of hosts", detail);
+    // No program runs without this proof, also if this process compiled it.
+    const Proof proof =
+        prove_program(program_header(program), {.hosts = options.hosts, .most_bytes = kMostProof});
+    if (!proof) return refuse(Status::kVerify, proof.flaw, detail);
   }
   return Status::kOk;
 }
@@ -172,10 +162,8 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   const double cpus = owner != nullptr ? options.within->layout().usable_cpus : cpus_for_members();
   const TeamLayout laid = layout_for(options, cpus, &front);
   SegmentMemory memory;
-  if (const Status got = get_memory(options, owner, laid.bytes, front, &memory); got != Status::kOk) {
-    *detail = why_no_segment(options, got);
-    return got;
-  }
+  if (const Status got = get_memory(options, owner, laid.bytes, front, &memory); got != Status::kOk)
+    return refuse(got, why_no_segment(options, got), detail);
   fill_segment(options, laid, memory.base());
   Team* const team = adopt(memory, owner, options.wait, options.stall_ns, detail);
   if (team == nullptr) return Status::kMemory;
@@ -188,8 +176,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   const auto* const hosts = reinterpret_cast<const std::uint32_t*>(memory.base() + laid.hosts);
   if (options.hosts != nullptr && team->hosts_.copy(hosts, options.members) != Status::kOk) {
     team->release();
-    *detail = "malloc failed";
-    return Status::kMemory;
+    return refuse(Status::kMemory, "malloc failed", detail);
   }
   *out = team;
   return Status::kOk;

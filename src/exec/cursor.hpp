@@ -22,7 +22,6 @@
 #include "base/collective.hpp"
 #include "base/status.hpp"
 #include "exec/program.hpp"
-#include "exec/slot_header.hpp"
 #include "sync/atomics.hpp"
 
 namespace fermata {

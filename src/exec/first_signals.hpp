@@ -8,7 +8,6 @@
 
 #include "base/collective.hpp"
 #include "exec/cursor.hpp"
-#include "exec/fold.hpp"
 #include "exec/team_memory.hpp"
 
 namespace fermata::exec {

@@ -27,35 +27,16 @@ std::uint32_t on_lines(std::uint32_t steps) {
   return round_up(steps, static_cast<std::uint32_t>(kMaxLine / sizeof(Step)));
 }
 
-// Counts the steps of the programs that a member runs without a root or for root 0. False: one is not sound.
-bool count_steps(const Team& team, std::uint32_t rank, std::uint32_t (&counts)[kPlanSlots],
-                 std::size_t* all) {
-  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
-    const auto slot = static_cast<PlanSlot>(i);
-    counts[i] = 0;
-    if (team.programs().header(slot) == nullptr) continue;
-    counts[i] = team.programs().copy_steps(slot, rank, nullptr, 0);
-    if (counts[i] == 0) return false;
-    *all += on_lines(counts[i]);
-  }
-  return true;
-}
-
 // Checks that this rank can join here.
 Status check_rank(const Team& team, std::uint32_t rank, const char** detail) {
-  if (team.forked()) {
-    *detail = "a team of threads cannot be joined from a forked child; use FERMATA_PROCESSES";
-    return Status::kForked;
-  }
-  if (rank >= team.members()) {
-    *detail = "rank must be 0..members-1";
-    return Status::kArgument;
-  }
-  if (team.hosts().is_away(rank) || (team.hosts().are_several() && !team.port().is_connected())) {
-    *detail = team.hosts().is_away(rank) ? "this rank belongs to another host"
-                                         : "the team is on several hosts: connect a port before you join";
-    return Status::kArgument;
-  }
+  if (team.forked())
+    return refuse(Status::kForked,
+                  "a team of threads cannot be joined from a forked child; use FERMATA_PROCESSES", detail);
+  if (rank >= team.members()) return refuse(Status::kArgument, "rank must be 0..members-1", detail);
+  if (team.hosts().is_away(rank))
+    return refuse(Status::kArgument, "this rank belongs to another host", detail);
+  if (team.hosts().are_several() && !team.port().is_connected())
+    return refuse(Status::kArgument, "the team is on several hosts: connect a port before you join", detail);
   return Status::kOk;
 }
 
@@ -69,10 +50,8 @@ Status claim_rank(Team& team, std::uint32_t rank, const char** detail) {
   StatusLine& status = team.status(rank);
   // order: relaxed: the exchange only claims the rank and publishes nothing
   if (!RealAtomics::compare_exchange_relaxed(status.state, static_cast<std::uint32_t>(MemberState::kAbsent),
-                                             static_cast<std::uint32_t>(MemberState::kJoining))) {
-    *detail = "a member has already joined with this rank";
-    return Status::kBusy;
-  }
+                                             static_cast<std::uint32_t>(MemberState::kJoining)))
+    return refuse(Status::kBusy, "a member has already joined with this rank", detail);
   if (!team.shared()) return Status::kOk;
   const Status locked = team.segment().memory().claim(rank, detail);
   if (locked != Status::kOk) {
@@ -94,12 +73,18 @@ struct Member::Memory {
   std::uint32_t counts[kPlanSlots];
   std::size_t steps = 0, episodes = 0, ends = 0;
 
-  // False: a program is not sound.
+  // Counts for the programs that a member runs without a root or for root 0. False: one is not sound.
   bool count(const Team& team, std::uint32_t rank) {
-    if (!count_steps(team, rank, counts, &steps)) return false;
-    for (std::uint32_t i = 0; i < kPlanSlots; ++i)
-      if (const ProgramHeader* const p = team.programs().header(static_cast<PlanSlot>(i)); p != nullptr)
-        episodes += p->regions;
+    for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+      const auto slot = static_cast<PlanSlot>(i);
+      counts[i] = 0;
+      const ProgramHeader* const p = team.programs().header(slot);
+      if (p == nullptr) continue;
+      counts[i] = team.programs().copy_steps(slot, rank, nullptr, 0);
+      if (counts[i] == 0) return false;
+      steps += on_lines(counts[i]);
+      episodes += p->regions;
+    }
     if (team.layout().rings != 0) ends = Channel::ends_of(team.members());
     return true;
   }
@@ -149,8 +134,7 @@ bool Member::bind(const Memory& memory) {
     const ProgramHeader* p = team().programs().header(slot);
     if (p == nullptr) continue;
     if (team().programs().copy_steps(slot, rank(), steps, memory.counts[i]) != memory.counts[i]) return false;
-    lines_.bind(slot,
-                {steps, team().programs().region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next});
+    lines_.bind(slot, {steps, team().programs().region(slot), p->regions == 1 ? 0 : p->region_bytes, next});
     steps += on_lines(memory.counts[i]);
     next += p->regions;
   }
@@ -167,16 +151,13 @@ bool Member::bind(const Memory& memory) {
 Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char** detail) {
   if (const Status possible = check_rank(*team, rank, detail); possible != Status::kOk) return possible;
   Memory memory;
-  if (team->programs().hash() != team->layout().hash || !memory.count(*team, rank)) {
-    *detail = kChanged;
-    return Status::kMismatch;
-  }
+  if (team->programs().hash() != team->layout().hash || !memory.count(*team, rank))
+    return refuse(Status::kMismatch, kChanged, detail);
   if (const Status claimed = claim_rank(*team, rank, detail); claimed != Status::kOk) return claimed;
   void* const at = aligned_alloc(kMaxLine, memory.bytes());
   if (at == nullptr) {
     disclaim_rank(*team, rank);
-    *detail = "aligned_alloc failed";
-    return Status::kMemory;
+    return refuse(Status::kMemory, "aligned_alloc failed", detail);
   }
   memset(at, 0, memory.bytes());
   auto* const m = new (at) Member(*team, rank);
@@ -185,8 +166,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     m->~Member();
     free(m);
     team->release();
-    *detail = kChanged;
-    return Status::kMismatch;
+    return refuse(Status::kMismatch, kChanged, detail);
   }
   *out = m;
   return Status::kOk;

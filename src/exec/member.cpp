@@ -83,9 +83,7 @@ Status Member::arrive() {
 
 Status Member::arrive_with(const Call& call, const void* in, void* out) {
   const bool one = call.bytes <= 8;
-  PlanSlot slot = one ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56;
-  if (call.collective == Collective::kBroadcast) slot = one ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
-  if (call.collective == Collective::kReduce) slot = one ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
+  const PlanSlot slot = slot_for(call.collective, call.bytes);
   Carried carried;
   const Status ready = one ? start_with<Load::kOneWord>(slot, call, in, carried)
                            : start_with<Load::kWords>(slot, call, in, carried);

@@ -174,15 +174,55 @@ class Member {
 
   // Starts a line call, which is outstanding until over().
   template <Load L, class Word>
-  [[gnu::always_inline]] inline Status start(PlanSlot slot, const Call& call, std::uint32_t words,
-                                             Word&& word);
+  [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, std::uint32_t words, Word&& word) {
+    const Bound& plan = lines_.plan(slot);
+    if (!seat_.is_open() || plan.steps == nullptr) [[unlikely]]
+      return seat_.refusal();
+    const std::uint64_t packed = call.packed();
+    if (!lines_.start<L>(slot, plan, call.root, packed, log_.history(), words, word)) [[unlikely]]
+      return refuse_root();
+    // After the first signal, because only members that have waited long read the status line.
+    seat_.close();
+    log_.say(packed);
+    if (waiter_.is_due(calls()) && !do_seldom_work()) [[unlikely]]
+      return seat_.broken();
+    if (!synchronizes(call.collective)) remember(packed);
+    return Status::kOk;
+  }
   // Starts a line call with data. in: this member's contribution, null if it has none.
   template <Load L>
-  [[gnu::always_inline]] inline Status start_with(PlanSlot slot, const Call& call, const void* in,
-                                                  Carried& carried);
+  [[gnu::always_inline]] Status start_with(PlanSlot slot, const Call& call, const void* in,
+                                           Carried& carried) {
+    const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, call.bytes); };
+    const std::uint32_t words = L == Load::kOneWord ? 1 : words_of(call.bytes);
+    const Status ready = start<L>(slot, call, words, word);
+    if (ready != Status::kOk) [[unlikely]]
+      return ready;
+    const FoldFn fold = call.collective == Collective::kBroadcast
+                            ? nullptr
+                            : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
+    carried = {words, fold};
+    if constexpr (L == Load::kWords)
+      if (log2_size_of(static_cast<Type>(call.type)) > 3) [[unlikely]]
+        carry_wide(carried, call);
+    if (in != nullptr) lines_.fill(words, word);
+    return Status::kOk;
+  }
   // Like start_with(), and completes the call. out: where the result goes, null if this member gets none.
   template <Load L>
-  [[gnu::always_inline]] inline Status move(PlanSlot slot, const Call& call, const void* in, void* out);
+  [[gnu::always_inline]] Status move(PlanSlot slot, const Call& call, const void* in, void* out) {
+    Carried carried;
+    const Status ready = start_with<L>(slot, call, in, carried);
+    if (ready != Status::kOk) [[unlikely]]
+      return ready;
+    if (lines_.advance<L>(carried, waiter_.spins()) && lines_.cursor().status() == Status::kOk) [[likely]] {
+      if (out != nullptr) copy_bytes(out, lines_.result(), call.bytes);
+      over();
+      return Status::kOk;
+    }
+    lines_.set_pending(L, carried, {out, static_cast<std::uint32_t>(call.bytes)});
+    return run();
+  }
   // For a call that has started and in which others may not wait for this member: the next call compares
   // histories.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
@@ -267,6 +307,4 @@ class Member {
 };
 
 }  // namespace fermata::exec
-
-#include "exec/member_calls.hpp"
 #endif

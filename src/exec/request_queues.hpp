@@ -6,15 +6,64 @@
 #ifndef FERMATA_EXEC_REQUEST_QUEUES_HPP
 #define FERMATA_EXEC_REQUEST_QUEUES_HPP
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 
-#include "exec/block_request.hpp"
+#include "exec/blocks.hpp"
 #include "exec/busy_members.hpp"
+#include "exec/call.hpp"
 #include "sync/biased_lock.hpp"
 
 namespace fermata::exec {
 
 class Member;
+
+// A block operation that a member has begun or may begin. Its owner keeps it, and all memory to which it
+// points, until it ends.
+struct BlockRequest {
+  BlockOperation operation;
+  Call call;
+  // on the shared channel, in the same order at all members; else on a channel of its own
+  bool ordered = true;
+  bool active = false;
+  bool adapted = false;         // it continues with the others' length
+  Status status = Status::kOk;  // of the last use that has ended
+  std::uint64_t uses = 0;
+  // For an ordered request: the number of its call, and the digest of the calls before it.
+  std::uint64_t number = 0, before = 0;
+  // how many line calls of its collective and root came before it: with up to 8 bytes, with up to 56
+  std::uint64_t episodes[2] = {};
+  // Rebuilds the request for blocks of `bytes` bytes, the length that the senders of its data use. False: not
+  // possible.
+  bool (*adapt)(BlockRequest* request, std::uint64_t bytes) = nullptr;
+  // may begin requests, also this one; must not wait
+  void (*completed)(BlockRequest* request, void* context) = nullptr;
+  void* context = nullptr;
+  BlockRequest* next = nullptr;  // while active
+};
+
+// Requests in the order in which they are advanced.
+struct RequestQueue {
+  BlockRequest* first = nullptr;
+  BlockRequest* last = nullptr;
+  std::uint32_t count = 0;
+  void push(BlockRequest* request) {
+    request->next = nullptr;
+    (first == nullptr ? first : last->next) = request;
+    last = request;
+    ++count;
+  }
+  BlockRequest* pop() {
+    BlockRequest* const request = first;
+    first = request->next;
+    --count;
+    return request;
+  }
+};
+
+// Bytes that a request may move at a time while others wait.
+inline constexpr std::size_t kFairShare = 65536;
 
 class RequestQueues {
  public:
@@ -46,10 +95,16 @@ class RequestQueues {
   // True if no request is outstanding except the request that a call waits for.
   bool is_idle() const { return lock_.is_biased(); }
   bool has_others() const { return active != (call != nullptr ? 1u : 0u); }
-  bool is_held() const { return holder_.is_this_thread(); }  // true in a callback, which must not wait
-  void become_held() { holder_.become_this_thread(); }       // for a thread that has got the lock otherwise
+  // True in a callback, which must not wait.
+  bool is_held() const {
+    // order: relaxed: this thread's own store, or another value, which is not this thread
+    return holder_.load(std::memory_order_relaxed) == BusyMembers::self();
+  }
+  void become_held() {  // for a thread that has got the lock otherwise
+    holder_.store(BusyMembers::self(), std::memory_order_relaxed);  // order: relaxed: see is_held()
+  }
   void let_go() {
-    holder_.become_nobody();
+    holder_.store(nullptr, std::memory_order_relaxed);  // order: relaxed: see is_held()
     if (has_others() || link_.busy != nullptr) [[unlikely]]
       unlock();
   }
@@ -77,8 +132,8 @@ class RequestQueues {
   void unlock();
 
   Member& owner_;
-  BiasedLock<RealAtomics> lock_;  // kBiased: no other thread uses the requests
-  Holder holder_;                 // of the lock
+  BiasedLock<RealAtomics> lock_;              // kBiased: no other thread uses the requests
+  std::atomic<const void*> holder_{nullptr};  // the thread that works on the requests
   BusyLink link_;
 };
 

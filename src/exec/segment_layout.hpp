@@ -12,12 +12,51 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/collective.hpp"
 #include "base/line.hpp"
-#include "exec/plan_slot.hpp"
+#include "exec/program.hpp"
 #include "sync/doorbell.hpp"
 #include "sync/wait.hpp"
 
 namespace fermata::exec {
+
+// Which compiled plan of a team a call uses: by its collective and, with data, whether 8 bytes hold the
+// payload.
+enum class PlanSlot : std::uint8_t {
+  kBarrier = 0,
+  kBroadcast8,
+  kBroadcast56,
+  kReduce8,
+  kReduce56,
+  kAllreduce8,
+  kAllreduce56
+};
+inline constexpr std::uint32_t kPlanSlots = 7;
+struct SlotUse {
+  Collective collective;
+  std::int32_t payload;  // bytes; a tagged team's barrier has 8
+};
+inline constexpr SlotUse kSlotUses[kPlanSlots] = {{Collective::kBarrier, 0},    {Collective::kBroadcast, 8},
+                                                  {Collective::kBroadcast, 56}, {Collective::kReduce, 8},
+                                                  {Collective::kReduce, 56},    {Collective::kAllreduce, 8},
+                                                  {Collective::kAllreduce, 56}};
+// The slot of a call that carries `bytes` bytes on lines.
+constexpr PlanSlot slot_for(Collective collective, std::size_t bytes) {
+  const bool one_word = bytes <= 8;
+  switch (collective) {
+    case Collective::kBroadcast: return one_word ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
+    case Collective::kReduce: return one_word ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
+    case Collective::kAllreduce: return one_word ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56;
+    default: return PlanSlot::kBarrier;
+  }
+}
+// True if calls of that slot can use this program.
+bool is_for(PlanSlot slot, const ProgramHeader& program, bool tagged);
+
+// A team's hash: the number of members, then each plan's hash in the order of PlanSlot.
+inline std::uint64_t with_plan(std::uint64_t hash, std::uint64_t plan) {
+  return (hash ^ plan) * 1099511628211u;
+}
 
 inline constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
 inline constexpr std::uint32_t kTeamVersion = 8;

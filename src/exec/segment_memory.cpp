@@ -57,15 +57,14 @@ void SegmentMemory::keep(std::int32_t fd) {
 Status SegmentMemory::claim(std::uint32_t rank, const char** detail) {
   std::uint64_t offset = 0, bytes = 0;
   const bool counts = is_place() && is_in_child();
-  if (counts && !places_.hold(place_, &offset, &bytes)) {
-    *detail = "all other processes have released the team, so this forked process cannot join it";
-    return Status::kArgument;
-  }
+  if (counts && !places_.hold(place_, &offset, &bytes))
+    return refuse(Status::kArgument,
+                  "all other processes have released the team, so this forked process cannot join it",
+                  detail);
   const Status locked = os::lock_byte(fd(), lock_of(rank));
   if (locked == Status::kOk) return locked;
   if (counts) places_.drop(place_, offset_, mapping_.bytes);
-  *detail = "another process holds the lock of this rank";
-  return locked;
+  return refuse(locked, "another process holds the lock of this rank", detail);
 }
 
 void SegmentMemory::disclaim(std::uint32_t rank) {

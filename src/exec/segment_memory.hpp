@@ -16,6 +16,12 @@
 
 namespace fermata::exec {
 
+// For functions that set up a team or join it: the static text says why they refuse.
+inline Status refuse(Status status, const char* why, const char** detail) {
+  *detail = why;
+  return status;
+}
+
 // Copies describe the same mapping: unmap() one of them.
 class SegmentMemory {
  public:

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "os/os.hpp"
 #include "sync/biased_lock.hpp"
 
 namespace fermata::exec {
@@ -25,10 +26,26 @@ class Subteams {
   // order: relaxed: a number
   std::uint32_t next_number() const { return seen_.load(std::memory_order_relaxed) + 1; }
   // Records a number that the members have agreed to use.
-  void see_number(std::uint32_t number);
+  void see_number(std::uint32_t number) {
+    std::uint32_t seen = seen_.load(std::memory_order_relaxed);  // order: relaxed: a number
+    // order: relaxed: a number
+    while (seen < number && !RealAtomics::compare_exchange_relaxed(seen_, seen, number))
+      seen = seen_.load(std::memory_order_relaxed);  // order: relaxed: a number
+  }
 
-  void add(Entry& entry);
-  void remove(Entry& entry);
+  void add(Entry& entry) {
+    lock();
+    entry.next = first_;
+    first_ = &entry;
+    unlock();
+  }
+  void remove(Entry& entry) {
+    lock();
+    Entry** at = &first_;
+    while (*at != &entry) at = &(*at)->next;
+    *at = entry.next;
+    unlock();
+  }
   // Calls land(port) for the sub-team with that number, if it is here. Meanwhile no entry is removed.
   template <class Land>
   void land_in(std::uint32_t number, const Land& land) {
@@ -40,7 +57,9 @@ class Subteams {
 
  private:
   // Only threads of this process take the lock, and landing is short.
-  void lock();
+  void lock() {
+    while (!lock_.try_lock()) os::yield();
+  }
   void unlock() { lock_.unlock(BiasedLock<RealAtomics>::kFree); }
 
   std::atomic<std::uint32_t> seen_{0};

@@ -53,10 +53,8 @@ Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team*
     return Status::kOk;
   }
   SegmentMemory memory;
-  if (const Status mapped = SegmentMemory::map_file(fd, &memory); mapped != Status::kOk) {
-    *detail = "mapping the team's segment failed";
-    return mapped;
-  }
+  if (const Status mapped = SegmentMemory::map_file(fd, &memory); mapped != Status::kOk)
+    return refuse(mapped, "mapping the team's segment failed", detail);
   // The file may also hold places, after the team's own segment.
   std::uint64_t own = memory.bytes() < sizeof(TeamHeader)
                           ? 0
@@ -74,9 +72,10 @@ Status Team::attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, 
   SegmentMemory memory;
   const Status mapped = SegmentMemory::map_place(segment_owner.segment_.places(), place, &memory);
   if (mapped == Status::kOk) return adopt_checked(memory, &segment_owner, wait, stall_ns, out, detail);
-  *detail = mapped == Status::kArgument ? "the team does not exist or has been destroyed"
-                                        : "mapping the team's memory failed";
-  return mapped;
+  return refuse(mapped,
+                mapped == Status::kArgument ? "the team does not exist or has been destroyed"
+                                            : "mapping the team's memory failed",
+                detail);
 }
 
 Status Team::use_port_of(Team& port_owner, const std::uint32_t* owner_ranks, std::uint32_t subteam,

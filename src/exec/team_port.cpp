@@ -13,6 +13,8 @@ namespace {
 constexpr std::int64_t kFlushNs = 1'000'000'000;
 constexpr std::int64_t kCloseNs = 1'000'000'000;
 
+constexpr const char* kConnected = "this process has already connected a port to this team";
+
 }  // namespace
 
 TeamPort::~TeamPort() {
@@ -21,35 +23,31 @@ TeamPort::~TeamPort() {
 }
 
 Status TeamPort::connect(const net::Port& port, const char** detail) {
-  *detail = "set all functions of the port, and its size to sizeof(fermata_port)";
   const bool whole = port.open != nullptr && port.write != nullptr && port.progress != nullptr &&
                      port.is_gone != nullptr && port.flush != nullptr && port.close != nullptr;
-  if (port.size != sizeof port || !whole) return Status::kArgument;
-  *detail = "all members of this team are on one host, so it takes no port";
-  if (!hosts_.are_several()) return Status::kArgument;
-  *detail = "this process has already connected a port to this team";
-  if (is_connected()) return Status::kBusy;
+  if (port.size != sizeof port || !whole)
+    return refuse(Status::kArgument, "set all functions of the port, and its size to sizeof(fermata_port)",
+                  detail);
+  if (!hosts_.are_several())
+    return refuse(Status::kArgument, "all members of this team are on one host, so it takes no port", detail);
+  if (is_connected()) return refuse(Status::kBusy, kConnected, detail);
   if (segment_.layout().refresh_bytes != 0 && delays_ == nullptr) {
     delays_ = LinkDelays::make(hosts_.count());
-    *detail = "malloc failed";
-    if (delays_ == nullptr) return Status::kMemory;
+    if (delays_ == nullptr) return refuse(Status::kMemory, "malloc failed", detail);
   }
   const net::Window window{segment_.base(), segment_.bytes(), land_here, this};
   const auto opened = static_cast<Status>(port.open(port.self, &window));
-  *detail = "the port's open function failed";
-  if (opened != Status::kOk) return opened;
+  if (opened != Status::kOk) return refuse(opened, "the port's open function failed", detail);
   port_ = port;
   return Status::kOk;
 }
 
 Status TeamPort::use_port_of(TeamPort& owner, const std::uint32_t* owner_ranks, std::uint32_t number,
                              const char** detail) {
-  *detail = "this process has already connected a port to this team";
-  if (is_connected()) return Status::kBusy;
+  if (is_connected()) return refuse(Status::kBusy, kConnected, detail);
   const std::size_t bytes = segment_.members() * sizeof *owner_ranks_;
   owner_ranks_ = static_cast<std::uint32_t*>(malloc(bytes));
-  *detail = "malloc failed";
-  if (owner_ranks_ == nullptr) return Status::kMemory;
+  if (owner_ranks_ == nullptr) return refuse(Status::kMemory, "malloc failed", detail);
   memcpy(owner_ranks_, owner_ranks, bytes);
   owner_ = &owner;
   delays_ = owner.delays_;

@@ -15,6 +15,27 @@ void TeamPrograms::set(const void* const (&programs)[kPlanSlots]) {
     if (programs[i] != nullptr) headers_[i] = program_header(programs[i]);
 }
 
+Status TeamPrograms::check() {
+  const TeamLayout& h = segment_.layout();
+  const std::uint64_t bytes = segment_.bytes();
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    const PlanEntry& entry = h.plans[i];
+    if (entry.program == 0) continue;
+    if (entry.program % kMaxLine != 0 || entry.regions % kMaxLine != 0) return Status::kMismatch;
+    if (!segment_.covers(entry.program, sizeof(ProgramHeader)) || entry.regions > bytes)
+      return Status::kMismatch;
+    ProgramHeader& program = headers_[i];
+    const std::byte* const at = segment_.base() + entry.program;
+    if (!program_is_sound(at, bytes - entry.program, &program) || program.members != h.members)
+      return Status::kMismatch;
+    if (!is_for(static_cast<PlanSlot>(i), program, h.tagged != 0)) return Status::kMismatch;
+    if (h.hosts == 0 && leaves_host(at, program)) return Status::kMismatch;
+    if (!segment_.covers(entry.regions, std::uint64_t{program.region_bytes} * program.regions))
+      return Status::kMismatch;
+  }
+  return hash() == h.hash ? Status::kOk : Status::kMismatch;
+}
+
 // Other processes may have written over the steps since the check. So it also refuses steps that are sound
 // but that this team cannot run.
 std::uint32_t TeamPrograms::copy_steps(PlanSlot slot, std::uint32_t index, Step* to,
@@ -28,12 +49,6 @@ std::uint32_t TeamPrograms::copy_steps(PlanSlot slot, std::uint32_t index, Step*
     if (!folds && (s.fold == Fold::kCombineLeft || s.fold == Fold::kCombineRight)) return 0;
   }
   return count;
-}
-
-std::byte* TeamPrograms::region(PlanSlot slot, std::uint32_t root) const {
-  const ProgramHeader& p = headers_[static_cast<int>(slot)];
-  const std::uint64_t index = p.regions == 1 ? 0 : root;
-  return segment_.base() + entry(slot).regions + index * p.region_bytes;
 }
 
 std::uint64_t TeamPrograms::hash() const {

@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "base/status.hpp"
-#include "exec/plan_slot.hpp"
 #include "exec/program.hpp"
 #include "exec/team_segment.hpp"
 
@@ -31,9 +30,9 @@ class TeamPrograms {
   const std::byte* blob(PlanSlot slot) const { return segment_.base() + entry(slot).program; }
   // Like fermata::copy_steps(). index: rank, or root * members + rank over several hosts.
   std::uint32_t copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const;
-  // The plan's slots, words and doors in the segment. A rooted collective has a region for each root. Others
-  // have one region for all calls.
-  std::byte* region(PlanSlot slot, std::uint32_t root) const;
+  // The plan's slots, words and doors in the segment. A rooted collective has a region for each root, one
+  // after the other; this is root 0's. Others have one region for all calls.
+  std::byte* region(PlanSlot slot) const { return segment_.base() + entry(slot).regions; }
   // The team's hash by what is in the segment now.
   std::uint64_t hash() const;
 

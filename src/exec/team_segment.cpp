@@ -1,6 +1,38 @@
 #include "exec/team_segment.hpp"
 
+#include <string.h>
+
+#include <bit>
+
+#include "exec/blocks.hpp"
+
 namespace fermata::exec {
+
+Status TeamSegment::check() {
+  if (bytes() < sizeof(TeamHeader)) return Status::kMismatch;
+  memcpy(&layout_, &header().layout, sizeof layout_);
+  keep_copies();
+  const TeamLayout& h = layout_;
+  if (h.magic != kTeamMagic || h.version != kTeamVersion) return Status::kMismatch;
+  if (h.bytes != bytes() || h.members < 1 || h.members > kMaxMembers) return Status::kMismatch;
+  if (plans_offset(h.members) > bytes()) return Status::kMismatch;
+  if (!covers(h.model, h.model_bytes) || !covers(h.refresh, h.refresh_bytes)) return Status::kMismatch;
+  if (!(h.usable_cpus > 0)) return Status::kMismatch;
+  const bool has_places = h.places != 0;
+  if (has_places == memory_.is_place()) return Status::kMismatch;
+  if (has_places && (h.places % 4096 != 0 || h.places > bytes() ||
+                     bytes() - h.places != round_up(sizeof(PlaceTable), 4096)))
+    return Status::kMismatch;
+  if (h.rings == 0) return Status::kOk;
+  TeamLayout blocks;
+  blocks.members = h.members;
+  if (h.members > kMostBlockMembers || h.rings > bytes() || h.rings % 4096 != 0) return Status::kMismatch;
+  if (h.ring_lines > kMostCrowdedLines || !std::has_single_bit(h.ring_lines)) return Status::kMismatch;
+  const bool fits = lay_out_blocks(h.rings, h.ring_lines, blocks) == (has_places ? h.places : bytes());
+  const bool same = blocks.ring_lines == h.ring_lines && blocks.in_quarter == h.in_quarter &&
+                    blocks.heap == h.heap && blocks.heap_bytes == h.heap_bytes;
+  return fits && same ? Status::kOk : Status::kMismatch;
+}
 
 void TeamSegment::wake_everybody() const {
   // Members that poll a word park at doors in the regions. These are not woken here: their parks have a time

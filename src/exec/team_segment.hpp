@@ -23,6 +23,11 @@ class TeamSegment {
   void set_layout(const TeamLayout& layout) { layout_ = layout; }
   // For others: copies the layout and checks it, but not the programs and hosts.
   Status check();
+  bool covers(std::uint64_t at, std::uint64_t length) const {
+    return at <= bytes() && length <= bytes() - at;
+  }
+  // Keeps the compiler from reading the segment again in place of a copy: only the copy is checked.
+  static void keep_copies() { asm volatile("" : : : "memory"); }
 
   SegmentMemory& memory() { return memory_; }
   const SegmentMemory& memory() const { return memory_; }

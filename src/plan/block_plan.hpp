@@ -16,9 +16,6 @@
 
 namespace fermata {
 
-// The largest team whose collectives on blocks have plans.
-inline constexpr std::int32_t kMostBlockMembers = 1024;
-
 struct BlockPlan {
   Collective collective = Collective::kBroadcast;
   std::size_t bytes = 1;  // of one block: a power of two, for all sizes that round up to it

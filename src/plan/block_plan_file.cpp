@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/collective_from.hpp"
+#include "exec/block_program.hpp"
 #include "json/text.hpp"
 #include "plan/block_plan.hpp"
 #include "plan/plan_file.hpp"

@@ -5,6 +5,7 @@
 #include <bit>
 #include <optional>
 
+#include "exec/block_program.hpp"
 #include "plan/choose_blocks.hpp"
 #include "profile/utc.hpp"
 #include "schedule/verify.hpp"

@@ -9,10 +9,9 @@
 //
 // Step 2 can ignore credits: they are from earlier episodes (locations.hpp checks that an edge has at least
 // as many slots as a batch of credits covers).
-#include "exec/proof/data.hpp"
-
 #include "base/collective.hpp"
 #include "exec/proof/expressions.hpp"
+#include "exec/proof/locations.hpp"
 
 namespace fermata::exec::proof {
 namespace {

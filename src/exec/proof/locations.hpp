@@ -90,5 +90,10 @@ class Locations {
   std::uint32_t table_mask_ = 0;
 };
 
+// The proof of programs that carry data: slots and credits, no branches.
+Proof prove_data(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch);
+// The proof of programs that carry no data: a barrier of slots and words.
+Proof prove_words(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch);
+
 }  // namespace fermata::exec::proof
 #endif

@@ -3,8 +3,7 @@
 #include <stdio.h>
 
 #include "base/collective.hpp"
-#include "exec/proof/data.hpp"
-#include "exec/proof/words.hpp"
+#include "exec/proof/locations.hpp"
 
 namespace fermata::exec {
 

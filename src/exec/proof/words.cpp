@@ -12,8 +12,6 @@
 //   4. The steps of the remaining ways form a graph without cycles, with an edge from each step to the steps
 //      that must come after it. So members never wait for each other in a cycle, whichever of them complete
 //      the words: the order in each such case is a part of the graph.
-#include "exec/proof/words.hpp"
-
 #include "exec/proof/ways.hpp"
 
 namespace fermata::exec::proof {
@@ -69,12 +67,15 @@ class WordsProof {
     adds_ = scratch_.array<std::uint32_t>(locations);
     place_row_ = scratch_.array<Row>(locations);
     copy_ = scratch_.array<Row>(ways_.lines());
+    climbed_ = scratch_.array<std::uint32_t>(ways_.lines());
     if (scratch_.failed()) return no_memory();
     std::uint32_t bits = members_;
     for (std::uint32_t p = 0; p < locations; ++p) {
       first_add_[p] = kNone;
       if (is_word(p)) bit_[p] = bits++;
+      if (ways_.climb_of(p) != kNone) climbed_[ways_.climb_of(p)] = p;
     }
+    const std::size_t words = bits - members_;
     for (std::uint32_t n = 0; n < ways_.nodes(); ++n) {
       const std::uint32_t location = ways_.node(n).location;
       if (!adds(ways_.node(n).step->code) || !is_climbed(location)) continue;
@@ -84,18 +85,13 @@ class WordsProof {
     }
     width_ = (bits + 63) / 64;
     rows_ = scratch_.array<std::uint64_t>(width_ * ways_.lines());
-    words_rows_ = scratch_.array<std::uint64_t>(width_ * (bits_of_words(locations)));
+    words_rows_ = scratch_.array<std::uint64_t>(width_ * words);
     if (scratch_.failed()) return no_memory();
     std::size_t next = 0;
     for (std::uint32_t p = 0; p < locations; ++p)
       if (is_word(p)) place_row_[p] = words_rows_ + width_ * next++;
     for (std::uint32_t m = 0; m < members_; ++m) set(row(m), m);
     return true;
-  }
-  std::size_t bits_of_words(std::uint32_t locations) const {
-    std::size_t n = 0;
-    for (std::uint32_t p = 0; p < locations; ++p) n += is_word(p);
-    return n;
   }
   bool is_climbed(std::uint32_t location) const {
     const std::uint32_t climb = ways_.climb_of(location);
@@ -147,7 +143,7 @@ class WordsProof {
   // A climb waits until its word is complete, and then starts with the word's row.
   bool advance(std::uint32_t line) {
     if (line >= members_ && now_[line] == ways_.line(line).first && now_[line] < end_of(line)) {
-      const std::uint32_t location = word_of_climb(line);
+      const std::uint32_t location = climbed_[line];
       if (done_[location] != number_) return true;
       merge(row(line), place_row_[location]);
     }
@@ -164,15 +160,6 @@ class WordsProof {
       }
     }
     return true;
-  }
-
-  std::uint32_t word_of_climb(std::uint32_t line) {
-    if (climbed_ == nullptr) {
-      climbed_ = scratch_.array<std::uint32_t>(ways_.lines());
-      for (std::uint32_t p = 0; climbed_ != nullptr && p < ways_.locations().count(); ++p)
-        if (ways_.climb_of(p) != kNone) climbed_[ways_.climb_of(p)] = p;
-    }
-    return climbed_ != nullptr ? climbed_[line] : 0;
   }
 
   // All signals that a line sends between two waits share a copy of the line's row.
