@@ -1,6 +1,5 @@
 // The collectives of the C ABI: argument checks, then one call into exec/.
 #include "api/calls.hpp"
-#include "team/review.hpp"
 
 using fermata::Op;
 using fermata::Status;

@@ -46,7 +46,8 @@ int make(const fermata_plan_request& r, fermata_plan** out) {
   const auto machine = this_machine();
   if (r.topology == nullptr && !machine) return fail(machine.error());
   const Topology& topology = r.topology != nullptr ? r.topology->value : **machine;
-  PlanKey key;
+  PlanOptions options;
+  PlanKey& key = options.key;
   key.fingerprint = fingerprint(topology);
   key.collective = static_cast<Collective>(r.collective);
   key.members = r.members;
@@ -54,15 +55,14 @@ int make(const fermata_plan_request& r, fermata_plan** out) {
                                                 : payload_class(key.collective, static_cast<int>(r.payload));
   key.engine = static_cast<Engine>(r.engine);
   if (r.cpus != nullptr) key.cpus.assign(r.cpus, r.cpus + r.members);
-  const Profile* profile = r.profile != nullptr ? &r.profile->value : nullptr;
-  Profile estimated;
-  if (profile == nullptr && r.topology != nullptr) {
-    estimated = estimate_profile(topology);
-    profile = &estimated;
-  }
-  return hand_out(plan_for(key, topology, profile, r.algorithm != nullptr ? r.algorithm : "",
-                           r.layout != nullptr ? r.layout : ""),
-                  out);
+  if (r.algorithm != nullptr) options.algorithm = r.algorithm;
+  if (r.layout != nullptr) options.layout = r.layout;
+  if (r.profile != nullptr) return hand_out(make_plan(topology, r.profile->value, options, nullptr), out);
+  if (r.topology != nullptr)
+    return hand_out(make_plan(topology, estimate_profile(topology), options, nullptr), out);
+  if (options.algorithm.empty() && options.layout.empty())
+    if (auto cached = load_plan(key)) return hand_out(std::move(cached), out);
+  return hand_out(make_plan(topology, this_profile(key.engine), options, nullptr), out);
 }
 
 }  // namespace

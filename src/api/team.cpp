@@ -8,7 +8,6 @@
 #include "os/os.hpp"
 #include "sync/wait_wanted.hpp"
 #include "team/refresh.hpp"
-#include "team/split.hpp"
 
 using namespace fermata;
 using namespace fermata::api;

@@ -4,6 +4,8 @@
 // - allgather, alltoall: an allreduce of all blocks, with the same contributions
 // - reduce_scatter: an allreduce, of which each member takes its part
 // Between two members, only the block for the other one travels.
+#include <climits>
+
 #include "api/calls.hpp"
 #include "base/word.hpp"
 
@@ -81,19 +83,21 @@ inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uin
                 m.swap_again(first_signals, blocks_of_two(plain, m.rank(), first_signals.swapped_bytes)));
 }
 
-// This function and the next ones do a call on a line if its blocks are small enough. False: they are not, or
-// the arguments are wrong. The status is no std::optional: it would be stored in parts and loaded whole. Such
-// a load waits for all earlier stores, also those to the line. This one is for allgather, alltoall and
-// reduce_scatter.
-bool call_together(fermata_member* member, const Plain& plain, int* status) {
+// The result of the following functions if they do not do the call: its blocks are too large for a line, or
+// its arguments are wrong. It is no std::optional: that would be stored in parts and loaded whole. Such a
+// load waits for all earlier stores, also those to the line.
+constexpr int kNotOnLine = INT_MAX;
+
+// Does an allgather, alltoall or reduce_scatter on a line.
+int call_together(fermata_member* member, const Plain& plain) {
   Member& m = *member->member;
   const std::uint32_t all = bytes_together(m, plain);
   const void* in = plain.in;
-  if (all == 0 || plain.out == nullptr || plain.out == FERMATA_IN_PLACE || in == nullptr) return false;
+  if (all == 0 || plain.out == nullptr || plain.out == FERMATA_IN_PLACE || in == nullptr) return kNotOnLine;
   const bool in_place = in == FERMATA_IN_PLACE;
   const std::uint32_t members = m.team().members(), rank = m.rank();
   const PlanSlot slot = all <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56;
-  if (!m.carries(slot)) return false;
+  if (!m.carries(slot)) return kNotOnLine;
   const auto type = static_cast<Type>(plain.type);
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(type));
   auto* const out = static_cast<std::byte*>(plain.out);
@@ -101,7 +105,7 @@ bool call_together(fermata_member* member, const Plain& plain, int* status) {
   const bool several_out = holds<&CollectiveRules::differs_by_giver>(plain.collective);
   const std::uint32_t in_bytes = (several_in ? members : 1) * block;
   const std::uint32_t out_bytes = (several_out ? members : 1) * block;
-  if ((*status = check_overlap(member, plain, in_bytes, out_bytes)) != FERMATA_OK) return true;
+  if (const int bad = check_overlap(member, plain, in_bytes, out_bytes); bad != FERMATA_OK) return bad;
   Call call{.collective = static_cast<Collective>(plain.collective),
             .type = static_cast<std::uint8_t>(plain.type),
             .bytes = block};
@@ -109,14 +113,13 @@ bool call_together(fermata_member* member, const Plain& plain, int* status) {
   if (call.collective == Collective::kReduceScatter) {
     if (static_cast<unsigned>(plain.op) >= kOpCount || !is_defined(static_cast<Op>(plain.op), type) ||
         size_of(type) > 8)
-      return false;
+      return kNotOnLine;
     call.op = static_cast<std::uint8_t>(plain.op);
     fold = fold_of(static_cast<Op>(plain.op), type);
   }
   if (m.swaps() && block <= kMostSwapped) {
     const FoldFn folded = call.collective == Collective::kReduceScatter ? fold : nullptr;
-    *status = answer(member, m.swap(call, plain.count, folded, blocks_of_two(plain, rank, block)));
-    return true;
+    return answer(member, m.swap(call, plain.count, folded, blocks_of_two(plain, rank, block)));
   }
   Taken taken{.out = out, .bytes = block};
   Line line;
@@ -134,22 +137,21 @@ bool call_together(fermata_member* member, const Plain& plain, int* status) {
       copy_bytes(line.at, in_place ? out : in, all);
       taken.first = rank * block;
       break;
-    default: return false;
+    default: return kNotOnLine;
   }
-  *status = answer(member, m.together(slot, call, all, line.at, fold, taken));
-  return true;
+  return answer(member, m.together(slot, call, all, line.at, fold, taken));
 }
 
-bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
+int scatter_together(fermata_member* member, const Plain& plain) {
   Member& m = *member->member;
   const std::uint32_t all = bytes_together(m, plain);
   const bool is_root = plain.root == static_cast<int>(m.rank());
-  if (all == 0 || static_cast<unsigned>(plain.root) >= m.team().members()) return false;
+  if (all == 0 || static_cast<unsigned>(plain.root) >= m.team().members()) return kNotOnLine;
   if (plain.out == nullptr ||
       (is_root ? plain.in == nullptr || plain.in == FERMATA_IN_PLACE : plain.out == FERMATA_IN_PLACE))
-    return false;
+    return kNotOnLine;
   const PlanSlot slot = all <= 8 ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
-  if (!m.carries(slot)) return false;
+  if (!m.carries(slot)) return kNotOnLine;
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
   const Call call{.collective = Collective::kScatter,
                   .type = static_cast<std::uint8_t>(plain.type),
@@ -158,32 +160,33 @@ bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
   const bool two = m.team().members() == 2;
   if (!is_root) {
     const std::uint32_t first = two ? 0 : m.rank() * block;
-    *status = answer(member, m.together(slot, call, all, nullptr, nullptr,
-                                        {.out = plain.out, .bytes = block, .first = first}));
-    return true;
+    return answer(member, m.together(slot, call, all, nullptr, nullptr,
+                                     {.out = plain.out, .bytes = block, .first = first}));
   }
-  if ((*status = check_overlap(member, plain, m.team().members() * block, block)) != FERMATA_OK) return true;
+  if (const int bad = check_overlap(member, plain, m.team().members() * block, block); bad != FERMATA_OK)
+    return bad;
   const auto* const in = static_cast<const std::byte*>(plain.in);
-  *status = answer(member, m.together(slot, call, all, two ? in + (1 - m.rank()) * block : in, nullptr, {}));
+  const int status =
+      answer(member, m.together(slot, call, all, two ? in + (1 - m.rank()) * block : in, nullptr, {}));
   // The root copies its own block after its signals, so that they leave earlier.
-  if (*status == FERMATA_OK && plain.out != FERMATA_IN_PLACE)
+  if (status == FERMATA_OK && plain.out != FERMATA_IN_PLACE)
     copy_bytes(plain.out, in + m.rank() * block, block);
-  return true;
+  return status;
 }
 
-bool gather_together(fermata_member* member, const Plain& plain, int* status) {
+int gather_together(fermata_member* member, const Plain& plain) {
   Member& m = *member->member;
   const std::uint32_t all = bytes_together(m, plain);
   const bool is_root = plain.root == static_cast<int>(m.rank());
-  if (all == 0 || static_cast<unsigned>(plain.root) >= m.team().members()) return false;
+  if (all == 0 || static_cast<unsigned>(plain.root) >= m.team().members()) return kNotOnLine;
   if (plain.in == nullptr ||
       (is_root ? plain.out == nullptr || plain.out == FERMATA_IN_PLACE : plain.in == FERMATA_IN_PLACE))
-    return false;
+    return kNotOnLine;
   const PlanSlot slot = all <= 8 ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
-  if (!m.carries(slot)) return false;
+  if (!m.carries(slot)) return kNotOnLine;
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
-  if (is_root && (*status = check_overlap(member, plain, block, m.team().members() * block)) != FERMATA_OK)
-    return true;
+  const int overlaps = is_root ? check_overlap(member, plain, block, m.team().members() * block) : 0;
+  if (overlaps != FERMATA_OK) return overlaps;
   const Call call{.collective = Collective::kGather,
                   .type = static_cast<std::uint8_t>(plain.type),
                   .root = static_cast<std::uint32_t>(plain.root),
@@ -192,34 +195,29 @@ bool gather_together(fermata_member* member, const Plain& plain, int* status) {
   if (m.team().members() == 2) {
     auto* const out = static_cast<std::byte*>(plain.out);
     const FoldFn fold = fold_of(Op::kOr, Type::kUint64);
-    if (!is_root) {
-      *status = answer(member, m.together(slot, call, all, plain.in, fold, {}));
-      return true;
-    }
+    if (!is_root) return answer(member, m.together(slot, call, all, plain.in, fold, {}));
     if (plain.in != FERMATA_IN_PLACE) copy_bytes(out + own, plain.in, block);
-    *status = answer(member, m.together(slot, call, all, nullptr, fold,
-                                        {.out = out + (1 - m.rank()) * block, .bytes = block}));
-    return true;
+    return answer(member, m.together(slot, call, all, nullptr, fold,
+                                     {.out = out + (1 - m.rank()) * block, .bytes = block}));
   }
   Line line;
   copy_bytes(line.at + own,
              plain.in == FERMATA_IN_PLACE ? static_cast<const std::byte*>(plain.out) + own : plain.in, block);
   const Taken taken{.out = is_root ? plain.out : nullptr, .bytes = all};
-  *status = answer(member, m.together(slot, call, all, line.at, fold_of(Op::kOr, Type::kUint64), taken));
-  return true;
+  return answer(member, m.together(slot, call, all, line.at, fold_of(Op::kOr, Type::kUint64), taken));
 }
 
 // For a reduce_scatter whose blocks differ in size: an allreduce of all blocks, one after the other.
-bool differing_together(fermata_member* member, const fermata_operation& o, int* status) {
+int differing_together(fermata_member* member, const fermata_operation& o) {
   Checked c;
-  if ((*status = check(member, o, &c)) != FERMATA_OK) return true;
+  if (const int bad = check(member, o, &c); bad != FERMATA_OK) return bad;
   Member& m = *member->member;
   Taken taken{.out = o.out};
   Line line;
   std::size_t all = 0, place = 0;
   for (std::uint32_t r = 0; r < m.team().members(); ++r) {
     const std::size_t bytes = o.in_counts[r] * c.element;
-    if (bytes > kLinePayload - all) return false;
+    if (bytes > kLinePayload - all) return kNotOnLine;
     const void* const in = o.in == FERMATA_IN_PLACE ? o.out : o.in;
     const std::size_t at = (o.in_displacements != nullptr ? o.in_displacements[r] : place) * c.element;
     if (bytes != 0)
@@ -230,7 +228,7 @@ bool differing_together(fermata_member* member, const fermata_operation& o, int*
     place += o.in_counts[r];
   }
   const PlanSlot slot = all <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56;
-  if (all == 0 || c.element > 8 || !m.carries(slot)) return false;
+  if (all == 0 || c.element > 8 || !m.carries(slot)) return kNotOnLine;
   if (taken.bytes == 0) taken.out = nullptr;
   const auto type = static_cast<std::uint8_t>(o.type);
   const Call call{.collective = c.collective,
@@ -239,16 +237,14 @@ bool differing_together(fermata_member* member, const fermata_operation& o, int*
                   .bytes = c.sizes,
                   .irregular = true};
   const FoldFn fold = fold_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
-  *status = answer(member, m.together(slot, call, static_cast<std::uint32_t>(all), line.at, fold, taken));
-  return true;
+  return answer(member, m.together(slot, call, static_cast<std::uint32_t>(all), line.at, fold, taken));
 }
 
 // on_line does the call if its blocks are small enough.
-int small_call(fermata_member* member, const Plain& plain,
-               bool (*on_line)(fermata_member*, const Plain&, int*)) {
+int small_call(fermata_member* member, const Plain& plain, int (*on_line)(fermata_member*, const Plain&)) {
   if (member == nullptr) return null_handle();
-  int status = FERMATA_OK;
-  if (!on_line(member, plain, &status)) status = call(member, plain);
+  int status = on_line(member, plain);
+  if (status == kNotOnLine) status = call(member, plain);
   return status == static_cast<int>(Status::kRetracted)
              ? call_with_their_length(member, operation_of(plain), false)
              : status;
@@ -293,8 +289,8 @@ int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t
   o.irregular = 1;
   o.in_counts = counts;
   o.in_displacements = displacements;
-  int status = FERMATA_OK;
-  return differing_together(member, o, &status) ? status : fermata_execute(member, &o);
+  const int status = differing_together(member, o);
+  return status != kNotOnLine ? status : fermata_execute(member, &o);
 }
 
 int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <span>
 
 #include "kernels/fold.hpp"
 #include "os/os.hpp"

@@ -63,10 +63,6 @@ struct Extent {
   std::uintptr_t own = 0;  // the address of this member's own block
 };
 
-bool are_all_empty(const size_t* counts, std::uint32_t members) {
-  return std::all_of(counts, counts + members, [](std::size_t count) { return count == 0; });
-}
-
 // What a collective's rules say of one member, at the root or elsewhere. Looked up, because each small call
 // needs nearly all of it.
 struct MemberRules {
@@ -200,7 +196,7 @@ class Arguments {
   bool is_empty(const Given& side, const Given& other) const {
     const bool both = side.counted && other.counted;
     return (both || own_count(o_, c_, rank_) == 0) &&
-           (!side.counted || are_all_empty(side.counts, members_)) &&
+           (!side.counted || std::count(side.counts, side.counts + members_, 0U) == members_) &&
            (!other.counted || other.counts[rank_] == 0);
   }
   bool input_is_empty() const { return !rules_.reads || is_empty(in_, out_); }

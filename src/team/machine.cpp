@@ -1,7 +1,6 @@
 #include "team/machine.hpp"
 
 #include <array>
-#include <utility>
 
 #include "os/os.hpp"
 #include "profile/store.hpp"
@@ -35,8 +34,8 @@ Result<const Topology*> this_machine() {
 
 Profile best_known_profile(const Topology& topology, Engine engine) {
   const std::string key = fingerprint(topology);
-  auto stored = load_profile(key, engine == Engine::kThreads ? "threads" : "processes");
-  if (!stored) stored = load_profile(key, "threads");
+  auto stored = load_profile(key, name_of(engine));
+  if (!stored) stored = load_profile(key, name_of(Engine::kThreads));
   return stored ? *stored : estimate_profile(topology);
 }
 
@@ -46,19 +45,6 @@ const Profile& this_profile(Engine engine) {
     const auto machine = this_machine();
     return best_known_profile(machine ? **machine : Topology{}, engine);
   });
-}
-
-Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile,
-                      const std::string& algorithm, const std::string& layout) {
-  if (profile == nullptr && algorithm.empty() && layout.empty()) {
-    auto cached = load_plan(key);
-    if (cached) return cached;
-  }
-  PlanOptions options;
-  options.key = key;
-  options.algorithm = algorithm;
-  options.layout = layout;
-  return make_plan(topology, profile != nullptr ? *profile : this_profile(key.engine), options, nullptr);
 }
 
 }  // namespace fermata::team

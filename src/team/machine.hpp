@@ -21,12 +21,9 @@ Profile best_known_profile(const Topology& topology, Engine engine);
 // This machine's profile. It is read once per process and engine.
 const Profile& this_profile(Engine engine);
 
-// The plan for a request: the best by predicted cost. It never measures. `profile` null: this machine's. If
-// neither a profile nor an algorithm nor a layout is given, a cached plan comes first.
-Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile,
-                      const std::string& algorithm, const std::string& layout);
-// Likewise, compiled. `algorithm` empty: the best one; then it first looks in the cache. Next it looks among
-// the results of this process's searches, and then it searches.
+// The compiled plan for a request: the best by predicted cost. It never measures. `profile` null: this
+// machine's. `algorithm` empty: the best one; then it first looks in the cache. Next it looks among the results
+// of this process's searches, and then it searches.
 Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& topology,
                                            const std::shared_ptr<const Profile>& profile,
                                            const std::string& algorithm);

@@ -1,9 +1,6 @@
 #include "team/measure.hpp"
 
-#include <sys/mman.h>
-
 #include <atomic>
-#include <cstring>
 #include <vector>
 
 #include "exec/member.hpp"
@@ -17,17 +14,6 @@ using exec::Member;
 using exec::PlanSlot;
 using exec::Team;
 
-PlanSlot slot_of(const ProgramHeader& program) {
-  const bool wide = program.payload > 8;
-  switch (static_cast<Collective>(program.collective)) {
-    case Collective::kBroadcast: return wide ? PlanSlot::kBroadcast56 : PlanSlot::kBroadcast8;
-    case Collective::kReduce: return wide ? PlanSlot::kReduce56 : PlanSlot::kReduce8;
-    case Collective::kAllreduce: return wide ? PlanSlot::kAllreduce56 : PlanSlot::kAllreduce8;
-    default: break;
-  }
-  return PlanSlot::kBarrier;
-}
-
 // Programs synchronize because they exchange data. In a loop of calls alone, the members fall into a lasting
 // rhythm, often the best one for their lines. The measured time is then too low. So once in kInStep episodes
 // each member writes a line before an episode, and reads its neighbour's line after it. Example: an allreduce
@@ -38,9 +24,7 @@ struct alignas(kMaxLine) Cell {
   std::atomic<std::int64_t> value[2];  // by parity: a member may be one exchange ahead
 };
 
-// The members of one repeat share it. Between processes it is in an anonymous shared page.
-struct Timing {
-  std::atomic<std::int32_t> failed{0};  // -Status of a member
+struct Timing : SharedState {
   std::atomic<std::uint32_t> ready{0};  // members
   std::atomic<std::int64_t> episodes{0};
   std::atomic<std::int64_t> ns{0};
@@ -136,13 +120,7 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
     }
     timing.seen.fetch_add(seen, std::memory_order_relaxed);  // order: relaxed: no thread reads it
   }
-  if (status != Status::kOk) {
-    std::int32_t none = 0;
-    // order: relaxed: read after the end; the first failure is the reason
-    timing.failed.compare_exchange_strong(none, -static_cast<std::int32_t>(status),
-                                          std::memory_order_relaxed);
-    if (member != nullptr) team->break_with(Status::kBroken, rank);
-  }
+  if (status != Status::kOk) timing.fail(*team, rank, status);
   if (member != nullptr) member->leave();
 }
 
@@ -153,32 +131,22 @@ Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, i
   exec::TeamOptions options;
   options.members = program.members;
   options.shared = key.engine == Engine::kProcesses;
-  options.programs[static_cast<int>(slot_of(program))] = blob.data();
+  const PlanSlot slot = exec::slot_for(static_cast<Collective>(program.collective), program.payload);
+  options.programs[static_cast<int>(slot)] = blob.data();
   Team* team = nullptr;
   const char* detail = "";
   const Status made = Team::create(options, &team, &detail);
   if (made != Status::kOk) return Error{made, std::string("measuring: ") + detail};
-  void* page = mmap(nullptr, Timing::bytes(program.members), PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) {
-    team->release();
-    return Error{Status::kMemory, "measuring: mmap failed"};
-  }
-  auto& timing = *new (page) Timing;
-  const bool ran = run_members(
-      key.engine, program.members,
-      [&](std::uint32_t rank) { work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank], timing); },
-      [&] { team->break_with(Status::kBroken, 0); });
-  // run_members() has waited until all members have ended.
-  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);         // order: see above
-  const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);    // order: see above
-  const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));  // order: see above
-  munmap(page, Timing::bytes(program.members));
+  const auto shared = run_members(key.engine, *team, Timing::bytes(program.members), program.algorithm,
+                                  [&](std::uint32_t rank, SharedState& timing) {
+                                    work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank],
+                                         static_cast<Timing&>(timing));
+                                  });
   team->release();
-  if (!ran) return Error{Status::kSystem, "measuring: fork failed"};
-  if (failed != 0)
-    return Error{static_cast<Status>(-failed),
-                 std::string("measuring ") + program.algorithm + ": a member failed"};
+  if (!shared) return shared.error();
+  const auto& timing = static_cast<const Timing&>(**shared);
+  const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);    // order: all have ended
+  const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));  // order: as above
   return ns / static_cast<double>(episodes < 0 ? -episodes : episodes);
 }
 

@@ -1,10 +1,7 @@
 // Runs collectives on blocks for the planner. It calls them as programs do, with the candidate's compiled
 // program in place of the chosen one.
-#include <sys/mman.h>
-
 #include <atomic>
 #include <new>
-#include <vector>
 
 #include "os/os.hpp"
 #include "schedule/verify.hpp"
@@ -24,10 +21,8 @@ constexpr std::int64_t kMost = 1 << 18;
 constexpr std::int64_t kLongEnough = 3'000'000;  // ns
 constexpr std::int64_t kTimeout = 10'000'000'000;
 
-// The members of one repeat share it. Between processes it is in an anonymous shared page.
-struct Timing {
-  std::atomic<std::int32_t> failed{0};  // -Status of a member
-  std::atomic<std::int64_t> batch{0};   // rank 0's: rounds of the batch; negative: another batch follows
+struct Timing : SharedState {
+  std::atomic<std::int64_t> batch{0};  // rank 0's: rounds of the batch; negative: another batch follows
   std::atomic<std::int64_t> with_ns{0}, without_ns{0};
 };
 
@@ -101,12 +96,7 @@ void work(std::uint32_t rank, const Subject& subject, Timing& timing) {
     const int joined = join(subject.team, static_cast<int>(rank), false, &member);
     return joined == FERMATA_OK ? work_as(member, rank, subject, timing) : joined;
   });
-  if (status != FERMATA_OK) {
-    std::int32_t none = 0;
-    // order: relaxed: read after the end; the first failure is the reason
-    timing.failed.compare_exchange_strong(none, -status, std::memory_order_relaxed);
-    subject.team->team->break_with(Status::kBroken, rank);
-  }
+  if (status != FERMATA_OK) timing.fail(*subject.team->team, rank, static_cast<Status>(status));
   if (member != nullptr) leave(member);
 }
 
@@ -120,29 +110,19 @@ Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t
   fermata_team* team = nullptr;
   if (const int made = make_team(request, &team); made != FERMATA_OK)
     return Error{static_cast<Status>(made), "measuring: no team"};
-  void* page = mmap(nullptr, sizeof(Timing), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) {
-    destroy(team);
-    return Error{Status::kMemory, "measuring: mmap failed"};
-  }
-  auto& timing = *new (page) Timing;
   const Subject subject{schedule, *proof, key, bytes, team};
-  const bool ran = run_members(
-      key.engine, static_cast<std::uint32_t>(key.members),
-      [&](std::uint32_t rank) { work(rank, subject, timing); },
-      [&] { team->team->break_with(Status::kBroken, 0); });
-  // run_members() has waited until all members have ended.
-  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);              // order: see above
-  const auto batch = static_cast<double>(timing.batch.load(std::memory_order_relaxed));   // order: see above
-  const auto with = static_cast<double>(timing.with_ns.load(std::memory_order_relaxed));  // order: see above
-  // order: see above
-  const auto without = static_cast<double>(timing.without_ns.load(std::memory_order_relaxed));
-  munmap(page, sizeof(Timing));
+  const auto shared = run_members(
+      key.engine, *team->team, sizeof(Timing), schedule.algorithm,
+      [&](std::uint32_t rank, SharedState& timing) { work(rank, subject, static_cast<Timing&>(timing)); });
   destroy(team);
-  if (!ran) return Error{Status::kSystem, "measuring: fork failed"};
-  if (failed != 0 || batch <= 0)
-    return Error{failed != 0 ? static_cast<Status>(-failed) : Status::kSystem,
-                 "measuring " + schedule.algorithm + ": a member failed"};
+  if (!shared) return shared.error();
+  const auto& timing = static_cast<const Timing&>(**shared);
+  const auto batch =
+      static_cast<double>(timing.batch.load(std::memory_order_relaxed));  // order: all have ended
+  const auto with = static_cast<double>(timing.with_ns.load(std::memory_order_relaxed));  // order: as above
+  // order: as above
+  const auto without = static_cast<double>(timing.without_ns.load(std::memory_order_relaxed));
+  if (batch <= 0) return Error{Status::kSystem, "measuring " + schedule.algorithm + ": a member failed"};
   constexpr double kLeast = 1;  // ns; the noise of the barrier's time is larger
   return std::max(kLeast, (with - without) / batch);
 }

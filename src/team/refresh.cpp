@@ -1,7 +1,6 @@
 #include "team/refresh.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "os/environment.hpp"

@@ -1,5 +1,3 @@
-#include "team/review.hpp"
-
 #include <vector>
 
 #include "os/os.hpp"

@@ -1,6 +1,4 @@
 // Splits a team by colour and key.
-#include "team/split.hpp"
-
 #include <algorithm>
 #include <vector>
 

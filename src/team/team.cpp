@@ -5,7 +5,6 @@
 #include "os/os.hpp"
 #include "plan/block_knowledge.hpp"
 #include "team/refresh.hpp"
-#include "team/review.hpp"
 
 namespace fermata::team {
 
@@ -13,6 +12,21 @@ int check_team(const fermata_team* team) {
   if (team == nullptr) return null_handle();
   return serial_of(team) != 0 ? FERMATA_OK : fail(Status::kArgument, "the team was destroyed");
 }
+
+namespace {
+
+// Writes a handle on the team that make(&team, &detail) makes.
+template <class Make>
+int make_handle(Make&& make, fermata_team** out) {
+  auto handle = std::make_unique<fermata_team>();
+  const char* detail = "";
+  const Status status = make(&handle->team, &detail);
+  if (status != Status::kOk) return fail(status, "%s", detail);
+  *out = handle.release();
+  return FERMATA_OK;
+}
+
+}  // namespace
 
 int make_team(const TeamRequest& request, fermata_team** out) {
   exec::TeamOptions options;
@@ -35,12 +49,8 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   if (!request.cpus.empty()) options.cpus = request.cpus.data();
   options.model = plans->blocks.data();
   options.model_bytes = plans->blocks.size();
-  auto handle = std::make_unique<fermata_team>();
-  const char* detail = "";
-  const Status status = exec::Team::create(options, &handle->team, &detail);
-  if (status != Status::kOk) return fail(status, "%s", detail);
-  *out = handle.release();
-  return FERMATA_OK;
+  return make_handle(
+      [&](exec::Team** team, const char** detail) { return exec::Team::create(options, team, detail); }, out);
 }
 
 int serve(const fermata_team& team, const char* name, int count, std::int64_t within_ns) {
@@ -53,27 +63,25 @@ int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t
            fermata_team** out) {
   std::int32_t fd = -1;
   const char* why = "";
-  Status status = os::receive_fd(name, within_ns, &fd, &why);
+  const Status status = os::receive_fd(name, within_ns, &fd, &why);
   if (status == Status::kTimeout)
     return fail(status, "no team was offered as '%s' in %.1f s: %s", name,
                 static_cast<double>(within_ns) * 1e-9, why);
   if (status != Status::kOk) return fail(status, "the team '%s' cannot be attached to: %s", name, why);
-  auto handle = std::make_unique<fermata_team>();
-  const char* detail = "";
-  status = exec::Team::attach(fd, wait, stall_ns, &handle->team, &detail);
-  if (status != Status::kOk) return fail(status, "%s", detail);
-  *out = handle.release();
-  return FERMATA_OK;
+  return make_handle(
+      [&](exec::Team** team, const char** detail) {
+        return exec::Team::attach(fd, wait, stall_ns, team, detail);
+      },
+      out);
 }
 
 int attach_within(exec::Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns,
                   fermata_team** out) {
-  auto handle = std::make_unique<fermata_team>();
-  const char* detail = "";
-  const Status status = exec::Team::attach_within(neighbour, place, wait, stall_ns, &handle->team, &detail);
-  if (status != Status::kOk) return fail(status, "%s", detail);
-  *out = handle.release();
-  return FERMATA_OK;
+  return make_handle(
+      [&](exec::Team** team, const char** detail) {
+        return exec::Team::attach_within(neighbour, place, wait, stall_ns, team, detail);
+      },
+      out);
 }
 
 void destroy(fermata_team* team) {

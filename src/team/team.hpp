@@ -1,4 +1,5 @@
-// The life of a team: it is made or attached, members join and leave, and it ends.
+// The life of a team: it is made or attached, members join, split, move to other plans and leave, and it
+// ends.
 #ifndef FERMATA_TEAM_TEAM_HPP
 #define FERMATA_TEAM_TEAM_HPP
 
@@ -32,6 +33,20 @@ std::uint64_t hash_of_team(const exec::Team& team);
 // `rank` may be FERMATA_ANY_RANK. `owns`: leave() destroys the team's handle, too.
 int join(fermata_team* team, int rank, bool owns, fermata_member** out);
 void leave(fermata_member* member);
+
+// Collective: members of one colour become a team, in the order of their keys. `out` is null for a negative
+// colour.
+int split(fermata_member* member, int colour, int key, fermata_member** out);
+
+// Reviews of where the members run. A team that was made for unpinned members moves to plans for their CPUs
+// once all of them are pinned.
+bool is_reviewed(const exec::Team& team);
+// The first review comes after call kFirstReview. Each further review comes kReviewStep times as late.
+inline constexpr std::uint64_t kFirstReview = 4096;
+inline constexpr std::uint64_t kReviewStep = 16;
+// Collective: all members call it after the same call on lines. If all are pinned by now, to other CPUs than
+// their plans are for, they move to a team with plans for these CPUs. A team over hosts is refreshed instead.
+int review(fermata_member* member);
 
 }  // namespace fermata::team
 #endif

@@ -1,5 +1,6 @@
 #include "team/workers.hpp"
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,8 +16,7 @@ void run_threads(std::uint32_t members, const std::function<void(std::uint32_t)>
   for (std::thread& t : workers) t.join();
 }
 
-bool run_processes(std::uint32_t members, const std::function<void(std::uint32_t)>& work,
-                   const std::function<void()>& lost) {
+bool run_processes(std::uint32_t members, const std::function<void(std::uint32_t)>& work, exec::Team& team) {
   std::vector<pid_t> workers;
   for (std::uint32_t r = 0; r < members; ++r) {
     const pid_t pid = fork();
@@ -25,7 +25,7 @@ bool run_processes(std::uint32_t members, const std::function<void(std::uint32_t
       _exit(0);
     }
     if (pid < 0) {
-      lost();
+      team.break_with(Status::kBroken, 0);
       break;
     }
     workers.push_back(pid);
@@ -36,11 +36,27 @@ bool run_processes(std::uint32_t members, const std::function<void(std::uint32_t
 
 }  // namespace
 
-bool run_members(Engine engine, std::uint32_t members, const std::function<void(std::uint32_t)>& work,
-                 const std::function<void()>& lost) {
-  if (engine == Engine::kProcesses) return run_processes(members, work, lost);
-  run_threads(members, work);
-  return true;
+void SharedState::fail(exec::Team& team, std::uint32_t rank, Status status) {
+  std::int32_t none = 0;
+  // order: relaxed: read after the end; the first failure is the reason
+  failed.compare_exchange_strong(none, -static_cast<std::int32_t>(status), std::memory_order_relaxed);
+  team.break_with(Status::kBroken, rank);
+}
+
+void Unmap::operator()(SharedState* shared) const { munmap(shared, bytes); }
+
+Result<SharedPages> run_members(Engine engine, exec::Team& team, std::size_t bytes, const std::string& what,
+                                const std::function<void(std::uint32_t rank, SharedState& shared)>& work) {
+  void* const pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return Error{Status::kMemory, "measuring: mmap failed"};
+  SharedPages shared(static_cast<SharedState*>(pages), {bytes});
+  const auto work_as = [&](std::uint32_t rank) { work(rank, *shared); };
+  if (engine != Engine::kProcesses) run_threads(team.members(), work_as);
+  else if (!run_processes(team.members(), work_as, team))
+    return Error{Status::kSystem, "measuring: fork failed"};
+  const std::int32_t failed = shared->failed.load(std::memory_order_relaxed);  // order: all have ended
+  if (failed != 0) return Error{static_cast<Status>(-failed), "measuring " + what + ": a member failed"};
+  return shared;
 }
 
 }  // namespace fermata

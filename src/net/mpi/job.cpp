@@ -30,12 +30,6 @@ struct Job {
 
 std::unique_ptr<Job> job;
 
-double now_ns() {
-  return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                 std::chrono::steady_clock::now().time_since_epoch())
-                                 .count());
-}
-
 int gather(const void* mine, size_t bytes, void* all) {
   const int n = static_cast<int>(bytes);
   return mpi.Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, job->comm) == MPI_SUCCESS ? FERMATA_OK
@@ -74,10 +68,10 @@ double time_of(int a, int b, size_t bytes, int signals, int repeats) {
   std::vector<double> times;
   bool ok = true;
   for (int r = -1; r < repeats && ok; ++r) {  // the first repeat warms up
-    const double begin = now_ns();
+    const auto begin = std::chrono::steady_clock::now();
     ok = signals == 0 ? echo(first, other, data) : signal(first, other, signals);
-    const double took = now_ns() - begin;
-    if (r >= 0) times.push_back(signals == 0 ? took / 2 : took);
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+    if (r >= 0) times.push_back(signals == 0 ? took.count() / 2 : took.count());
   }
   std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
   double median = ok ? times[times.size() / 2] : -1;

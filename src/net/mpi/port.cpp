@@ -14,12 +14,6 @@ constexpr int kTag = 1;
 // process has sent.
 constexpr std::uint16_t kLast = 0xffff;
 
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 MpiPort::MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> host_of, int members)
@@ -185,7 +179,7 @@ bool MpiPort::all_closed() const {
 }
 
 void MpiPort::wait_for(std::int64_t most_ns, bool closing) {
-  const std::int64_t until = now_ns() + most_ns;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(most_ns);
   for (;;) {
     {
       const std::lock_guard lock(guard_);
@@ -197,7 +191,7 @@ void MpiPort::wait_for(std::int64_t most_ns, bool closing) {
         over = true;
         for (const Peer& peer : peers_) over = over && peer.queue.empty();
       }
-      if (over || now_ns() >= until) return;
+      if (over || std::chrono::steady_clock::now() >= until) return;
     }
     std::this_thread::yield();
   }

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <climits>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,12 +43,12 @@ struct Ranks {
   int members() const { return first.back(); }
 };
 
-Ranks ranks_of(const Processes& processes, const std::vector<int>& members) {
+Ranks ranks_of(const Processes& processes) {
   Ranks ranks;
   ranks.first.push_back(0);
-  for (std::size_t p = 0; p < members.size(); ++p) {
-    const auto n = static_cast<std::size_t>(members[p]);
-    ranks.first.push_back(ranks.first.back() + members[p]);
+  for (std::size_t p = 0; p < processes.said.size(); ++p) {
+    const auto n = static_cast<std::size_t>(processes.said[p].members);
+    ranks.first.push_back(ranks.first.back() + processes.said[p].members);
     ranks.process.insert(ranks.process.end(), n, static_cast<int>(p));
     ranks.host.insert(ranks.host.end(), n, processes.host_of[p]);
     ranks.pinned.insert(ranks.pinned.end(), n, n == 1 ? processes.pinned[p] : -1);
@@ -151,9 +150,7 @@ int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, 
   const int me = rank_in(*comm);
   const Processes processes = find_processes(*comm, said_of(mine));
   if (const int bad = judge(processes); bad != FERMATA_OK) return bad;
-  std::vector<int> members;
-  for (const ProcessInfo& place : processes.said) members.push_back(place.members);
-  const Ranks ranks = ranks_of(processes, members);
+  const Ranks ranks = ranks_of(processes);
   fermata_team_config config = mine;
   config.members = ranks.members();
   config.engine = FERMATA_PROCESSES;

@@ -11,7 +11,7 @@
 #include "house.hpp"
 #include "os/os.hpp"
 #include "team/handles.hpp"
-#include "team/review.hpp"
+#include "team/team.hpp"
 
 namespace fermata::test {
 namespace {

@@ -8,7 +8,6 @@
 #include "../../operation.hpp"
 #include "os/os.hpp"
 #include "team/handles.hpp"
-#include "team/review.hpp"
 #include "team/team.hpp"
 
 namespace fermata {
