@@ -17,10 +17,26 @@ inline int plain_call(fermata_member* member, const Plain& plain) {
   return member == nullptr ? null_handle() : call(member, plain);
 }
 
-fermata_operation irregular(const Plain& plain) {
+// How many elements each block has, and where it begins.
+struct BlockCounts {
+  const size_t* counts = nullptr;
+  const size_t* displacements = nullptr;
+};
+
+int irregular_call(fermata_member* member, const Plain& plain, const BlockCounts& in,
+                   const BlockCounts& out) {
   fermata_operation o = operation_of(plain);
   o.irregular = 1;
-  return o;
+  o.in_counts = in.counts;
+  o.in_displacements = in.displacements;
+  o.out_counts = out.counts;
+  o.out_displacements = out.displacements;
+  return fermata_execute(member, &o);
+}
+
+// Counts that only the root passes.
+BlockCounts at_root(const fermata_member* member, int root, const BlockCounts& sizes) {
+  return member != nullptr && fermata_member_rank(member) == root ? sizes : BlockCounts{};
 }
 
 }  // namespace
@@ -44,41 +60,26 @@ int fermata_exscan(fermata_member* member, const void* in, void* out, size_t cou
 
 int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out, const size_t* counts,
                     const size_t* displacements, int type, int root) {
-  fermata_operation o = irregular({FERMATA_GATHER, type, 0, root, in, out, count});
-  if (member != nullptr && fermata_member_rank(member) == root) {
-    o.out_counts = counts;
-    o.out_displacements = displacements;
-  }
-  return fermata_execute(member, &o);
+  return irregular_call(member, {FERMATA_GATHER, type, 0, root, in, out, count}, {},
+                        at_root(member, root, {counts, displacements}));
 }
 
 int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts,
                      const size_t* displacements, void* out, size_t count, int type, int root) {
-  fermata_operation o = irregular({FERMATA_SCATTER, type, 0, root, in, out, count});
-  if (member != nullptr && fermata_member_rank(member) == root) {
-    o.in_counts = counts;
-    o.in_displacements = displacements;
-  }
-  return fermata_execute(member, &o);
+  return irregular_call(member, {FERMATA_SCATTER, type, 0, root, in, out, count},
+                        at_root(member, root, {counts, displacements}), {});
 }
 
 int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts,
                        const size_t* displacements, int type) {
-  fermata_operation o = irregular({FERMATA_ALLGATHER, type, 0, 0, in, out, 0});
-  o.out_counts = counts;
-  o.out_displacements = displacements;
-  return fermata_execute(member, &o);
+  return irregular_call(member, {FERMATA_ALLGATHER, type, 0, 0, in, out, 0}, {}, {counts, displacements});
 }
 
 int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts,
                       const size_t* in_displacements, void* out, const size_t* out_counts,
                       const size_t* out_displacements, int type) {
-  fermata_operation o = irregular({FERMATA_ALLTOALL, type, 0, 0, in, out, 0});
-  o.in_counts = in_counts;
-  o.in_displacements = in_displacements;
-  o.out_counts = out_counts;
-  o.out_displacements = out_displacements;
-  return fermata_execute(member, &o);
+  return irregular_call(member, {FERMATA_ALLTOALL, type, 0, 0, in, out, 0}, {in_counts, in_displacements},
+                        {out_counts, out_displacements});
 }
 
 int fermata_begin(fermata_member* member, const fermata_operation* operation, fermata_request** out) {

@@ -113,13 +113,6 @@ TeamLayout layout_for(const TeamOptions& options, double usable_cpus, std::size_
   return laid;
 }
 
-Status get_memory(const TeamOptions& options, Team* owner, std::size_t bytes, std::size_t front,
-                  SegmentMemory* out) {
-  if (owner == nullptr) return SegmentMemory::create(options.shared, bytes, out);
-  return SegmentMemory::take_place(owner->segment().places(), bytes, front < kMostFront ? front : kMostFront,
-                                   out);
-}
-
 const char* why_no_segment(const TeamOptions& options, Status status) {
   if (options.within != nullptr)
     return "the file of the enclosing team has no room for another team, or there is no memory";
@@ -162,8 +155,11 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   const double cpus = owner != nullptr ? options.within->layout().usable_cpus : cpus_for_members();
   const TeamLayout laid = layout_for(options, cpus, &front);
   SegmentMemory memory;
-  if (const Status got = get_memory(options, owner, laid.bytes, front, &memory); got != Status::kOk)
-    return refuse(got, why_no_segment(options, got), detail);
+  const Status got = owner == nullptr
+                         ? SegmentMemory::create(options.shared, laid.bytes, &memory)
+                         : SegmentMemory::take_place(owner->segment().places(), laid.bytes,
+                                                     front < kMostFront ? front : kMostFront, &memory);
+  if (got != Status::kOk) return refuse(got, why_no_segment(options, got), detail);
   fill_segment(options, laid, memory.base());
   Team* const team = adopt(memory, owner, options.wait, options.stall_ns, detail);
   if (team == nullptr) return Status::kMemory;
