@@ -103,9 +103,9 @@ struct Channel {
   }
 };
 
-// Ring buffers for all pairs of members, then the heap. This is address space: memory is allocated where it
-// is used. The rings fit in kRingSpace if possible: at most a quarter of it is for lines, the rest for the
-// buffers after the lines.
+// Ring buffers for all ordered pairs of members, then the heap. This is address space: memory is allocated
+// where it is used. The rings fit in kRingSpace if possible: at most a quarter of it is for lines, the rest
+// for the buffers after the lines.
 inline constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
 inline constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
 

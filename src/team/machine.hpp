@@ -22,8 +22,8 @@ Profile best_known_profile(const Topology& topology, Engine engine);
 const Profile& this_profile(Engine engine);
 
 // The compiled plan for a request: the best by predicted cost. It never measures. `profile` null: this
-// machine's. `algorithm` empty: the best one; then it first looks in the cache. Next it looks among the results
-// of this process's searches, and then it searches.
+// machine's. `algorithm` empty: the best one; then it first looks in the cache. Next it looks among the
+// results of this process's searches, and then it searches.
 Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& topology,
                                            const std::shared_ptr<const Profile>& profile,
                                            const std::string& algorithm);

@@ -34,8 +34,8 @@ std::uint64_t hash_of_team(const exec::Team& team);
 int join(fermata_team* team, int rank, bool owns, fermata_member** out);
 void leave(fermata_member* member);
 
-// Collective: members of one colour become a team, in the order of their keys. `out` is null for a negative
-// colour.
+// Collective: members of one colour become a team, in the order of their keys. *out becomes null for a
+// negative colour.
 int split(fermata_member* member, int colour, int key, fermata_member** out);
 
 // Reviews of where the members run. A team that was made for unpinned members moves to plans for their CPUs
