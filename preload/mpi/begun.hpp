@@ -158,12 +158,6 @@ int in_library(Call&& call) {
   return call();
 }
 
-// A function of MPI's with the helper beside it.
-#define FERMATA_BESIDE(name, parameters, arguments)         \
-  int MPI_##name parameters {                               \
-    return in_library([=] { return real.name arguments; }); \
-  }
-
 // As pthread_create, with all signals blocked: signals are for the program's own threads.
 int start_thread(pthread_t* thread, void* (*body)(void*), void* argument);
 // False: this process cannot have the thread.

@@ -10,12 +10,13 @@ namespace fermata::preload {
 using Jump = void (*)();  // a function of any signature
 }
 
-// FERMATA_INTERCEPT(Barrier), before its definition, makes three symbols of it:
-// - fermata_mpi_Barrier, which this library keeps to itself, is what the source defines as MPI_Barrier.
+// FERMATA_LEAD(Barrier, function) makes two symbols:
 // - PMPI_Barrier is what tools and Fortran bindings call (all of Open MPI's, and those of MPICH for mpi_f08).
-//   It jumps to fermata_mpi_Barrier.
+//   It jumps to the function.
 // - MPI_Barrier is what the program calls. It jumps to the tool's function if a tool comes after this library
-//   in the search order, else to fermata_mpi_Barrier.
+//   in the search order, else to the function.
+// FERMATA_INTERCEPT(Barrier), before its definition, leads both to what the source defines as MPI_Barrier.
+// That has the symbol fermata_mpi_Barrier, which this library keeps to itself.
 //
 // Jumps pass on arguments of any kind, so both can also lead to a library that this copy was not built for
 // (entries.cpp). MPI's own function is real.Barrier (real.hpp).
@@ -37,16 +38,18 @@ using Jump = void (*)();  // a function of any signature
 #else
 #error "preload/mpi has no jump for this architecture yet: add one here"
 #endif
-#define FERMATA_ENTRY(name, symbol)                                                                   \
+#define FERMATA_ENTRY(symbol, function)                                                               \
   __attribute__((visibility("hidden"), used)) fermata::preload::Jump fermata_entry_##symbol =         \
-      reinterpret_cast<fermata::preload::Jump>(MPI_##name);                                           \
+      reinterpret_cast<fermata::preload::Jump>(function);                                             \
   asm(".pushsection .text\n .balign 16\n .globl " #symbol "\n .type " #symbol ", %function\n" #symbol \
       ":\n .cfi_startproc\n" FERMATA_JUMP(#symbol) ".cfi_endproc\n .size " #symbol ", . - " #symbol   \
                                                    "\n .popsection");
+#define FERMATA_LEAD(name, function)  \
+  FERMATA_ENTRY(MPI_##name, function) \
+  FERMATA_ENTRY(PMPI_##name, function)
 #define FERMATA_INTERCEPT(name)                                          \
   extern "C" decltype(PMPI_##name) MPI_##name asm("fermata_mpi_" #name); \
-  FERMATA_ENTRY(name, MPI_##name)                                        \
-  FERMATA_ENTRY(name, PMPI_##name)
+  FERMATA_LEAD(name, MPI_##name)
 
 #if defined(MPICH) && MPI_VERSION >= 4
 #define FERMATA_MPI_LARGE 1  // the functions with MPI_Count, whose names end in _c
