@@ -153,49 +153,6 @@ void advance(State& s) {
   if (s.in_blocks != 0) fermata_progress(s.member, 0);
 }
 
-}  // namespace
-
-void advance_all(const fermata_member* waiting) {
-  const int active = active_states();
-  for (int visits = active < kVisited ? active : kVisited; visits > 0; --visits) {
-    State* const s = visit_next();
-    if (s == nullptr) return;
-    // the thread that holds the state makes progress itself
-    if (several_threads && pthread_mutex_trylock(&s->lock) != 0) continue;
-    if (s->member != nullptr && s->member != waiting && s->begun != 0) advance(*s);
-    if (several_threads) pthread_mutex_unlock(&s->lock);
-  }
-}
-
-void complete_later() {
-  while (later != nullptr) {
-    Begun* const b = later;
-    later = b->behind;
-    complete(b);
-  }
-}
-
-void start_again(Begun* b) {
-  State& s = *b->state;
-  b->told = b->over = false;
-  fermata_request_set_callback(b->request, nullptr, nullptr);
-  int status = fermata_request_start(b->request);
-  if (status == FERMATA_OK && !is_over_soon(s, b, &status)) {
-    enlist(b);
-    return let_go_on(s, b);
-  }
-  b->status = status;
-  if (is_mismatch(status)) note_mismatch(s);
-  if (status == FERMATA_ERR_MEMORY) note_no_memory(s);
-  b->error = error_of(b);
-  b->told = b->over = true;
-  persistent_over(*b);
-}
-
-int prepare_request(Begun* b) { return fermata_prepare(b->state->member, &b->operation.get(), &b->request); }
-
-namespace {
-
 int refuse(Begun* b, State& s, int rc) {
   drop(b);
   // order: relaxed: this call's own communicator
@@ -254,6 +211,45 @@ int end_without(Begun* b, State& s) {
 }
 
 }  // namespace
+
+void advance_all(const fermata_member* waiting) {
+  const int active = active_states();
+  for (int visits = active < kVisited ? active : kVisited; visits > 0; --visits) {
+    State* const s = visit_next();
+    if (s == nullptr) return;
+    // the thread that holds the state makes progress itself
+    if (several_threads && pthread_mutex_trylock(&s->lock) != 0) continue;
+    if (s->member != nullptr && s->member != waiting && s->begun != 0) advance(*s);
+    if (several_threads) pthread_mutex_unlock(&s->lock);
+  }
+}
+
+void complete_later() {
+  while (later != nullptr) {
+    Begun* const b = later;
+    later = b->behind;
+    complete(b);
+  }
+}
+
+void start_again(Begun* b) {
+  State& s = *b->state;
+  b->told = b->over = false;
+  fermata_request_set_callback(b->request, nullptr, nullptr);
+  int status = fermata_request_start(b->request);
+  if (status == FERMATA_OK && !is_over_soon(s, b, &status)) {
+    enlist(b);
+    return let_go_on(s, b);
+  }
+  b->status = status;
+  if (is_mismatch(status)) note_mismatch(s);
+  if (status == FERMATA_ERR_MEMORY) note_no_memory(s);
+  b->error = error_of(b);
+  b->told = b->over = true;
+  persistent_over(*b);
+}
+
+int prepare_request(Begun* b) { return fermata_prepare(b->state->member, &b->operation.get(), &b->request); }
 
 int begin(Begun* b, State& s, MPI_Request* out) {
   const Alone alone;

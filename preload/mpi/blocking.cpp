@@ -1,10 +1,142 @@
 // The blocking collectives.
-#include "blocking_calls.hpp"
-
-#include "begun.hpp"
+#include "calls.hpp"
+#include "flat.hpp"
 #include "real.hpp"
+#include "recovery.hpp"
 
 namespace fermata::preload {
+namespace {
+
+// ---- At once: a call that needs no Operation. It has predefined types without gaps, an operator that
+// Fermata has, and nothing is wrong. All other calls get an Operation, and come to the same call of
+// Fermata's, so ranks may differ in this. The functions are inline in the call, which knows most of what the
+// description says.
+
+// False: Fermata has refused the arguments before it did anything, mostly because buffers overlap; or it has
+// no memory; or the ranks' calls differ. An Operation handles all three.
+template <class Call>
+inline bool try_call(State& s, Kind kind, const void* site, int* rc, Call&& call) {
+  Watched observed(&s, kind, site, nullptr);
+  const Entered entered(s);
+  ++s.ours;
+  const int status = call(s.member);
+  *rc = MPI_SUCCESS;
+  if (status == FERMATA_OK) [[likely]]
+    return true;
+  if (status == FERMATA_ERR_ARGUMENT || status == FERMATA_ERR_MEMORY || is_mismatch(status)) {
+    --s.ours;
+    observed.forget();
+    return false;
+  }
+  *rc = failed(s, status);
+  return true;
+}
+
+inline bool is_root(const State& s, int root) { return root >= 0 && root < s.size; }
+
+constexpr bool has_root(Kind kind) { return rules_of(static_cast<int>(kind)).has_root(); }
+
+// Blocks of different sizes; null: this rank has none on that side.
+inline int execute(fermata_member* m, const Arguments& a, const FlatBlocks* from, const FlatBlocks* to,
+                   std::size_t count) {
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = a.collective;
+  o.in = a.in.at;
+  o.out = const_cast<void*>(a.out.at);
+  o.count = count;
+  o.type = FERMATA_UINT8;
+  o.root = a.root;
+  o.irregular = 1;
+  if (from != nullptr) {
+    o.in_counts = from->counts;
+    o.in_displacements = from->displacements;
+  }
+  if (to != nullptr) {
+    o.out_counts = to->counts;
+    o.out_displacements = to->displacements;
+  }
+  return fermata_execute(m, &o);
+}
+
+// A v function, except for an all-to-all: one side has a block of each rank, and `one` is a rank's own block.
+template <Kind kind>
+[[gnu::always_inline]] inline bool blocks_at_once(State& s, const void* site, int* rc, const Arguments& a) {
+  constexpr bool gives_all = kind == kScatter;
+  const Side &one = gives_all ? a.out : a.in, &all = gives_all ? a.in : a.out;
+  const std::size_t bytes = flat(one);
+  if (bytes == kNotFlat || (has_root(kind) && !is_root(s, a.root))) return false;
+  if (has_root(kind) && s.rank != a.root) {
+    Arguments of_one = a;
+    (gives_all ? of_one.in : of_one.out).at = nullptr;
+    return try_call(s, kind, site, rc,
+                    [&](fermata_member* m) { return execute(m, of_one, nullptr, nullptr, bytes); });
+  }
+  const FlatBlocks blocks(s, all);
+  return blocks.fit() && blocks.counts[s.rank] == bytes && blocks.is_apart_from(one.at, bytes) &&
+         try_call(s, kind, site, rc, [&](fermata_member* m) {
+           return execute(m, a, gives_all ? &blocks : nullptr, gives_all ? nullptr : &blocks, bytes);
+         });
+}
+
+[[gnu::always_inline]] inline bool alltoallv_at_once(State& s, const void* site, int* rc,
+                                                     const Arguments& a) {
+  const FlatBlocks from(s, a.in), to(s, a.out);
+  return from.fit() && to.fit() && from.counts[s.rank] == to.counts[s.rank] && from.is_apart_from(to) &&
+         try_call(s, kAlltoall, site, rc, [&](fermata_member* m) { return execute(m, a, &from, &to, 0); });
+}
+
+// Blocks of one size.
+template <Kind kind>
+[[gnu::always_inline]] inline bool move_at_once(State& s, const void* site, int* rc, const Arguments& a) {
+  const Side &own = kind == kGather ? a.in : a.out, &other = kind == kGather ? a.out : a.in;
+  const std::size_t bytes = flat(own);
+  const bool has_both = kind != kBcast && (!has_root(kind) || s.rank == a.root);
+  if (bytes == kNotFlat || (has_root(kind) && !is_root(s, a.root)) || (has_both && flat(other) != bytes))
+    return false;
+  return try_call(s, kind, site, rc, [&](fermata_member* m) {
+    void* const out = const_cast<void*>(a.out.at);
+    if constexpr (kind == kBcast) return fermata_broadcast(m, out, bytes, a.root);
+    if constexpr (kind == kGather) return fermata_gather(m, a.in.at, out, bytes, FERMATA_UINT8, a.root);
+    if constexpr (kind == kScatter) return fermata_scatter(m, a.in.at, out, bytes, FERMATA_UINT8, a.root);
+    if constexpr (kind == kAllgather) return fermata_allgather(m, a.in.at, out, bytes, FERMATA_UINT8);
+    if constexpr (kind == kAlltoall) return fermata_alltoall(m, a.in.at, out, bytes, FERMATA_UINT8);
+  });
+}
+
+// A reduction of numbers that Fermata knows, by an operator that it has.
+template <Kind kind>
+[[gnu::always_inline]] inline bool reduce_at_once(State& s, const void* site, int* rc, const Arguments& a) {
+  const Predefined* const t = predefined(a.out.type);
+  const PredefinedOp* const o = predefined_op(a.op);
+  const void* const from = a.in.at;
+  void* const out = const_cast<void*>(a.out.at);
+  if (t == nullptr || o == nullptr || !is_plain(*t, *o) || a.out.count < 0 || from == nullptr || from == out)
+    return false;
+  if (kind != kReduce && (out == nullptr || out == MPI_IN_PLACE)) return false;
+  if (kind == kReduce && (!is_root(s, a.root) || (s.rank == a.root ? out : from) == MPI_IN_PLACE))
+    return false;
+  const std::size_t count = static_cast<std::size_t>(a.out.count) * t->parts;
+  const void* const in = from == MPI_IN_PLACE ? FERMATA_IN_PLACE : from;
+  return try_call(s, kind, site, rc, [&](fermata_member* m) {
+    if constexpr (kind == kReduce) return fermata_reduce(m, in, out, count, t->number, o->op, a.root);
+    if constexpr (kind == kAllreduce) return fermata_allreduce(m, in, out, count, t->number, o->op);
+    if constexpr (kind == kScan) return fermata_scan(m, in, out, count, t->number, o->op);
+    if constexpr (kind == kExscan) return fermata_exscan(m, in, out, count, t->number, o->op);
+    if constexpr (kind == kReduceScatter) return fermata_reduce_scatter(m, in, out, count, t->number, o->op);
+  });
+}
+
+template <Kind kind>
+[[gnu::always_inline]] inline bool at_once(State& s, const void* site, int* rc, const Arguments& a) {
+  if constexpr (rules_of(static_cast<int>(kind)).folds())
+    return !a.irregular && reduce_at_once<kind>(s, site, rc, a);
+  else if (!a.irregular) return move_at_once<kind>(s, site, rc, a);
+  else if constexpr (kind == kAlltoall) return alltoallv_at_once(s, site, rc, a);
+  else if constexpr (kind != kBcast) return blocks_at_once<kind>(s, site, rc, a);
+  return false;
+}
+
+// ---- With an Operation. *left: nothing was done, and MPI is to do it.
 
 int run(State& s, Kind kind, const Arguments& arguments, bool* left) {
   Operation operation;
@@ -49,100 +181,57 @@ int run_barrier(State& s, bool* left) {
   return rc;
 }
 
-}  // namespace fermata::preload
-
-using namespace fermata::preload;
-
-FERMATA_MPI_COLLECTIVES(FERMATA_INTERCEPT)
-
-extern "C" {
-
-int MPI_Barrier(MPI_Comm comm) {
-  State* const s = find(comm);
-  if (serving_now(s, kBarrier, comm) != nullptr) [[likely]] {
-    Watched observed(s, kBarrier, FERMATA_SITE, nullptr);
+// Runs the collective with run(&left) if it is Fermata's, else with MPI's function.
+template <class Run, class Library>
+int run_or_leave(State* s, Kind kind, MPI_Comm comm, const void* site, Run&& run, Library&& library) {
+  if (may_be_bare(s)) [[unlikely]]
+    count_bare(comm);
+  // Counts the call for a communicator that has no team yet.
+  if (s != nullptr && (s->serves(kind) || gets_team(*s, kind))) [[likely]] {
     bool left = false;
-    const int rc = run_barrier(*s, &left);
+    Watched observed(s, kind, site, nullptr);
+    const int rc = run(&left);
     if (!left) [[likely]]
       return rc;
     observed.forget();
   }
-  return by_library(s, kBarrier, FERMATA_SITE, [=] { return real.Barrier(comm); });
+  return by_library(s, kind, site, why_left(s, kind), library);
 }
 
-int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  return bcast(data, count, type, root, comm, FERMATA_SITE, real.Bcast);
-}
+template <class Collective, auto kLibrary>
+struct Blocking;
+template <class Collective, class... Given, int (*Real::*kLibrary)(Given...)>
+struct Blocking<Collective, kLibrary> {
+  static int call(Given... given) {
+    constexpr Kind kKind = Collective::kKind;
+    const MPI_Comm comm = from_end<0>(given...);
+    State* const s = find(comm);
+    const Called called{s, Form::kBlocking};
+    // The arguments are described again if it comes to an Operation: a description that is passed on would
+    // have to be in memory here as well.
+    if (int rc; s != nullptr && s->serves(kKind) &&
+                at_once<kKind>(*s, FERMATA_SITE, &rc, arguments_of<Collective>(called, given...))) [[likely]]
+      return rc;
+    return run_or_leave(
+        s, kKind, comm, FERMATA_SITE,
+        [&](bool* left) { return run(*s, kKind, arguments_of<Collective>(called, given...), left); },
+        [=] { return (real.*kLibrary)(given...); });
+  }
+};
 
-int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return allreduce(in, out, count, type, op, comm, FERMATA_SITE, real.Allreduce);
-}
+}  // namespace
+}  // namespace fermata::preload
 
-int MPI_Reduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
-  return reduce(in, out, count, type, op, root, comm, FERMATA_SITE, real.Reduce);
-}
+using namespace fermata::preload;
 
-int MPI_Scan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return scan(in, out, count, type, op, comm, FERMATA_SITE, real.Scan);
-}
+#define FERMATA_BLOCKING(name, collective) \
+  FERMATA_LEAD(name, (Blocking<calls::collective, &Real::name>::call))
+FERMATA_MPI_BLOCKING(FERMATA_BLOCKING)
+FERMATA_INTERCEPT(Barrier)
 
-int MPI_Exscan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return exscan(in, out, count, type, op, comm, FERMATA_SITE, real.Exscan);
+extern "C" int MPI_Barrier(MPI_Comm comm) {
+  State* const s = find(comm);
+  return run_or_leave(
+      s, kBarrier, comm, FERMATA_SITE, [s](bool* left) { return run_barrier(*s, left); },
+      [=] { return real.Barrier(comm); });
 }
-
-int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
-                             MPI_Comm comm) {
-  return reduce_scatter_block(in, out, count, type, op, comm, FERMATA_SITE, real.Reduce_scatter_block);
-}
-
-int MPI_Reduce_scatter(const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op,
-                       MPI_Comm comm) {
-  return reduce_scatter(in, out, counts, type, op, comm, FERMATA_SITE, real.Reduce_scatter);
-}
-
-int MPI_Gather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-               MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return gather(in, in_count, in_type, out, out_count, out_type, root, comm, FERMATA_SITE, real.Gather);
-}
-
-int MPI_Scatter(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return scatter(in, in_count, in_type, out, out_count, out_type, root, comm, FERMATA_SITE, real.Scatter);
-}
-
-int MPI_Allgather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                  MPI_Datatype out_type, MPI_Comm comm) {
-  return allgather(in, in_count, in_type, out, out_count, out_type, comm, FERMATA_SITE, real.Allgather);
-}
-
-int MPI_Alltoall(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                 MPI_Datatype out_type, MPI_Comm comm) {
-  return alltoall(in, in_count, in_type, out, out_count, out_type, comm, FERMATA_SITE, real.Alltoall);
-}
-
-int MPI_Gatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts,
-                const int* displacements, MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return gatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm, FERMATA_SITE,
-                 real.Gatherv);
-}
-
-int MPI_Scatterv(const void* in, const int* counts, const int* displacements, MPI_Datatype in_type, void* out,
-                 int out_count, MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return scatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm, FERMATA_SITE,
-                  real.Scatterv);
-}
-
-int MPI_Allgatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts,
-                   const int* displacements, MPI_Datatype out_type, MPI_Comm comm) {
-  return allgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm, FERMATA_SITE,
-                    real.Allgatherv);
-}
-
-int MPI_Alltoallv(const void* in, const int* in_counts, const int* in_displacements, MPI_Datatype in_type,
-                  void* out, const int* out_counts, const int* out_displacements, MPI_Datatype out_type,
-                  MPI_Comm comm) {
-  return alltoallv(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type,
-                   comm, FERMATA_SITE, real.Alltoallv);
-}
-
-}  // extern "C"

@@ -17,7 +17,7 @@
 #include "notice.hpp"
 #include "real.hpp"
 
-#define FERMATA_ENTRIES(name) \
+#define FERMATA_ENTRIES(name, ...) \
   extern fermata::preload::Jump fermata_entry_MPI_##name, fermata_entry_PMPI_##name;
 FERMATA_MPI_ALL(FERMATA_ENTRIES)
 #undef FERMATA_ENTRIES
@@ -33,7 +33,7 @@ struct Entry {
   Jump (*of_library)();  // what real.hpp has found
 };
 
-#define FERMATA_ENTRY_OF(name)                                                         \
+#define FERMATA_ENTRY_OF(name, ...)                                                    \
   {"MPI_" #name, "PMPI_" #name, &fermata_entry_MPI_##name, &fermata_entry_PMPI_##name, \
    [] { return reinterpret_cast<Jump>(real.name); }},
 constexpr Entry kEntries[] = {FERMATA_MPI_ALL(FERMATA_ENTRY_OF)};

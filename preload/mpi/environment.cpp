@@ -52,24 +52,31 @@ void initialized(int rc) {
   start_up();
 }
 
-template <class Make>
-int made(Make&& make, const MPI_Comm* comm, const Origin& origin) {
-  State* const state = watches() ? new_state() : nullptr;
-  int rc = MPI_SUCCESS;
-  {
-    const Beside beside;
-    rc = make();
+Origin copy_of(MPI_Comm parent) { return {parent, true}; }
+Origin child_of(MPI_Comm parent) { return {parent}; }
+Origin no_child_of(MPI_Comm) { return {}; }  // not all ranks of the parent make the call
+
+// The first argument is the parent, the last one is where the new communicator goes.
+template <auto kLibrary, Origin (*kOrigin)(MPI_Comm)>
+struct Making;
+template <class... Given, int (*Real::*kLibrary)(Given...), Origin (*kOrigin)(MPI_Comm)>
+struct Making<kLibrary, kOrigin> {
+  static int call(Given... given) {
+    State* const state = watches() ? new_state() : nullptr;
+    const int rc = in_library([=] { return (real.*kLibrary)(given...); });
+    const Origin origin = kOrigin(from_end<sizeof...(given) - 1>(given...));
+    if (watches()) rc == MPI_SUCCESS ? set_up(state, *from_end<0>(given...), origin) : forget(state);
+    return rc;
   }
-  if (watches()) rc == MPI_SUCCESS ? set_up(state, *comm, origin) : forget(state);
-  return rc;
-}
+};
 
 }  // namespace
 }  // namespace fermata::preload
 
 using namespace fermata::preload;
 
-FERMATA_MPI_MAKERS(FERMATA_INTERCEPT)
+#define FERMATA_MAKING(name, origin) FERMATA_LEAD(name, (Making<&Real::name, origin>::call))
+FERMATA_MPI_MAKERS(FERMATA_MAKING)
 FERMATA_MPI_ENVIRONMENT(FERMATA_INTERCEPT)
 
 extern "C" {
@@ -92,65 +99,6 @@ int MPI_Finalize() {
   finish_all();
   shut_down();
   return real.Finalize();
-}
-
-int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* out) {
-  return made([=] { return real.Comm_dup(comm, out); }, out, {comm, true});
-}
-
-int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* out) {
-  return made([=] { return real.Comm_dup_with_info(comm, info, out); }, out, {comm, true});
-}
-
-int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* out) {
-  return made([=] { return real.Comm_split(comm, colour, key, out); }, out, {comm});
-}
-
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* out) {
-  return made([=] { return real.Comm_split_type(comm, type, key, info, out); }, out, {comm});
-}
-
-int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* out) {
-  return made([=] { return real.Comm_create(comm, group, out); }, out, {comm});
-}
-
-int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* out) {
-  return made([=] { return real.Comm_create_group(comm, group, tag, out); }, out, {});
-}
-
-int MPI_Cart_create(MPI_Comm comm, int dimensions, const int* sizes, const int* periods, int reorder,
-                    MPI_Comm* out) {
-  return made([=] { return real.Cart_create(comm, dimensions, sizes, periods, reorder, out); }, out, {comm});
-}
-
-int MPI_Cart_sub(MPI_Comm comm, const int* remains, MPI_Comm* out) {
-  return made([=] { return real.Cart_sub(comm, remains, out); }, out, {comm});
-}
-
-int MPI_Graph_create(MPI_Comm comm, int nodes, const int* index, const int* edges, int reorder,
-                     MPI_Comm* out) {
-  return made([=] { return real.Graph_create(comm, nodes, index, edges, reorder, out); }, out, {comm});
-}
-
-int MPI_Dist_graph_create(MPI_Comm comm, int n, const int* sources, const int* degrees,
-                          const int* destinations, const int* weights, MPI_Info info, int reorder,
-                          MPI_Comm* out) {
-  return made(
-      [=] {
-        return real.Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, out);
-      },
-      out, {comm});
-}
-
-int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int* sources, const int* in_weights,
-                                   int out_degree, const int* destinations, const int* out_weights,
-                                   MPI_Info info, int reorder, MPI_Comm* out) {
-  return made(
-      [=] {
-        return real.Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, destinations,
-                                               out_weights, info, reorder, out);
-      },
-      out, {comm});
 }
 
 }  // extern "C"

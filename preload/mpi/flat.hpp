@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "communicator.hpp"
-#include "types.hpp"
+#include "sides.hpp"
 
 namespace fermata::preload {
 
@@ -19,15 +19,17 @@ inline std::size_t flat(const void* at, MPI_Count count, MPI_Datatype type) {
   return is_flat ? static_cast<std::size_t>(count) * t->size : kNotFlat;
 }
 
+inline std::size_t flat(const Side& side) { return flat(side.at, side.count, side.type); }
+
 // Blocks of different sizes in a call of few ranks, in bytes as Fermata takes them.
 class FlatBlocks {
  public:
-  template <class Count, class Displacement>
-  FlatBlocks(const State& s, const void* at, const Count* given, const Displacement* places,
-             MPI_Datatype type)
-      : at_(reinterpret_cast<std::uintptr_t>(at)) {
-    const std::size_t element = flat(at, 1, type);
-    if (element == kNotFlat || s.size > kMost || given == nullptr || places == nullptr) return;
+  // Inline, because the caller knows in which form the counts are.
+  [[gnu::always_inline]] FlatBlocks(const State& s, const Side& side)
+      : at_(reinterpret_cast<std::uintptr_t>(side.at)) {
+    const std::size_t element = flat(side.at, 1, side.type);
+    const Numbers given = side.counts, places = side.displacements;
+    if (element == kNotFlat || s.size > kMost || !given.given() || !places.given()) return;
     for (int r = 0; r < s.size; ++r) {
       if (given[r] < 0 || places[r] < 0) return;
       counts[r] = static_cast<std::size_t>(given[r]) * element;

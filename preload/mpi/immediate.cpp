@@ -1,102 +1,119 @@
-// The non-blocking collectives.
-#include "immediate_calls.hpp"
+// The non-blocking and the persistent collectives.
+#include "calls.hpp"
+#include "persistent.hpp"
 #include "real.hpp"
+#include "recovery.hpp"
+
+namespace fermata::preload {
+namespace {
+
+// What a call is to make: a non-blocking request, or a persistent one.
+struct Target {
+  MPI_Request* request;
+  const void* site;
+  bool persistent;
+};
+
+template <class Library>
+int leave_request(State* s, Kind kind, const Target& target, Library&& library) {
+  const bool too_many =
+      kind == kAllgather && !target.persistent && s != nullptr && s->begins(kind) && !s->pairs;
+  const char* const why = too_many ? "more than 256 ranks, or 16 on several hosts" : why_left_begun(s, kind);
+  if (!target.persistent) return leave(s, kind, target.site, why, library);
+  testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for threads that get the request
+  return by_library(s, kind, target.site, why, library);
+}
+
+// The state of a call's communicator; null: it is not known.
+State* state_of(MPI_Comm comm, bool persistent) {
+  State* const s = find(comm);
+  if (s != nullptr && persistent) give_team(*s);
+  if (may_be_bare(s) && persistent) refuse_bare(comm);
+  return s;
+}
+
+// *left: MPI is to do it. b null: this rank has no memory for it, so a non-blocking one is lost to this rank.
+// It does not wait here for the other ranks to agree: they may need its next calls before they come to their
+// next collective.
+int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target, const Arguments& arguments,
+                     bool* left) {
+  if (s.mismatched) [[unlikely]] {
+    int rc = b != nullptr ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    if (b != nullptr) drop(b);
+    const Entered entered(s);
+    *left = goes_to_library(s, kind, false, &rc);
+    return rc;
+  }
+  if (target.persistent) return make_persistent(b, s, kind, arguments, target.request, left);
+  *left = false;
+  if (b == nullptr) [[unlikely]] {
+    const Entered entered(s);
+    note_no_memory(s);
+    return lose_call(s, MPI_ERR_NO_MEM);
+  }
+  const Watched observed(&s, kind, target.site, nullptr);
+  return begin(b, s, target.request);
+}
+
+// All ranks give the same answer, except for mistakes.
+bool leaves_begun(const State& s, const Operation& operation, bool prepared) {
+  return (operation.get().fold != nullptr && !s.folds_begun) || (!prepared && !operation.lacks_memory());
+}
+
+// *left: MPI is to do it.
+int begin_collective(State& s, Kind kind, const Target& target, const Arguments& arguments, bool* left) {
+  Begun* b = new_begun();
+  if (b != nullptr) [[likely]] {
+    *left = leaves_begun(s, b->operation, b->operation.prepare(s, arguments));
+    if (*left || b->operation.lacks_memory()) {
+      drop(b);
+      b = nullptr;
+    }
+  } else {
+    Operation operation;
+    *left = leaves_begun(s, operation, operation.prepare(s, arguments));
+  }
+  return *left ? MPI_SUCCESS : begin_or_prepare(b, s, kind, target, arguments, left);
+}
+
+int begin_barrier(State& s, const Target& target, bool* left) {
+  Begun* const b = new_begun();
+  if (b != nullptr) b->is_barrier = true;
+  if (b != nullptr && target.persistent) b->operation.prepare_barrier();
+  return begin_or_prepare(b, s, kBarrier, target, {}, left);
+}
+
+// A function of a form that makes a request.
+template <class Collective, Form kForm, auto kLibrary>
+struct Requesting;
+template <class Collective, Form kForm, class... Given, int (*Real::*kLibrary)(Given...)>
+struct Requesting<Collective, kForm, kLibrary> {
+  static int call(Given... given) {
+    constexpr bool kPersistent = kForm == Form::kPersistent;  // an info precedes the request
+    const Target target{from_end<0>(given...), FERMATA_SITE, kPersistent};
+    State* const s = state_of(from_end<kPersistent ? 2 : 1>(given...), kPersistent);
+    constexpr Kind kKind = Collective::kKind;
+    bool left = s == nullptr || !s->begins(kKind) || target.request == nullptr;
+    int rc = MPI_SUCCESS;
+    if constexpr (kKind == kBarrier) {
+      if (!left) rc = begin_barrier(*s, target, &left);
+    } else {
+      const Arguments arguments = arguments_of<Collective>({s, kForm}, given...);
+      left = left || (arguments.pairwise && !s->pairs);
+      if (!left) rc = begin_collective(*s, kKind, target, arguments, &left);
+    }
+    return left ? leave_request(s, kKind, target, [=] { return (real.*kLibrary)(given...); }) : rc;
+  }
+};
+
+}  // namespace
+}  // namespace fermata::preload
 
 using namespace fermata::preload;
 
-FERMATA_MPI_IMMEDIATE(FERMATA_INTERCEPT)
-
-extern "C" {
-
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-  return begin_barrier(comm, {request, FERMATA_SITE}, with(real.Ibarrier, request));
-}
-
-int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request) {
-  return ibcast(data, count, type, root, comm, {request, FERMATA_SITE}, with(real.Ibcast, request));
-}
-
-int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                   MPI_Request* request) {
-  return iallreduce(in, out, count, type, op, comm, {request, FERMATA_SITE}, with(real.Iallreduce, request));
-}
-
-int MPI_Ireduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
-                MPI_Request* request) {
-  return ireduce(in, out, count, type, op, root, comm, {request, FERMATA_SITE}, with(real.Ireduce, request));
-}
-
-int MPI_Iscan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-              MPI_Request* request) {
-  return iscan(in, out, count, type, op, comm, {request, FERMATA_SITE}, with(real.Iscan, request));
-}
-
-int MPI_Iexscan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                MPI_Request* request) {
-  return iexscan(in, out, count, type, op, comm, {request, FERMATA_SITE}, with(real.Iexscan, request));
-}
-
-int MPI_Ireduce_scatter_block(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
-                              MPI_Comm comm, MPI_Request* request) {
-  return ireduce_scatter_block(in, out, count, type, op, comm, {request, FERMATA_SITE},
-                               with(real.Ireduce_scatter_block, request));
-}
-
-int MPI_Ireduce_scatter(const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op,
-                        MPI_Comm comm, MPI_Request* request) {
-  return ireduce_scatter(in, out, counts, type, op, comm, {request, FERMATA_SITE},
-                         with(real.Ireduce_scatter, request));
-}
-
-int MPI_Igather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request) {
-  return igather(in, in_count, in_type, out, out_count, out_type, root, comm, {request, FERMATA_SITE},
-                 with(real.Igather, request));
-}
-
-int MPI_Iscatter(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                 MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request) {
-  return iscatter(in, in_count, in_type, out, out_count, out_type, root, comm, {request, FERMATA_SITE},
-                  with(real.Iscatter, request));
-}
-
-int MPI_Iallgather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                   MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
-  return iallgather(in, in_count, in_type, out, out_count, out_type, comm, {request, FERMATA_SITE},
-                    with(real.Iallgather, request));
-}
-
-int MPI_Ialltoall(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                  MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
-  return ialltoall(in, in_count, in_type, out, out_count, out_type, comm, {request, FERMATA_SITE},
-                   with(real.Ialltoall, request));
-}
-
-int MPI_Igatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts,
-                 const int* displacements, MPI_Datatype out_type, int root, MPI_Comm comm,
-                 MPI_Request* request) {
-  return igatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm,
-                  {request, FERMATA_SITE}, with(real.Igatherv, request));
-}
-
-int MPI_Iscatterv(const void* in, const int* counts, const int* displacements, MPI_Datatype in_type,
-                  void* out, int out_count, MPI_Datatype out_type, int root, MPI_Comm comm,
-                  MPI_Request* request) {
-  return iscatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm,
-                   {request, FERMATA_SITE}, with(real.Iscatterv, request));
-}
-
-int MPI_Iallgatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts,
-                    const int* displacements, MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
-  return iallgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm,
-                     {request, FERMATA_SITE}, with(real.Iallgatherv, request));
-}
-
-int MPI_Ialltoallv(const void* in, const int* in_counts, const int* in_displacements, MPI_Datatype in_type,
-                   void* out, const int* out_counts, const int* out_displacements, MPI_Datatype out_type,
-                   MPI_Comm comm, MPI_Request* request) {
-  return ialltoallv(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type,
-                    comm, {request, FERMATA_SITE}, with(real.Ialltoallv, request));
-}
-
-}  // extern "C"
+#define FERMATA_REQUESTING(name, collective, form) \
+  FERMATA_LEAD(name, (Requesting<calls::collective, Form::form, &Real::name>::call))
+#define FERMATA_IMMEDIATE(name, collective) FERMATA_REQUESTING(name, collective, kImmediate)
+#define FERMATA_PERSISTENT(name, collective) FERMATA_REQUESTING(name, collective, kPersistent)
+FERMATA_MPI_IMMEDIATE(FERMATA_IMMEDIATE)
+FERMATA_MPI_PERSISTENT_COLLECTIVES(FERMATA_PERSISTENT)

@@ -54,6 +54,13 @@ void count(int by) {
   }
 }
 
+// Needs the lock. Null: it has not failed.
+Begun* failed_of(MPI_Request handle) {
+  Begun* b = ended;
+  while (b != nullptr && (b->handle != handle || b->error == MPI_SUCCESS)) b = b->next;
+  return b;
+}
+
 }  // namespace
 
 void enlist(Begun* b) {
@@ -100,17 +107,6 @@ Begun* outstanding_of(MPI_Request handle) {
   while (b != nullptr && b->handle != handle) b = b->next;
   return b;
 }
-
-namespace {
-
-// Needs the lock. Null: it has not failed.
-Begun* failed_of(MPI_Request handle) {
-  Begun* b = ended;
-  while (b != nullptr && (b->handle != handle || b->error == MPI_SUCCESS)) b = b->next;
-  return b;
-}
-
-}  // namespace
 
 bool is_failed(MPI_Request handle) {
   const Locked locked;

@@ -107,10 +107,6 @@ int start(Begun* b, MPI_Request* request, const void* site) {
   return MPI_SUCCESS;
 }
 
-}  // namespace
-
-namespace {
-
 // FERMATA_ERR_MEMORY, at all ranks alike: not all ranks have what they need.
 int agree(State& s, bool mine) {
   std::int32_t have = mine ? 1 : 0, all = 0;

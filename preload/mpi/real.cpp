@@ -19,7 +19,8 @@ fermata_mpi_function of_library(const char* name) {
 }
 
 __attribute__((constructor(101))) void find_all() {
-#define FERMATA_FIND(name) real.name = reinterpret_cast<decltype(real.name)>(dlsym(RTLD_NEXT, "PMPI_" #name));
+#define FERMATA_FIND(name, ...) \
+  real.name = reinterpret_cast<decltype(real.name)>(dlsym(RTLD_NEXT, "PMPI_" #name));
   FERMATA_MPI_ALL(FERMATA_FIND)
 #undef FERMATA_FIND
   transport_is_ready = fermata_mpi_resolve(of_library) == FERMATA_OK;

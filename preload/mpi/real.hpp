@@ -2,66 +2,67 @@
 #ifndef FERMATA_PRELOAD_MPI_REAL_HPP
 #define FERMATA_PRELOAD_MPI_REAL_HPP
 
+#include <cstddef>
+#include <tuple>
+
 #include "mpi.hpp"
 #include "waiting.hpp"
 
 // clang-format off
-#define FERMATA_MPI_COLLECTIVES(X) \
-  X(Barrier) X(Bcast) X(Reduce) X(Allreduce) X(Gather) X(Gatherv) X(Scatter) X(Scatterv) X(Allgather) \
-  X(Allgatherv) X(Alltoall) X(Alltoallv) X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) X(Exscan)
-#define FERMATA_MPI_MAKERS(X) \
-  X(Comm_dup) X(Comm_dup_with_info) X(Comm_split) X(Comm_split_type) X(Comm_create) X(Comm_create_group) \
-  X(Cart_create) X(Cart_sub) X(Graph_create) X(Dist_graph_create) X(Dist_graph_create_adjacent)
-#define FERMATA_MPI_ENVIRONMENT(X) X(Init) X(Init_thread) X(Finalize)
-#define FERMATA_MPI_IMMEDIATE(X) \
-  X(Ibarrier) X(Ibcast) X(Ireduce) X(Iallreduce) X(Igather) X(Igatherv) X(Iscatter) X(Iscatterv) \
-  X(Iallgather) X(Iallgatherv) X(Ialltoall) X(Ialltoallv) X(Ireduce_scatter) X(Ireduce_scatter_block) \
-  X(Iscan) X(Iexscan)
-#define FERMATA_MPI_STARTS(X) X(Start) X(Startall) X(Request_free) X(Cancel)
-#define FERMATA_MPI_FREES(X) X(Op_free) X(Type_free)
-
+// The functions of collectives, as X(function, description in calls.hpp).
+#define FERMATA_MPI_DATA(Y, X) \
+  Y(X, Bcast, Ibcast) Y(X, Reduce, Ireduce) Y(X, Allreduce, Iallreduce) Y(X, Gather, Igather) \
+  Y(X, Gatherv, Igatherv) Y(X, Scatter, Iscatter) Y(X, Scatterv, Iscatterv) Y(X, Allgather, Iallgather) \
+  Y(X, Allgatherv, Iallgatherv) Y(X, Alltoall, Ialltoall) Y(X, Alltoallv, Ialltoallv) \
+  Y(X, Reduce_scatter, Ireduce_scatter) Y(X, Reduce_scatter_block, Ireduce_scatter_block) \
+  Y(X, Scan, Iscan) Y(X, Exscan, Iexscan)
 #ifdef FERMATA_MPI_LARGE
-#define FERMATA_MPI_LARGE_COLLECTIVES(X) \
-  X(Bcast_c) X(Allreduce_c) X(Reduce_c) X(Scan_c) X(Exscan_c) X(Reduce_scatter_block_c) \
-  X(Reduce_scatter_c) X(Gather_c) X(Scatter_c) X(Allgather_c) X(Alltoall_c) X(Gatherv_c) X(Scatterv_c) \
-  X(Allgatherv_c) X(Alltoallv_c) X(Ibcast_c) X(Iallreduce_c) X(Ireduce_c) X(Iscan_c) X(Iexscan_c) \
-  X(Ireduce_scatter_block_c) X(Ireduce_scatter_c) X(Igather_c) X(Iscatter_c) X(Iallgather_c) \
-  X(Ialltoall_c) X(Igatherv_c) X(Iscatterv_c) X(Iallgatherv_c) X(Ialltoallv_c)
-#define FERMATA_MPI_LARGE_PERSISTENT(X) \
-  X(Bcast_init_c) X(Allreduce_init_c) X(Reduce_init_c) X(Scan_init_c) X(Exscan_init_c) \
-  X(Reduce_scatter_block_init_c) X(Reduce_scatter_init_c) X(Gather_init_c) X(Scatter_init_c) \
-  X(Allgather_init_c) X(Alltoall_init_c) X(Gatherv_init_c) X(Scatterv_init_c) X(Allgatherv_init_c) \
-  X(Alltoallv_init_c)
+#define FERMATA_MPI_WIDTHS(X, form, name) X(form, name) X(form##_c, name)
 #else
-#define FERMATA_MPI_LARGE_COLLECTIVES(X)
-#define FERMATA_MPI_LARGE_PERSISTENT(X)
+#define FERMATA_MPI_WIDTHS(X, form, name) X(form, name)
 #endif
-
+#define FERMATA_MPI_BLOCKING_FORM(X, name, immediate) FERMATA_MPI_WIDTHS(X, name, name)
+#define FERMATA_MPI_IMMEDIATE_FORM(X, name, immediate) FERMATA_MPI_WIDTHS(X, immediate, name)
+#define FERMATA_MPI_PERSISTENT_FORM(X, name, immediate) FERMATA_MPI_WIDTHS(X, name##_init, name)
+#define FERMATA_MPI_BLOCKING(X) FERMATA_MPI_DATA(FERMATA_MPI_BLOCKING_FORM, X)
+#define FERMATA_MPI_IMMEDIATE(X) X(Ibarrier, Barrier) FERMATA_MPI_DATA(FERMATA_MPI_IMMEDIATE_FORM, X)
 #ifdef FERMATA_MPI_PERSISTENT
 #define FERMATA_MPI_PERSISTENT_COLLECTIVES(X) \
-  X(Barrier_init) X(Bcast_init) X(Reduce_init) X(Allreduce_init) X(Gather_init) X(Gatherv_init) \
-  X(Scatter_init) X(Scatterv_init) X(Allgather_init) X(Allgatherv_init) X(Alltoall_init) X(Alltoallv_init) \
-  X(Reduce_scatter_init) X(Reduce_scatter_block_init) X(Scan_init) X(Exscan_init) \
-  FERMATA_MPI_LARGE_PERSISTENT(X)
+  X(Barrier_init, Barrier) FERMATA_MPI_DATA(FERMATA_MPI_PERSISTENT_FORM, X)
 #else
 #define FERMATA_MPI_PERSISTENT_COLLECTIVES(X)
 #endif
+// The functions that make communicators, as X(function, where its communicator comes from).
+#define FERMATA_MPI_MAKERS(X) \
+  X(Comm_dup, copy_of) X(Comm_dup_with_info, copy_of) X(Comm_split, child_of) X(Comm_split_type, child_of) \
+  X(Comm_create, child_of) X(Comm_create_group, no_child_of) X(Cart_create, child_of) \
+  X(Cart_sub, child_of) X(Graph_create, child_of) X(Dist_graph_create, child_of) \
+  X(Dist_graph_create_adjacent, child_of)
+#define FERMATA_MPI_ENVIRONMENT(X) X(Init) X(Init_thread) X(Finalize)
+#define FERMATA_MPI_STARTS(X) X(Start) X(Startall) X(Request_free) X(Cancel)
+#define FERMATA_MPI_FREES(X) X(Op_free) X(Type_free)
 
 #define FERMATA_MPI_ALL(X) \
-  FERMATA_MPI_COLLECTIVES(X) FERMATA_MPI_IMMEDIATE(X) FERMATA_MPI_MAKERS(X) FERMATA_MPI_ENVIRONMENT(X) \
-  FERMATA_MPI_STARTS(X) FERMATA_MPI_FREES(X) FERMATA_MPI_WAITING(X) FERMATA_MPI_LARGE_COLLECTIVES(X) \
+  X(Barrier) FERMATA_MPI_BLOCKING(X) FERMATA_MPI_IMMEDIATE(X) FERMATA_MPI_MAKERS(X) \
+  FERMATA_MPI_ENVIRONMENT(X) FERMATA_MPI_STARTS(X) FERMATA_MPI_FREES(X) FERMATA_MPI_WAITING(X) \
   FERMATA_MPI_PERSISTENT_COLLECTIVES(X)
 // clang-format on
 
 namespace fermata::preload {
 
 struct Real {
-#define FERMATA_MEMBER(name) decltype(&PMPI_##name) name;
+#define FERMATA_MEMBER(name, ...) decltype(&PMPI_##name) name;
   FERMATA_MPI_ALL(FERMATA_MEMBER)
 #undef FERMATA_MEMBER
 };
 extern Real real;                // written at load
 extern bool transport_is_ready;  // likewise: libfermata-net calls these functions, not the program's
+
+// Argument `place` of a call, counted from its end.
+template <std::size_t place, class... Given>
+auto from_end(Given... given) {
+  return std::get<sizeof...(given) - 1 - place>(std::make_tuple(given...));
+}
 
 }  // namespace fermata::preload
 #endif

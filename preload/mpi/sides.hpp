@@ -18,6 +18,13 @@ struct Numbers {
   const void* wide = nullptr;
   MPI_Count first = 0, step = 0;
   bool in_steps = false;
+  Numbers() = default;
+  Numbers(const int* given) : narrow(given) {}  // NOLINT: a count of either width is a count
+  template <class Wide>
+  Numbers(const Wide* given) : wide(given) {  // NOLINT: as above
+    static_assert(sizeof(Wide) == sizeof(std::int64_t));
+  }
+  Numbers(MPI_Count from, MPI_Count by) : first(from), step(by), in_steps(true) {}
   bool given() const { return narrow != nullptr || wide != nullptr || in_steps; }
   MPI_Count operator[](int i) const {
     if (in_steps) return first + i * step;
@@ -29,13 +36,6 @@ struct Numbers {
   }
 };
 
-inline Numbers numbers(const int* given) { return {given}; }
-template <class Wide>
-Numbers numbers(const Wide* given) {
-  static_assert(sizeof(Wide) == sizeof(std::int64_t));
-  return {nullptr, given};
-}
-
 // `count` elements, or blocks by `counts` and `displacements`.
 struct Side {
   const void* at = nullptr;
@@ -46,7 +46,7 @@ struct Side {
 
 // Blocks of one length, side by side, in the form of blocks that may differ.
 inline Side side_by_side(const void* at, MPI_Count count, MPI_Datatype type) {
-  return {at, count, type, {nullptr, nullptr, count, 0, true}, {nullptr, nullptr, 0, count, true}};
+  return {at, count, type, {count, 0}, {0, count}};
 }
 
 inline bool is_in_place(const Side& side) { return side.at == MPI_IN_PLACE; }

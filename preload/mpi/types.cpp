@@ -141,39 +141,6 @@ bool is_dense(MPI_Datatype type, int depth) {
   return dense;
 }
 
-}  // namespace
-
-void fill_type_table() {
-  add_numbers();
-  add_pairs();
-  place_all();
-}
-
-bool is_committed(MPI_Datatype type) {
-  if (predefined(type) != nullptr) return true;
-  char nothing = 0;
-  int position = 0;
-  return PMPI_Pack(&nothing, 0, type, &nothing, 1, &position, private_comm) == MPI_SUCCESS;
-}
-
-bool layout_of(MPI_Datatype type, Layout* out) {
-  if (const Predefined* known = predefined(type)) {
-    *out = {known->size, static_cast<MPI_Aint>(known->extent), known->size == known->extent};
-    return true;
-  }
-  if (type == MPI_DATATYPE_NULL) return false;
-  MPI_Count size = 0;
-  MPI_Aint low = 0;
-  if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0 ||
-      PMPI_Type_get_extent(type, &low, &out->extent) != MPI_SUCCESS)
-    return false;
-  out->size = static_cast<std::size_t>(size);
-  out->dense = low == 0 && out->extent == size && is_dense(type, 4);
-  return true;
-}
-
-namespace {
-
 // MPI_BOTTOM is null in C, and goes with types of absolute addresses. MPICH's MPI_Pack and MPI_Unpack refuse
 // null, so they get another address, and a type that is shifted by it.
 template <class Call>
@@ -235,6 +202,35 @@ int in_parts(MPI_Count count, const Layout& layout, Part&& part) {
 }
 
 }  // namespace
+
+void fill_type_table() {
+  add_numbers();
+  add_pairs();
+  place_all();
+}
+
+bool is_committed(MPI_Datatype type) {
+  if (predefined(type) != nullptr) return true;
+  char nothing = 0;
+  int position = 0;
+  return PMPI_Pack(&nothing, 0, type, &nothing, 1, &position, private_comm) == MPI_SUCCESS;
+}
+
+bool layout_of(MPI_Datatype type, Layout* out) {
+  if (const Predefined* known = predefined(type)) {
+    *out = {known->size, static_cast<MPI_Aint>(known->extent), known->size == known->extent};
+    return true;
+  }
+  if (type == MPI_DATATYPE_NULL) return false;
+  MPI_Count size = 0;
+  MPI_Aint low = 0;
+  if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0 ||
+      PMPI_Type_get_extent(type, &low, &out->extent) != MPI_SUCCESS)
+    return false;
+  out->size = static_cast<std::size_t>(size);
+  out->dense = low == 0 && out->extent == size && is_dense(type, 4);
+  return true;
+}
 
 int pack(const void* from, MPI_Count count, MPI_Datatype type, const Layout& layout, void* to) {
   if (layout.size == 0) return MPI_SUCCESS;
