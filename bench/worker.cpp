@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <new>
 
-#include "base/collective_from.hpp"
+#include "base/text.hpp"
 #include "bench/workers.hpp"
 
 namespace fermata::bench {

@@ -35,13 +35,14 @@ enum class Folding : std::uint8_t {
 // What an algorithm says of itself. The planner, the proofs and the tests ask these fields. None of them
 // knows an algorithm by its name.
 struct Algorithm {
-  const char* name;    // "kary"
-  bool has_degree;     // its name is spelled with a degree: kary(4)
-  const char* source;  // paper and section
+  const char* name;              // "kary"
+  bool has_degree = false;       // its name is spelled with a degree: kary(4)
+  const char* source = nullptr;  // paper and section
   // Can the algorithm do this (not: should it)? For example, butterfly needs a power of two, sense_reversing
   // does barriers only, and algorithms without a root do wholes only.
-  bool (*applicable)(const Request&);
-  Schedule (*build)(const Request&);  // precondition: applicable; the schedule's name includes the degree
+  bool (*applicable)(const Request&) = nullptr;
+  // Precondition: applicable. The schedule's name includes the degree.
+  Schedule (*build)(const Request&) = nullptr;
   // Should the planner pass over it, though it can do this? Returns the reason, or null if it is worth
   // building. A null function: it is always worth building.
   const char* (*skip)(const Request&) = nullptr;

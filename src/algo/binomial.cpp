@@ -37,7 +37,6 @@ Schedule build(const Request& r) {
 
 Algorithm binomial() {
   return {.name = "binomial",
-          .has_degree = false,
           .source = "heterogeneous-mpi-barriers V.B, Figure 4; hybrid-collectives-p7ih, Figure 4",
           .applicable = [](const Request& r) { return rooted_applicable(r); },
           .build = build};

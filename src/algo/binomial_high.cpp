@@ -32,7 +32,6 @@ Schedule build(const Request& r) {
 
 Algorithm binomial_high() {
   return {.name = "binomial_high",
-          .has_degree = false,
           .source = "power8-barriers V (binomial spanning tree)",
           .applicable = [](const Request& r) { return rooted_applicable(r); },
           .build = build};

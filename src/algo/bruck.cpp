@@ -64,7 +64,6 @@ bool applicable(const Request& r) {
 
 Algorithm bruck() {
   return {.name = "bruck",
-          .has_degree = false,
           .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997",
           .applicable = applicable,
           .build = build};

@@ -38,7 +38,6 @@ bool applicable(const Request& r) {
 
 Algorithm butterfly() {
   return {.name = "butterfly",
-          .has_degree = false,
           .source = "reduction-with-barrier II.D, Figure 3",
           .applicable = applicable,
           .build = build};

@@ -63,7 +63,6 @@ bool applicable(const Request& r) {
 
 Algorithm chain() {
   return {.name = "chain",
-          .has_degree = false,
           .source = "hybrid-collectives-p7ih 4.2 (pipeline chaining)",
           .applicable = applicable,
           .build = build};

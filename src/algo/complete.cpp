@@ -64,7 +64,6 @@ bool applicable(const Request& r) {
 
 Algorithm complete() {
   return {.name = "complete",
-          .has_degree = false,
           .source = "heterogeneous-mpi-barriers, equation 3 with one stage",
           .applicable = applicable,
           .build = build,

@@ -43,7 +43,6 @@ Schedule build(const Request& r) {
 
 Algorithm counter() {
   return {.name = "counter",
-          .has_degree = false,
           .source = "reduction-with-barrier II.A (naive centralized), monotonic",
           .applicable = [](const Request& r) { return sane(r) && r.collective == Collective::kBarrier; },
           .build = build};

@@ -43,7 +43,6 @@ const char* skip(const Request& r) {
 
 Algorithm dissemination() {
   return {.name = "dissemination",
-          .has_degree = false,
           .source = "heterogeneous-mpi-barriers V.B, Figure 3; power8-barriers V",
           .applicable = exchange_applicable,
           .build = build,

@@ -49,7 +49,6 @@ Schedule build(const Request& r) {
 
 Algorithm extended_butterfly() {
   return {.name = "extended_butterfly",
-          .has_degree = false,
           .source = "reduction-with-barrier III, Figure 5",
           .applicable = exchange_applicable,
           .build = build};

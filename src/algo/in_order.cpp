@@ -52,7 +52,6 @@ bool applicable(const Request& r) {
 
 Algorithm in_order() {
   return {.name = "in_order",
-          .has_degree = false,
           .source = "reduction-with-barrier, Algorithm 1",
           .applicable = applicable,
           .build = build,

@@ -38,7 +38,6 @@ Schedule build(const Request& r) {
 
 Algorithm linear() {
   return {.name = "linear",
-          .has_degree = false,
           .source = "heterogeneous-mpi-barriers V.B, Figure 2; reduction-with-barrier II.C",
           .applicable = [](const Request& r) { return rooted_applicable(r); },
           .build = build};

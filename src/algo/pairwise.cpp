@@ -43,7 +43,6 @@ bool applicable(const Request& r) {
 
 Algorithm pairwise() {
   return {.name = "pairwise",
-          .has_degree = false,
           .source = "Thakur, Rabenseifner and Gropp 2005, 3.3 and 4.3",
           .applicable = applicable,
           .build = build};

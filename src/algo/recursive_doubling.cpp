@@ -83,7 +83,6 @@ bool applicable(const Request& r) {
 
 Algorithm recursive_doubling() {
   return {.name = "recursive_doubling",
-          .has_degree = false,
           .source = "Kogge and Stone 1973; Thakur, Rabenseifner and Gropp 2005, 3.1",
           .applicable = applicable,
           .build = build};

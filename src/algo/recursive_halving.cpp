@@ -116,7 +116,6 @@ bool applicable(const Request& r) {
 
 Algorithm recursive_halving() {
   return {.name = "recursive_halving",
-          .has_degree = false,
           .source = "Rabenseifner 2004; Thakur, Rabenseifner and Gropp 2005, 4.3 and 4.5",
           .applicable = applicable,
           .build = build,

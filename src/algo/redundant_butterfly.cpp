@@ -47,7 +47,6 @@ Schedule build(const Request& r) {
 
 Algorithm redundant_butterfly() {
   return {.name = "redundant_butterfly",
-          .has_degree = false,
           .source = "reduction-with-barrier II.D (any number of threads)",
           .applicable = exchange_applicable,
           .build = build,

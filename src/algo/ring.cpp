@@ -65,7 +65,6 @@ bool applicable(const Request& r) {
 
 Algorithm ring() {
   return {.name = "ring",
-          .has_degree = false,
           .source = "Patarasu and Yuan 2009; hybrid-collectives-p7ih 4.2",
           .applicable = applicable,
           .build = build,

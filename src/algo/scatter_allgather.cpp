@@ -49,7 +49,6 @@ bool applicable(const Request& r) {
 
 Algorithm scatter_allgather() {
   return {.name = "scatter_allgather",
-          .has_degree = false,
           .source = "Thakur, Rabenseifner and Gropp 2005, 3.2 (van de Geijn)",
           .applicable = applicable,
           .build = build,

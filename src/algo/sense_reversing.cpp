@@ -35,7 +35,6 @@ Schedule build(const Request& r) {
 
 Algorithm sense_reversing() {
   return {.name = "sense_reversing",
-          .has_degree = false,
           .source = "reduction-with-barrier II.A",
           .applicable =
               [](const Request& r) {

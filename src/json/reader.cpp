@@ -1,17 +1,14 @@
 #include "json/reader.hpp"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "base/text.hpp"
 
 namespace fermata {
 
 namespace {
 
-std::string between(double low, double high) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, " from %.10g to %.10g", low, high);
-  return buffer;
-}
+std::string between(double low, double high) { return format(" from %.10g to %.10g", low, high); }
 
 }  // namespace
 

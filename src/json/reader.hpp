@@ -45,6 +45,19 @@ class ObjectReader {
   const JsonNode* array(std::string_view key);   // null if absent; complains about another type
   const JsonNode* object(std::string_view key);  // null if absent; complains about another type
 
+  // Calls visit(reader, node) for each object in the array `key`, if there is one. Complains about keys other
+  // than `known`.
+  template <class Visit>
+  void each(std::string_view key, std::initializer_list<std::string_view> known, Visit&& visit) {
+    const JsonNode* const list = array(key);
+    for (std::size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
+      ObjectReader inner(list->items[i], std::string(key));
+      inner.only(known);
+      visit(inner, list->items[i]);
+      take_over(inner);
+    }
+  }
+
   void complain(const JsonNode& where, const std::string& reason);
   void take_over(const ObjectReader& inner);                 // copies inner's complaint if there is none yet
   void only(std::initializer_list<std::string_view> known);  // complains about other keys and about repeats

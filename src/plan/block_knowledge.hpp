@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/collective.hpp"
+#include "base/text.hpp"
 #include "plan/plan.hpp"
-#include "plan/text.hpp"
 #include "profile/profile.hpp"
 #include "schedule/cost.hpp"
 #include "topo/topology.hpp"

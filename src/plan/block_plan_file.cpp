@@ -3,7 +3,7 @@
 #include <bit>
 #include <set>
 
-#include "base/collective_from.hpp"
+#include "base/text.hpp"
 #include "exec/block_program.hpp"
 #include "json/text.hpp"
 #include "plan/block_plan.hpp"
@@ -82,6 +82,7 @@ std::string block_plans_path(const PlanKey& key) {
 
 Result<BlockPlans> load_block_plans(const PlanKey& key) {
   const std::string path = block_plans_path(key);
+  if (path.empty()) return no_cache();
   auto plans = load_file(path, block_plans_from_json);
   if (plans && static_cast<const TeamKey&>(*plans) != key)
     return Error{Status::kParse, path + ": line 1: it is for another machine or team than its name says"};

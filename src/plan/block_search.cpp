@@ -111,9 +111,7 @@ Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profi
   if (timed) time_all(trials, options, plan.bytes, measure);
   const Trial* const best = pick(trials);
   if (best == nullptr) return Error{Status::kVerify, "no candidate can be proved and run"};
-  plan.origin = best->measured_ns > 0                                  ? "measured"
-                : profile.origin == "measured" && knows_bytes(profile) ? "predicted"
-                                                                       : "estimated";
+  plan.origin = origin_of(*best, profile.origin == "measured" && knows_bytes(profile));
   for (const BlockTrial& t : trials) {
     Candidate c{t.name, t.predicted_ns, t.measured_ns, verdict(t, *best)};
     plan.candidates.insert(&t == best ? plan.candidates.begin() : plan.candidates.end(), std::move(c));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plan/text.hpp"
+#include "base/text.hpp"
 
 namespace fermata {
 namespace {
@@ -42,9 +42,12 @@ void drop_slow(std::vector<Runner>& runners, double near) {
   });
 }
 
+// "predicted 12% slower", "measured 1.8x slower"
 std::string times_slower(const char* how, double ratio) {
   if (ratio < 0.97) return format("%s %.1fx faster, but more work", how, 1 / ratio);
-  return ratio < 1.005 ? std::string(how) + " equal" : slower_by(how, ratio);
+  if (ratio < 1.005) return std::string(how) + " equal";
+  return ratio < 1.1 ? format("%s %.0f%% slower", how, 100 * (ratio - 1))
+                     : format("%s %.1fx slower", how, ratio);
 }
 
 }  // namespace

@@ -71,6 +71,11 @@ std::vector<const Trial*> within(const std::vector<const Trial*>& trials, double
 // the time is not worth a longer path or more steps.
 inline constexpr double kStreamNoise = 0.25;
 
+// What a plan says of its costs. knows: they come from a measured profile.
+inline const char* origin_of(const Trial& chosen, bool knows) {
+  return chosen.measured_ns > 0 ? "measured" : knows ? "predicted" : "estimated";
+}
+
 // Says in words why the trial was chosen or not.
 std::string verdict(const Trial& trial, const Trial& chosen);
 

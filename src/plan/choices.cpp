@@ -29,6 +29,20 @@ std::int32_t streaming_slots(std::int32_t members, std::int32_t stride, bool cro
   return slots;
 }
 
+// Calls visit(from, to) for each transfer between members in the run, if its sender has several receivers in
+// that stage.
+template <class Visit>
+void published_edges(const Schedule& s, StageRun run, Visit&& visit) {
+  for (std::size_t t = run.first; t <= run.last && t < s.stages.size(); ++t) {
+    std::map<std::int32_t, std::vector<std::int32_t>> told;
+    for (const Transfer& x : s.stages[t].transfers)
+      if (!s.is_word(x.from) && !s.is_word(x.to)) told[x.from].push_back(x.to);
+    for (const auto& [from, all] : told)
+      for (const std::int32_t to : all)
+        if (all.size() > 1) visit(from, to);
+  }
+}
+
 }  // namespace
 
 std::vector<std::int32_t> degrees_to_try(std::int32_t members) {
@@ -77,24 +91,6 @@ std::vector<StageRun> runs_of_stages(const Schedule& schedule, std::size_t most)
   for (std::size_t k = 0; k < count; ++k) runs.push_back({k * stages / count, (k + 1) * stages / count - 1});
   return runs;
 }
-
-namespace {
-
-// Calls visit(from, to) for each transfer between members in the run, if its sender has several receivers in
-// that stage.
-template <class Visit>
-void published_edges(const Schedule& s, StageRun run, Visit&& visit) {
-  for (std::size_t t = run.first; t <= run.last && t < s.stages.size(); ++t) {
-    std::map<std::int32_t, std::vector<std::int32_t>> told;
-    for (const Transfer& x : s.stages[t].transfers)
-      if (!s.is_word(x.from) && !s.is_word(x.to)) told[x.from].push_back(x.to);
-    for (const auto& [from, all] : told)
-      for (const std::int32_t to : all)
-        if (all.size() > 1) visit(from, to);
-  }
-}
-
-}  // namespace
 
 bool publishes(const Schedule& schedule, StageRun run) {
   bool any = false;

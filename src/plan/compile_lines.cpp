@@ -15,7 +15,6 @@
 #include "plan/layout.hpp"
 #include "plan/line_programs.hpp"
 #include "plan/plan.hpp"
-#include "plan/reuse.hpp"
 #include "schedule/compose.hpp"
 #include "schedule/verify.hpp"
 

@@ -200,6 +200,26 @@ class Composer {
   std::map<Content, Level> levels_;
 };
 
+// Sorts the participants so that the one nearest to all others comes first and leads. Messages through this
+// leader can avoid a link between hosts that is slower than two others together. Changes only the outermost
+// level, where any order is valid.
+Cluster led_by_the_nearest(const Cluster& tree, const CostModel& model) {
+  Cluster led = tree;
+  const std::vector<std::int32_t> all = participants(tree);
+  const auto reach = [&](std::int32_t leader) {
+    double sum = 0;
+    for (const std::int32_t other : all) sum += distance(model, leader, other);
+    return sum;
+  };
+  std::stable_sort(led.children.begin(), led.children.end(), [&](const Cluster& a, const Cluster& b) {
+    return reach(a.ranks.front()) < reach(b.ranks.front());
+  });
+  if (led.children.empty())
+    std::stable_sort(led.ranks.begin(), led.ranks.end(),
+                     [&](std::int32_t a, std::int32_t b) { return reach(a) < reach(b); });
+  return led;
+}
+
 }  // namespace
 
 std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model,
@@ -224,30 +244,6 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
   }
   return drafts;
 }
-
-namespace {
-
-// Sorts the participants so that the one nearest to all others comes first and leads. Messages through this
-// leader can avoid a link between hosts that is slower than two others together. Changes only the outermost
-// level, where any order is valid.
-Cluster led_by_the_nearest(const Cluster& tree, const CostModel& model) {
-  Cluster led = tree;
-  const std::vector<std::int32_t> all = participants(tree);
-  const auto reach = [&](std::int32_t leader) {
-    double sum = 0;
-    for (const std::int32_t other : all) sum += distance(model, leader, other);
-    return sum;
-  };
-  std::stable_sort(led.children.begin(), led.children.end(), [&](const Cluster& a, const Cluster& b) {
-    return reach(a.ranks.front()) < reach(b.ranks.front());
-  });
-  if (led.children.empty())
-    std::stable_sort(led.ranks.begin(), led.ranks.end(),
-                     [&](std::int32_t a, std::int32_t b) { return reach(a) < reach(b); });
-  return led;
-}
-
-}  // namespace
 
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
                                   const PlanOptions& options) {

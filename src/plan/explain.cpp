@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.hpp"
 #include "plan/block_plan.hpp"
 #include "plan/cluster.hpp"
-#include "plan/text.hpp"
 #include "schedule/print.hpp"
 
 namespace fermata {

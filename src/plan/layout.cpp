@@ -68,7 +68,6 @@ class Placer {
       if (between_members(transfers[i])) order.push_back(i);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return transfers[a].to < transfers[b].to; });
-    const auto stride = static_cast<std::uint32_t>(layout_.stride) * line();
     std::map<std::pair<std::int32_t, int>, EdgePlace> publications;
     std::map<std::pair<std::int32_t, int>, int> readers;
     const auto key = [&](const Transfer& x) { return std::pair{x.from, x.chunk * 256 + x.src_reg}; };
@@ -78,24 +77,22 @@ class Placer {
       EdgePlace& edge = placed_.edges[stage][i];
       if (publish && shares_memory(transfers[i]) && readers[key(transfers[i])] > 1) {
         auto [found, fresh] = publications.try_emplace(key(transfers[i]));
-        if (fresh) found->second = publication(stride);
+        if (fresh) {
+          found->second = slots_on_own_lines();
+          found->second.door = take_lines(1);
+          found->second.published = true;
+        }
         edge = found->second;
-        continue;
+      } else {
+        edge = slots_on_own_lines();
       }
-      edge.stride = stride;
-      edge.offset =
-          take_lines(static_cast<std::uint64_t>(layout_.slots) * static_cast<std::uint64_t>(layout_.stride));
     }
   }
 
-  EdgePlace publication(std::uint32_t stride) {
-    EdgePlace edge;
-    edge.published = true;
-    edge.stride = stride;
-    edge.offset =
-        take_lines(static_cast<std::uint64_t>(layout_.slots) * static_cast<std::uint64_t>(layout_.stride));
-    edge.door = take_lines(1);
-    return edge;
+  EdgePlace slots_on_own_lines() {
+    const auto lines = static_cast<std::uint64_t>(layout_.stride);
+    return {.offset = take_lines(static_cast<std::uint64_t>(layout_.slots) * lines),
+            .stride = static_cast<std::uint32_t>(layout_.stride) * line()};
   }
 
   // The edges around one member (the lower rank of an edge's two ends) share lines. An exchanging pair has

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/collective_from.hpp"
+#include "base/text.hpp"
 #include "exec/program.hpp"
 #include "json/text.hpp"
 #include "plan/plan_file.hpp"
@@ -195,7 +195,9 @@ Result<Plan> plan_from_json(std::string_view text) {
 
 std::string plan_path(const PlanKey& key) { return cached_path("plan", canonical(key)); }
 
-Result<Plan> load_plan_file(const std::string& path) { return load_file(path, plan_from_json); }
+Result<Plan> load_plan_file(const std::string& path) {
+  return path.empty() ? no_cache() : load_file(path, plan_from_json);
+}
 
 Result<Plan> load_plan(const PlanKey& key) {
   const std::string path = plan_path(key);

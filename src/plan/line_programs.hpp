@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,12 @@
 #include "schedule/verify.hpp"
 
 namespace fermata {
+
+// Returns why credits every `credit_batch` episodes do not remove these hazards, or why there can be no such
+// credits. Empty: they remove them, or there are no hazards. A credit tells the sender that a slot was read.
+// Words have no credits, so a hazard of a transfer into a word always remains.
+std::string flaw_of_reuse(const Schedule& schedule, const Layouts& layouts,
+                          const std::vector<Hazard>& hazards, std::int32_t credit_batch);
 
 using Program = std::vector<Step>;
 using Credited = std::set<std::pair<std::int32_t, std::int32_t>>;  // (stage, transfer) that needs credits

@@ -1,6 +1,6 @@
 // make_plan: drafts, scores, proofs, timing, choice of a plan on lines.
 #include "plan/line_search.hpp"
-#include "plan/reuse.hpp"
+#include "plan/line_programs.hpp"
 
 #include <algorithm>
 #include <map>
@@ -306,7 +306,7 @@ class Search {
     const Draft& draft = drafts_[e.draft];
     Plan plan;
     plan.key = options_.key;
-    plan.origin = e.measured_ns > 0 ? "measured" : profile_.origin == "measured" ? "predicted" : "estimated";
+    plan.origin = origin_of(e, profile_.origin == "measured");
     plan.levels = draft.levels;
     plan.schedule = draft.schedule;
     plan.layout = e.layout;

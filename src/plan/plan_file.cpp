@@ -1,7 +1,7 @@
 #include "plan/plan_file.hpp"
 
+#include "base/text.hpp"
 #include "json/text.hpp"
-#include "plan/text.hpp"
 
 namespace fermata {
 namespace {
@@ -105,9 +105,7 @@ std::vector<Candidate> read_candidates(const JsonNode* node, CandidateForm form,
 std::string cached_path(const char* prefix, const std::string& key) {
   const std::string directory = cache_directory();
   if (directory.empty()) return {};
-  return directory + format("/%s-%016llx.json", prefix, static_cast<unsigned long long>(hash_of(key)));
+  return directory + "/" + prefix + "-" + hex(hash_of(key)) + ".json";
 }
-
-Error no_cache() { return Error{Status::kNotFound, "no cache directory: set HOME or XDG_CACHE_HOME"}; }
 
 }  // namespace fermata

@@ -48,18 +48,6 @@ std::vector<Candidate> read_candidates(const JsonNode* node, CandidateForm form,
 
 // Returns PREFIX-<hash of key>.json in the cache directory; empty if there is none.
 std::string cached_path(const char* prefix, const std::string& key);
-Error no_cache();
-
-// Reads a file in the cache or elsewhere. An error names the file.
-template <class Plans>
-Result<Plans> load_file(const std::string& path, Result<Plans> (*parse)(std::string_view)) {
-  if (path.empty()) return no_cache();
-  const auto content = read_file(path);
-  if (!content) return content.error();
-  auto plans = parse(*content);
-  if (!plans) return Error{plans.error().status, path + ": " + plans.error().message};
-  return plans;
-}
 
 }  // namespace fermata
 #endif

@@ -1,9 +1,9 @@
 #include "plan/refresh.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
+#include "base/text.hpp"
 #include "profile/store.hpp"
 #include "schedule/cost.hpp"
 
@@ -19,11 +19,7 @@ std::int32_t host_at(const Profile& profile, std::int32_t row) {
   return profile.topology.cpus[static_cast<std::size_t>(row)].host;
 }
 
-std::string in_ms(double ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g ms", ns * 1e-6);
-  return text;
-}
+std::string in_ms(double ns) { return format("%.3g ms", ns * 1e-6); }
 
 }  // namespace
 
@@ -103,22 +99,21 @@ Judgement Refresh::judge(const std::vector<double>& uses, const RefreshTimes& ti
     other += uses[k] * std::min(now, then);
     plans[k] = then < now ? std::move(*plan) : *running_[k];
   }
-  char share[64];
-  std::snprintf(share, sizeof share, "other plans would take %.2f of the time",
-                present > 0 ? other / present : 1);
+  const std::string share =
+      format("other plans would take %.2f of the time", present > 0 ? other / present : 1);
   if (other > kMostShare * present) {
     open_ = false;
-    out.why = std::string("kept the plans: ") + share;
+    out.why = "kept the plans: " + share;
   } else if (present - other < times.planning + times.change) {
-    out.why = std::string("kept the plans: ") + share + ", which saves " + in_ms(present - other) +
-              " and costs " + in_ms(times.planning + times.change);
+    out.why = "kept the plans: " + share + ", which saves " + in_ms(present - other) + " and costs " +
+              in_ms(times.planning + times.change);
   } else if (!was_sure) {
     sure_ = out.again = true;
-    out.why = std::string("kept the plans until the next refresh: ") + share;
+    out.why = "kept the plans until the next refresh: " + share;
   } else {
     open_ = false;
     out.plans = std::move(plans);
-    out.why = std::string("changed the plans: ") + share;
+    out.why = "changed the plans: " + share;
   }
   return out;
 }

@@ -1,9 +1,9 @@
 // Virtual machines may declare a wrong topology. If the measured costs disagree with the declared domains,
 // the profile gets a remark.
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
+#include "base/text.hpp"
 #include "profile/measure.hpp"
 #include "profile/statistics.hpp"
 
@@ -22,12 +22,6 @@ struct Measured {
   double low = 0, high = 0;
   std::pair<std::int32_t, std::int32_t> low_pair, high_pair;
 };
-
-std::string text(const char* format, auto... values) {
-  char buffer[240];
-  std::snprintf(buffer, sizeof buffer, format, values...);
-  return buffer;
-}
 
 std::map<Level, Measured> by_level(const Profile& p) {
   std::map<Level, Measured> out;
@@ -58,29 +52,29 @@ std::vector<std::string> contradictions(const Profile& p) {
     const double middle = median(m.costs);
     if (m.low > 0 && m.high > kSpread * m.low)
       out.push_back(
-          text("the topology%s puts all pairs of level %s at one distance, but CPUs %d,%d measure %.0f ns "
-               "and %d,%d "
-               "%.0f ns: Fermata uses the measured costs",
-               guest, name_of(level), m.low_pair.first, m.low_pair.second, m.low, m.high_pair.first,
-               m.high_pair.second, m.high));
+          format("the topology%s puts all pairs of level %s at one distance, but CPUs %d,%d measure %.0f ns "
+                 "and %d,%d "
+                 "%.0f ns: Fermata uses the measured costs",
+                 guest, name_of(level), m.low_pair.first, m.low_pair.second, m.low, m.high_pair.first,
+                 m.high_pair.second, m.high));
     if (before_cost > 0 && middle < kInverted * before_cost)
-      out.push_back(text(
+      out.push_back(format(
           "the topology%s puts level %s farther than %s, but signals are faster there (%.0f against %.0f "
           "ns): Fermata uses the measured costs",
           guest, name_of(level), name_of(before), middle, before_cost));
     if (p.topology.virtual_machine && level <= Level::kL3 && middle > kFarForACache)
       out.push_back(
-          text("the virtual machine declares a shared %s, but a signal across it takes %.0f ns, as between "
-               "packages: "
-               "Fermata uses the measured costs",
-               name_of(level), middle));
+          format("the virtual machine declares a shared %s, but a signal across it takes %.0f ns, as between "
+                 "packages: "
+                 "Fermata uses the measured costs",
+                 name_of(level), middle));
     least = least == 0 ? middle : std::min(least, middle);
     most = std::max(most, middle);
     before = level;
     before_cost = middle;
   }
   if (levels.size() > 1 && most < kAlike * least)
-    out.push_back(text(
+    out.push_back(format(
         "the topology%s declares %zu levels, but all measure alike (%.0f to %.0f ns): the profile has one "
         "distance",
         guest, levels.size(), least, most));

@@ -15,11 +15,12 @@ constexpr double kMaxNs = 1e12;
 constexpr std::size_t kMaxList = 4096;
 constexpr double kMostCpu = 65535;
 
-// Returns kLevelCount if no level has this name.
-int level_of(const std::string& name) {
-  int level = 0;
-  while (level < kLevelCount && name != name_of(static_cast<Level>(level))) ++level;
-  return level;
+Level read_level(ObjectReader& item, const JsonNode& node) {
+  const std::string name = item.text("level");
+  for (int level = 0; level < kLevelCount; ++level)
+    if (name == name_of(static_cast<Level>(level))) return static_cast<Level>(level);
+  if (item.ok()) item.complain(node, "'level' names no level");
+  return Level::kSelf;
 }
 
 Matrix read_matrix(const JsonNode& rows, std::size_t n, ObjectReader& reader) {
@@ -72,14 +73,9 @@ void read_lists(Profile& p, ObjectReader& reader) {
       p.word_add_ns.push_back(item.number);
     }
   }
-  if (const JsonNode* layouts = reader.array("layouts")) {
-    for (const JsonNode& item : layouts->items) {
-      ObjectReader inner(item, "layouts");
-      inner.only({"layout", "period_ns"});
-      p.layouts.push_back({inner.text("layout"), inner.number("period_ns", 0, kMaxNs)});
-      reader.take_over(inner);
-    }
-  }
+  reader.each("layouts", {"layout", "period_ns"}, [&](ObjectReader& item, const JsonNode&) {
+    p.layouts.push_back({item.text("layout"), item.number("period_ns", 0, kMaxNs)});
+  });
   if (const JsonNode* remarks = reader.array("remarks")) {
     for (const JsonNode& item : remarks->items) {
       if (item.type != JsonNode::Type::kString) reader.complain(item, "a remark is a string");
@@ -92,15 +88,12 @@ void read_blocks(Profile& p, std::int64_t version, ObjectReader& reader) {
   const JsonNode* blocks = reader.array("blocks");
   if (blocks == nullptr) return;
   if (version < 4) reader.complain(*blocks, "'blocks' belongs to version 4");
-  for (const JsonNode& item : blocks->items) {
-    ObjectReader inner(item, "blocks");
-    inner.only({"way", "both", "bytes", "ns"});
-    BlockWay b{inner.text("way"), inner.flag("both", false), inner.integer("bytes", 1, 1LL << 40),
-               inner.number("ns", 0, kMaxNs)};
-    if (inner.ok() && b.way != "ring" && b.way != "lent") inner.complain(item, "'way' must be ring or lent");
+  reader.each("blocks", {"way", "both", "bytes", "ns"}, [&](ObjectReader& item, const JsonNode& node) {
+    BlockWay b{item.text("way"), item.flag("both", false), item.integer("bytes", 1, 1LL << 40),
+               item.number("ns", 0, kMaxNs)};
+    if (item.ok() && b.way != "ring" && b.way != "lent") item.complain(node, "'way' must be ring or lent");
     p.blocks.push_back(std::move(b));
-    reader.take_over(inner);
-  }
+  });
 }
 
 // `g` exists since version 2, the other keys since version 3.
@@ -115,19 +108,13 @@ void read_bytes(Profile& p, std::int64_t version, ObjectReader& reader) {
   }
   p.direct_ns = reader.number("direct_ns", 0, kMaxNs, 0);
   p.fold_byte_ns = reader.number("fold_byte_ns", 0, kMaxNs, 0);
-  if (const JsonNode* domains = reader.array("domains")) {
-    if (version < 3) reader.complain(*domains, "'domains' belongs to version 3");
-    for (const JsonNode& item : domains->items) {
-      ObjectReader inner(item, "domains");
-      inner.only({"level", "cpus", "byte_ns"});
-      const int level = level_of(inner.text("level"));
-      if (inner.ok() && level == kLevelCount) inner.complain(item, "'level' names no level");
-      const auto cpus = static_cast<std::int32_t>(inner.integer("cpus", 2, 65536));
-      p.domains.push_back(
-          {static_cast<Level>(level % kLevelCount), cpus, inner.number("byte_ns", 0, kMaxNs)});
-      reader.take_over(inner);
-    }
-  }
+  if (const JsonNode* domains = reader.array("domains"); domains != nullptr && version < 3)
+    reader.complain(*domains, "'domains' belongs to version 3");
+  reader.each("domains", {"level", "cpus", "byte_ns"}, [&](ObjectReader& item, const JsonNode& node) {
+    const Level level = read_level(item, node);
+    const auto cpus = static_cast<std::int32_t>(item.integer("cpus", 2, 65536));
+    p.domains.push_back({level, cpus, item.number("byte_ns", 0, kMaxNs)});
+  });
 }
 
 // Both keys exist since version 5.
@@ -159,30 +146,18 @@ void read_job(Profile& p, std::int64_t version, ObjectReader& reader) {
 
 void read_evidence(Profile& p, ObjectReader& reader) {
   constexpr std::int64_t kMaxReads = 1LL << 52;
-  if (const JsonNode* tearing = reader.array("tearing")) {
-    for (const JsonNode& item : tearing->items) {
-      ObjectReader inner(item, "tearing");
-      inner.only({"bytes", "level", "reads", "torn"});
-      Tearing t;
-      t.bytes = static_cast<std::int32_t>(inner.integer("bytes", 1, 4096));
-      const int level = level_of(inner.text("level"));
-      if (inner.ok() && level == kLevelCount) inner.complain(item, "'level' names no level");
-      t.level = static_cast<Level>(level % kLevelCount);
-      t.reads = inner.integer("reads", 0, kMaxReads);
-      t.torn = inner.integer("torn", 0, kMaxReads);
-      if (inner.ok() && t.torn > t.reads) inner.complain(item, "there are more torn reads than reads");
-      p.tearing.push_back(t);
-      reader.take_over(inner);
-    }
-  }
-  if (const JsonNode* citations = reader.array("citations")) {
-    for (const JsonNode& item : citations->items) {
-      ObjectReader inner(item, "citations");
-      inner.only({"field", "source", "estimated"});
-      p.citations.push_back({inner.text("field"), inner.text("source"), inner.flag("estimated", false)});
-      reader.take_over(inner);
-    }
-  }
+  reader.each("tearing", {"bytes", "level", "reads", "torn"}, [&](ObjectReader& item, const JsonNode& node) {
+    Tearing t;
+    t.bytes = static_cast<std::int32_t>(item.integer("bytes", 1, 4096));
+    t.level = read_level(item, node);
+    t.reads = item.integer("reads", 0, kMaxReads);
+    t.torn = item.integer("torn", 0, kMaxReads);
+    if (item.ok() && t.torn > t.reads) item.complain(node, "there are more torn reads than reads");
+    p.tearing.push_back(t);
+  });
+  reader.each("citations", {"field", "source", "estimated"}, [&](ObjectReader& item, const JsonNode&) {
+    p.citations.push_back({item.text("field"), item.text("source"), item.flag("estimated", false)});
+  });
 }
 
 void write_matrix(std::string& out, const char* name, const Matrix& m) {

@@ -71,6 +71,14 @@ LinkCost network_cost(const LevelCosts& costs, const Cpu& a, const Cpu& b) {
   return cost;
 }
 
+LinkCost cost_between(const LevelCosts& costs, const Cpu& a, const Cpu& b, std::size_t numa_nodes) {
+  const Level level = common_level(a, b);
+  if (level == Level::kNetwork) return network_cost(costs, a, b);
+  if (a.numa != b.numa && numa_nodes > 0)
+    return costs.numa_pairs[static_cast<std::size_t>(a.numa) * numa_nodes + static_cast<std::size_t>(b.numa)];
+  return costs.at[static_cast<std::size_t>(level)];
+}
+
 }  // namespace
 
 LevelCosts level_costs_from_node(const JsonNode& node, ObjectReader& outer) {
@@ -93,18 +101,6 @@ LevelCosts level_costs_from_node(const JsonNode& node, ObjectReader& outer) {
   outer.take_over(reader);
   return costs;
 }
-
-namespace {
-
-LinkCost cost_between(const LevelCosts& costs, const Cpu& a, const Cpu& b, std::size_t numa_nodes) {
-  const Level level = common_level(a, b);
-  if (level == Level::kNetwork) return network_cost(costs, a, b);
-  if (a.numa != b.numa && numa_nodes > 0)
-    return costs.numa_pairs[static_cast<std::size_t>(a.numa) * numa_nodes + static_cast<std::size_t>(b.numa)];
-  return costs.at[static_cast<std::size_t>(level)];
-}
-
-}  // namespace
 
 std::string expand_levels(const LevelCosts& costs, Profile& p) {
   const auto& cpus = p.topology.cpus;

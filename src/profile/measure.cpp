@@ -2,9 +2,9 @@
 #include "profile/measure.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
+#include "base/text.hpp"
 #include "os/os.hpp"
 #include "profile/pairs.hpp"
 #include "profile/rounds.hpp"
@@ -254,11 +254,9 @@ class Measurement {
 void note_load(Profile& p) {
   double load = 0;
   if (getloadavg(&load, 1) != 1 || load < p.topology.cpus_total + 0.5) return;
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "other programs ran: load average %.1f on %d CPUs; measure again when none of them runs",
-                load, p.topology.cpus_total);
-  p.remarks.push_back(text);
+  p.remarks.push_back(
+      format("other programs ran: load average %.1f on %d CPUs; measure again when none of them runs", load,
+             p.topology.cpus_total));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "profile/rounds.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 
+#include "base/text.hpp"
 #include "profile/pairs.hpp"
 #include "profile/statistics.hpp"
 
@@ -83,12 +83,9 @@ void collect_remarks(Profile& out, const std::vector<Profile>& rounds) {
   const auto nearer = [](const Profile& a, const Profile& b) { return a.one_way_ns < b.one_way_ns; };
   const auto [least, most] = std::minmax_element(rounds.begin(), rounds.end(), nearer);
   if (least->one_way_ns <= 0 || most->one_way_ns < kDrift * least->one_way_ns) return;
-  char text[160];
-  std::snprintf(
-      text, sizeof text,
+  out.remarks.push_back(format(
       "the nearest CPUs' latency changed while measuring: one way %.0f to %.0f ns in %zu rounds, median %.0f",
-      least->one_way_ns, most->one_way_ns, rounds.size(), out.one_way_ns);
-  out.remarks.push_back(text);
+      least->one_way_ns, most->one_way_ns, rounds.size(), out.one_way_ns));
 }
 
 }  // namespace

@@ -111,17 +111,13 @@ Result<std::string> write_file_atomically(const std::string& path, std::string_v
   return system_error(path, "can't be written", failure);
 }
 
-Result<Profile> load_profile_file(const std::string& path) {
-  const auto content = read_file(path);
-  if (!content) return content.error();
-  auto profile = profile_from_json(*content);
-  if (!profile) return Error{profile.error().status, path + ": " + profile.error().message};
-  return profile;
-}
+Error no_cache() { return {Status::kNotFound, "no cache directory: set HOME or XDG_CACHE_HOME"}; }
+
+Result<Profile> load_profile_file(const std::string& path) { return load_file(path, profile_from_json); }
 
 Result<Profile> load_profile(const std::string& machine, const std::string& engine) {
   const std::string path = profile_path(machine, engine);
-  if (path.empty()) return Error{Status::kNotFound, "no cache directory: set HOME or XDG_CACHE_HOME"};
+  if (path.empty()) return no_cache();
   auto profile = load_profile_file(path);
   if (!profile && profile.error().status == Status::kNotFound) {
     const std::string flag = engine == "processes" ? " --processes" : "";

@@ -41,5 +41,17 @@ Result<std::string> write_file_atomically(const std::string& path, std::string_v
 // Refuses files larger than 1 GiB.
 Result<std::string> read_file(const std::string& path);
 
+// There is no cache directory.
+Error no_cache();
+// Reads a file in the cache or elsewhere. An error names the file.
+template <class Content>
+Result<Content> load_file(const std::string& path, Result<Content> (*parse)(std::string_view)) {
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  auto content = parse(*text);
+  if (!content) return Error{content.error().status, path + ": " + content.error().message};
+  return content;
+}
+
 }  // namespace fermata
 #endif

@@ -1,8 +1,8 @@
 // Prints a profile for people: a table of the numbers, and heat maps of L and G.
 #include <algorithm>
-#include <cstdio>
 #include <vector>
 
+#include "base/text.hpp"
 #include "profile/profile.hpp"
 
 namespace fermata {
@@ -13,11 +13,8 @@ constexpr std::size_t kColumns = 100;
 constexpr std::int32_t kMapCells = 46;  // a cell is two columns wide
 
 std::string ns(double value) {
-  char buffer[40];
   if (value <= 0) return "-";
-  if (value < 10000) std::snprintf(buffer, sizeof buffer, "%.1f ns", value);
-  else std::snprintf(buffer, sizeof buffer, "%.1f us", value / 1000);
-  return buffer;
+  return value < 10000 ? format("%.1f ns", value) : format("%.1f us", value / 1000);
 }
 
 std::string line(const std::string& name, const std::string& value) {
@@ -77,12 +74,7 @@ Spread spread_at(const Profile& p, Level level) {
   return {middle(o), middle(l), *low, *high, middle(std::move(g)), middle(std::move(direct)), sum.size()};
 }
 
-std::string byte_column(double ns) {
-  if (ns <= 0) return "        -";
-  char buffer[24];
-  std::snprintf(buffer, sizeof buffer, " %8.3f", ns);
-  return buffer;
-}
+std::string byte_column(double ns) { return ns <= 0 ? "        -" : format(" %8.3f", ns); }
 
 std::string levels_table(const Profile& p) {
   std::string out =
@@ -91,26 +83,79 @@ std::string levels_table(const Profile& p) {
   for (int level = 0; level < kLevelCount; ++level) {
     const Spread s = spread_at(p, static_cast<Level>(level));
     if (s.pairs == 0) continue;
-    char buffer[120];
-    std::snprintf(buffer, sizeof buffer, "  %-9s %7zu %8.1f %8.1f %11.1f %7.1f",
-                  name_of(static_cast<Level>(level)), s.pairs, s.o, s.l, s.low, s.high);
-    out += buffer + byte_column(s.g) + byte_column(s.direct) + "\n";
+    out += format("  %-9s %7zu %8.1f %8.1f %11.1f %7.1f", name_of(static_cast<Level>(level)), s.pairs, s.o,
+                  s.l, s.low, s.high) +
+           byte_column(s.g) + byte_column(s.direct) + "\n";
   }
   return out;
 }
 
-std::string byte_text(double ns) {
-  char buffer[60];
-  std::snprintf(buffer, sizeof buffer, "%.4f ns (%.1f GB/s)", ns, 1 / ns);
-  return buffer;
-}
+std::string byte_text(double ns) { return format("%.4f ns (%.1f GB/s)", ns, 1 / ns); }
 
 std::string tearing_text(const Tearing& t) {
-  char buffer[80];
   const double share = t.reads > 0 ? 100.0 * static_cast<double>(t.torn) / static_cast<double>(t.reads) : 0;
-  std::snprintf(buffer, sizeof buffer, "%lld of %lld reads torn (%.3g %%)", static_cast<long long>(t.torn),
+  return format("%lld of %lld reads torn (%.3g %%)", static_cast<long long>(t.torn),
                 static_cast<long long>(t.reads), share);
-  return buffer;
+}
+
+// Returns the rows and columns that a map shows. For large machines it omits some.
+std::vector<std::int32_t> shown_rows(std::int32_t n) {
+  const std::int32_t step = (n + kMapCells - 1) / kMapCells;
+  std::vector<std::int32_t> rows;
+  for (std::int32_t i = 0; i < n; i += step) rows.push_back(i);
+  return rows;
+}
+
+struct Range {
+  double low = 0, high = 0;
+  bool flat() const { return high <= low * 1.05; }  // noise must not look like structure
+};
+
+// Values off the diagonal, sorted.
+std::vector<double> sorted_values(const Matrix& m, const std::vector<std::int32_t>& rows) {
+  std::vector<double> values;
+  for (const std::int32_t i : rows)
+    for (const std::int32_t j : rows)
+      if (i != j) values.push_back(m.at(i, j));
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+Range range_of(const std::vector<double>& values) {
+  return values.empty() ? Range{} : Range{values.front(), values.back()};
+}
+
+// Returns the values that begin a step: each is more than a twentieth above the previous step.
+std::vector<double> steps_of(const std::vector<double>& sorted) {
+  std::vector<double> steps;
+  for (const double value : sorted)
+    if (steps.empty() || value > 1.05 * steps.back()) steps.push_back(value);
+  return steps;
+}
+
+// A value's shade depends on the rank of its step. So levels stay distinct even if one level is much larger
+// than the others.
+std::string map_of(const Profile& p, const Matrix& m, const std::string& title, int decimals) {
+  constexpr const char* kShades[] = {"\u2591\u2591", "\u2592\u2592", "\u2593\u2593", "\u2588\u2588"};
+  const std::vector<std::int32_t> rows = shown_rows(m.n);
+  const std::vector<double> values = sorted_values(m, rows);
+  const Range range = range_of(values);
+  const std::vector<double> steps = steps_of(values);
+  const auto shade = [&](double value) -> const char* {
+    const auto step = std::upper_bound(steps.begin(), steps.end(), value) - steps.begin() - 1;
+    const auto last = static_cast<std::ptrdiff_t>(steps.size()) - 1;
+    return kShades[range.flat() || last < 1 ? 0 : std::clamp<std::ptrdiff_t>(step * 3 / last, 0, 3)];
+  };
+  std::string out = title;
+  if (rows.size() > 1 && rows[1] > 1) out += ", one in " + std::to_string(rows[1]) + " CPUs";
+  out += "\n";
+  for (const std::int32_t i : rows) {
+    out += format("%5d ", p.topology.cpus[static_cast<std::size_t>(i)].os_index);
+    for (const std::int32_t j : rows) out += i == j ? "\\ " : shade(m.at(i, j));
+    out += "\n";
+  }
+  return out +
+         format("      \u2591 %.*f ns  ...  \u2588 %.*f ns\n", decimals, range.low, decimals, range.high);
 }
 
 }  // namespace
@@ -155,76 +200,6 @@ std::string to_table(const Profile& p) {
   return out;
 }
 
-namespace {
-
-// Returns the rows and columns that a map shows. For large machines it omits some.
-std::vector<std::int32_t> shown_rows(std::int32_t n) {
-  const std::int32_t step = (n + kMapCells - 1) / kMapCells;
-  std::vector<std::int32_t> rows;
-  for (std::int32_t i = 0; i < n; i += step) rows.push_back(i);
-  return rows;
-}
-
-struct Range {
-  double low = 0, high = 0;
-  bool flat() const { return high <= low * 1.05; }  // noise must not look like structure
-};
-
-// Values off the diagonal, sorted.
-std::vector<double> sorted_values(const Matrix& m, const std::vector<std::int32_t>& rows) {
-  std::vector<double> values;
-  for (const std::int32_t i : rows)
-    for (const std::int32_t j : rows)
-      if (i != j) values.push_back(m.at(i, j));
-  std::sort(values.begin(), values.end());
-  return values;
-}
-
-Range range_of(const std::vector<double>& values) {
-  return values.empty() ? Range{} : Range{values.front(), values.back()};
-}
-
-// Returns the values that begin a step: each is more than a twentieth above the previous step.
-std::vector<double> steps_of(const std::vector<double>& sorted) {
-  std::vector<double> steps;
-  for (const double value : sorted)
-    if (steps.empty() || value > 1.05 * steps.back()) steps.push_back(value);
-  return steps;
-}
-
-// A value's shade depends on the rank of its step. So levels stay distinct even if one level is much larger
-// than the others.
-std::string map_of(const Profile& p, const Matrix& m, const std::string& title, const char* format) {
-  constexpr const char* kShades[] = {"\u2591\u2591", "\u2592\u2592", "\u2593\u2593", "\u2588\u2588"};
-  const std::vector<std::int32_t> rows = shown_rows(m.n);
-  const std::vector<double> values = sorted_values(m, rows);
-  const Range range = range_of(values);
-  const std::vector<double> steps = steps_of(values);
-  const auto shade = [&](double value) -> const char* {
-    const auto step = std::upper_bound(steps.begin(), steps.end(), value) - steps.begin() - 1;
-    const auto last = static_cast<std::ptrdiff_t>(steps.size()) - 1;
-    return kShades[range.flat() || last < 1 ? 0 : std::clamp<std::ptrdiff_t>(step * 3 / last, 0, 3)];
-  };
-  std::string out = title;
-  if (rows.size() > 1 && rows[1] > 1) out += ", one in " + std::to_string(rows[1]) + " CPUs";
-  out += "\n";
-  for (const std::int32_t i : rows) {
-    char head[16];
-    std::snprintf(head, sizeof head, "%5d ", p.topology.cpus[static_cast<std::size_t>(i)].os_index);
-    out += head;
-    for (const std::int32_t j : rows) out += i == j ? "\\ " : shade(m.at(i, j));
-    out += "\n";
-  }
-  const auto number = [&](double value) {
-    char buffer[32];
-    std::snprintf(buffer, sizeof buffer, format, value);
-    return std::string(buffer);
-  };
-  return out + "      \u2591 " + number(range.low) + " ns  ...  \u2588 " + number(range.high) + " ns\n";
-}
-
-}  // namespace
-
 // Shows O + L if L is the same for all pairs and O is not.
 std::string heat_map(const Profile& p) {
   if (p.l.n < 1) return "no matrix\n";
@@ -235,7 +210,7 @@ std::string heat_map(const Profile& p) {
     for (std::size_t i = 0; i < m.v.size(); ++i) m.v[i] += p.o.v[i];
     title = "L is the same for all pairs; O + L in ns";
   }
-  return map_of(p, m, title + ", row: sender, column: receiver", "%.1f");
+  return map_of(p, m, title + ", row: sender, column: receiver", 1);
 }
 
 // Shows the cheaper way: g_direct if known, else g.
@@ -243,7 +218,7 @@ std::string byte_heat_map(const Profile& p) {
   const Matrix& g = p.g_direct.n > 0 ? p.g_direct : p.g;
   if (g.n < 1) return {};
   const char* title = p.g_direct.n > 0 ? "G in ns a byte, read directly" : "G in ns a byte, through slots";
-  return map_of(p, g, std::string(title) + ", row: sender, column: receiver", "%.3f");
+  return map_of(p, g, std::string(title) + ", row: sender, column: receiver", 3);
 }
 
 }  // namespace fermata

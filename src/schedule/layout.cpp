@@ -1,43 +1,27 @@
 #include "schedule/layout.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
+#include <bit>
+
+#include "base/text.hpp"
 
 namespace fermata {
 namespace {
 
-// Reads `digits` as one number. nullopt: they are not a number, or more follows.
-std::optional<std::int32_t> number(std::string_view digits) {
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
-}
-
-bool power_of_two(std::int32_t n) { return n > 0 && (n & (n - 1)) == 0; }
-
 bool set_field(LayoutChoice& choice, std::string_view field) {
-  if (field.ends_with("slots")) {
-    const auto n = number(field.substr(0, field.size() - 5));
-    if (!n || !power_of_two(*n) || *n > 1024) return false;
-    choice.slots = *n;
-  } else if (field.starts_with("stride")) {
-    const auto n = number(field.substr(6));
-    if (!n || *n < 1 || *n > 8) return false;
-    choice.stride = *n;
-  } else if (field.starts_with("line")) {
-    const auto n = number(field.substr(4));
-    if (!n || (*n != 64 && *n != 128)) return false;
-    choice.line = *n;
-  } else if (field.ends_with("pauses")) {
-    const auto n = number(field.substr(0, field.size() - 6));
-    if (!n || *n < 1 || *n > 64) return false;
-    choice.pauses = *n;
-  } else {
-    return false;
-  }
-  return true;
+  const auto set = [](std::int32_t& to, std::string_view digits, std::int32_t least, std::int32_t most) {
+    const auto n = parse_number(digits, least, most);
+    to = n.value_or(to);
+    return n.has_value();
+  };
+  const auto before = [&](std::string_view unit) { return field.substr(0, field.size() - unit.size()); };
+  if (field.ends_with("slots"))
+    return set(choice.slots, before("slots"), 1, 1024) &&
+           std::has_single_bit(static_cast<unsigned>(choice.slots));
+  if (field.starts_with("stride")) return set(choice.stride, field.substr(6), 1, 8);
+  if (field.starts_with("line"))
+    return set(choice.line, field.substr(4), 64, 128) && (choice.line == 64 || choice.line == 128);
+  return field.ends_with("pauses") && set(choice.pauses, before("pauses"), 1, 64);
 }
 
 }  // namespace

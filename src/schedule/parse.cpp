@@ -1,25 +1,16 @@
 // Reads the text of to_text. An error refuses the whole text and names the line. Memory grows only with the
 // length of the text, never with a number in it. The schedule is well formed; verify must still prove it.
 #include <array>
-#include <charconv>
 #include <limits>
 #include <optional>
 
-#include "base/collective_from.hpp"
+#include "base/text.hpp"
 #include "schedule/print.hpp"
 
 namespace fermata {
 namespace {
 
 constexpr std::size_t kLongestName = 200;
-
-std::optional<std::int32_t> number(std::string_view text, std::int32_t least, std::int32_t most) {
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
-    return std::nullopt;
-  return value;
-}
 
 // A line, cut at blanks. No valid line has more than kMost fields, so a longer one is refused.
 struct Fields {
@@ -111,7 +102,7 @@ class Parser {
     for (const Count& count : counts) {
       const Fields line(next());
       const auto value = line.count == 2 && line.is(0, count.name)
-                             ? number(line.at[1], count.least, count.most)
+                             ? parse_number(line.at[1], count.least, count.most)
                              : std::nullopt;
       if (!value) {
         return std::string("expected '") + count.name + " N', N from " + std::to_string(count.least) +
@@ -125,8 +116,9 @@ class Parser {
   std::string body(const Fields& line) {
     if (line.is(0, "word")) return word(line);
     if (line.is(0, "stage")) {
-      const auto index =
-          line.count == 2 ? number(line.at[1], 0, std::numeric_limits<std::int32_t>::max()) : std::nullopt;
+      const auto index = line.count == 2
+                             ? parse_number(line.at[1], 0, std::numeric_limits<std::int32_t>::max())
+                             : std::nullopt;
       if (!index || static_cast<std::size_t>(*index) != s_.stages.size()) {
         return "expected 'stage " + std::to_string(s_.stages.size()) + "'";
       }
@@ -142,12 +134,12 @@ class Parser {
     if (!s_.stages.empty()) return "words come before stages";
     if ((line.count != 4 && line.count != 6) || !line.is(2, "threshold")) return expected;
     constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
-    const auto index = number(line.at[1], 0, kMost), threshold = number(line.at[3], 1, kMost);
+    const auto index = parse_number(line.at[1], 0, kMost), threshold = parse_number(line.at[3], 1, kMost);
     if (!index || static_cast<std::size_t>(*index) != s_.words.size() || !threshold) return expected;
     Word w;
     w.threshold = *threshold;
     if (line.count == 6) {
-      const auto agent = number(line.at[5], 0, kMost);
+      const auto agent = parse_number(line.at[5], 0, kMost);
       if (!line.is(4, "agent") || !agent) return expected;
       w.agent = *agent;
     }
@@ -157,8 +149,8 @@ class Parser {
   }
 
   std::optional<std::int32_t> vertex(std::string_view text) const {
-    if (!text.starts_with('w')) return number(text, 0, s_.members - 1);
-    const auto w = number(text.substr(1), 0, static_cast<std::int32_t>(s_.words.size()) - 1);
+    if (!text.starts_with('w')) return parse_number(text, 0, s_.members - 1);
+    const auto w = parse_number(text.substr(1), 0, static_cast<std::int32_t>(s_.words.size()) - 1);
     return w ? std::optional(s_.word_vertex(*w)) : std::nullopt;
   }
 
@@ -183,15 +175,15 @@ class Parser {
       }
       if (s_.chunks == 0) return "data in a schedule without chunks";
       if (line.is(i, "chunk")) {
-        const auto chunk = i + 1 < line.count ? number(line.at[i + 1], 0, s_.chunks - 1) : std::nullopt;
+        const auto chunk = i + 1 < line.count ? parse_number(line.at[i + 1], 0, s_.chunks - 1) : std::nullopt;
         if (!chunk) return "no such chunk";
         t.chunk = *chunk;
         i += 2;
       }
       if (line.is(i, "regs")) {
         if (i + 2 >= line.count) return "expected 'regs SOURCE DESTINATION'";
-        const auto src = number(line.at[i + 1], 0, s_.registers - 1),
-                   dst = number(line.at[i + 2], 0, s_.registers - 1);
+        const auto src = parse_number(line.at[i + 1], 0, s_.registers - 1),
+                   dst = parse_number(line.at[i + 2], 0, s_.registers - 1);
         if (!src || !dst) return "no such register";
         t.src_reg = static_cast<std::uint8_t>(*src);
         t.dst_reg = static_cast<std::uint8_t>(*dst);

@@ -238,10 +238,6 @@ Tree load_this_machine(Ask ask) {
   return hwloc_topology_load(tree.get()) == 0 ? std::move(tree) : nullptr;
 }
 
-}  // namespace
-
-namespace {
-
 // hwloc reads files and loads plugins that its environment variables name. In a setuid program the caller
 // chooses these variables.
 bool hwloc_is_steered_by_a_caller() {

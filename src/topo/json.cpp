@@ -8,28 +8,18 @@ namespace fermata {
 
 namespace {
 
-constexpr std::int32_t kMaxId = 65536;
-
-struct IdField {
-  const char* name;
-  std::int32_t Cpu::* member;
-};
-constexpr IdField kIds[] = {{"cpu", &Cpu::os_index}, {"core", &Cpu::core}, {"l2", &Cpu::l2},
-                            {"l3", &Cpu::l3},        {"numa", &Cpu::numa}, {"package", &Cpu::package},
-                            {"smt", &Cpu::smt},      {"host", &Cpu::host}};
-
 // A CPU is a row of eight numbers, in the order of "columns". Short rows keep files of 1,024 CPUs small.
 Cpu cpu_of_row(const JsonNode& row, ObjectReader& reader) {
   Cpu c;
-  if (row.type != JsonNode::Type::kArray || row.items.size() != std::size(kIds)) {
+  if (row.type != JsonNode::Type::kArray || row.items.size() != std::size(kCpuIds)) {
     reader.complain(row, "a CPU is an array of 8 numbers");
     return c;
   }
-  for (std::size_t i = 0; i < std::size(kIds); ++i) {
+  for (std::size_t i = 0; i < std::size(kCpuIds); ++i) {
     const JsonNode& item = row.items[i];
     if (item.type != JsonNode::Type::kNumber || !item.integer || item.number < 0 || item.number > kMaxId)
-      reader.complain(item, std::string("'") + kIds[i].name + "' must be a whole number from 0 to 65536");
-    else c.*kIds[i].member = static_cast<std::int32_t>(item.number);
+      reader.complain(item, std::string("'") + kCpuIds[i].name + "' must be a whole number from 0 to 65536");
+    else c.*kCpuIds[i].member = static_cast<std::int32_t>(item.number);
   }
   return c;
 }
@@ -125,8 +115,8 @@ std::string to_json(const Topology& t) {
   out += "  \"cpus\": [";
   for (std::size_t i = 0; i < t.cpus.size(); ++i) {
     out += i == 0 ? "\n    [" : ",\n    [";
-    for (std::size_t k = 0; k < std::size(kIds); ++k)
-      out += (k == 0 ? "" : ", ") + std::to_string(t.cpus[i].*kIds[k].member);
+    for (std::size_t k = 0; k < std::size(kCpuIds); ++k)
+      out += (k == 0 ? "" : ", ") + std::to_string(t.cpus[i].*kCpuIds[k].member);
     out += "]";
   }
   return out + "\n  ]\n}\n";

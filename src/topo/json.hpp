@@ -7,6 +7,16 @@
 
 namespace fermata {
 
+// The numbers of a CPU in files, in this order.
+struct CpuId {
+  const char* name;
+  std::int32_t Cpu::* member;
+};
+inline constexpr CpuId kCpuIds[] = {{"cpu", &Cpu::os_index}, {"core", &Cpu::core}, {"l2", &Cpu::l2},
+                                    {"l3", &Cpu::l3},        {"numa", &Cpu::numa}, {"package", &Cpu::package},
+                                    {"smt", &Cpu::smt},      {"host", &Cpu::host}};
+inline constexpr std::int32_t kMaxId = 65536;
+
 // Reads the form that to_json(Topology) prints, or a short form: "regular" with the counts of a RegularShape
 // instead of "cpus".
 Result<Topology> topology_from_node(const JsonNode& node);

@@ -1,9 +1,9 @@
 // Prints a topology for people: one line per domain, CPUs as ranges.
 #include <array>
-#include <cstdio>
 #include <map>
 #include <set>
 
+#include "base/text.hpp"
 #include "topo/topology.hpp"
 
 namespace fermata {
@@ -54,17 +54,14 @@ std::string row(const Key& key, const std::vector<Cpu>& cpus) {
   const std::size_t cores = distinct(cpus, &Cpu::core), l2 = distinct(cpus, &Cpu::l2);
   std::vector<std::int32_t> indexes;
   for (const Cpu& c : cpus) indexes.push_back(c.os_index);
-  char head[80];
   const std::string l3 = key[3] < 0 ? "-" : std::to_string(key[3]);
-  std::snprintf(head, sizeof head, "  %5d %8d %5d %5s %6zu %10zu %6zu  ", key[0], key[1], key[2], l3.c_str(),
-                cores, l2, cpus.size());
-  return head + fit(cpu_list(indexes), kColumns - 58) + "\n";
+  return format("  %5d %8d %5d %5s %6zu %10zu %6zu  ", key[0], key[1], key[2], l3.c_str(), cores, l2,
+                cpus.size()) +
+         fit(cpu_list(indexes), kColumns - 58) + "\n";
 }
 
 std::string trim_number(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.2f", value);
-  std::string out = buffer;
+  std::string out = format("%.2f", value);
   while (out.back() == '0') out.pop_back();
   if (out.back() == '.') out.pop_back();
   return out;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "topo/json.hpp"
 #include "topo/topology.hpp"
 
@@ -14,15 +15,6 @@ namespace fermata {
 namespace {
 
 constexpr std::string_view kFirstLine = "fermata-topology 1";
-constexpr std::int32_t kMaxId = 65536;
-
-struct IdField {
-  std::string_view name;
-  std::int32_t Cpu::* member;
-};
-constexpr IdField kIds[] = {{"cpu", &Cpu::os_index}, {"core", &Cpu::core}, {"l2", &Cpu::l2},
-                            {"l3", &Cpu::l3},        {"numa", &Cpu::numa}, {"package", &Cpu::package},
-                            {"smt", &Cpu::smt},      {"host", &Cpu::host}};
 
 std::string one_line(std::string text) {
   for (char& c : text)
@@ -36,10 +28,12 @@ std::string number_text(double value) {
   return {buffer, end};
 }
 
+// False: the text is not a number from least to most.
 template <class T>
-bool whole(std::string_view text, T& value) {
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return ec == std::errc() && end == text.data() + text.size();
+bool read(std::string_view text, T least, T most, T& value) {
+  const std::optional<T> number = parse_number(text, least, most);
+  if (number) value = *number;
+  return number.has_value();
 }
 
 std::string_view take_word(std::string_view& rest) {
@@ -51,9 +45,9 @@ std::string_view take_word(std::string_view& rest) {
 
 // Returns the error, or an empty string.
 std::string read_cpu(std::string_view line, Cpu& cpu) {
-  for (const IdField& field : kIds) {
+  for (const CpuId& field : kCpuIds) {
     if (take_word(line) != field.name) return "'" + std::string(field.name) + "' is expected";
-    if (!whole(take_word(line), cpu.*field.member) || cpu.*field.member < 0 || cpu.*field.member > kMaxId)
+    if (!read(take_word(line), 0, kMaxId, cpu.*field.member))
       return "'" + std::string(field.name) + "' must be a whole number from 0 to 65536";
   }
   return line.empty() ? std::string() : "there is more text after the host";
@@ -92,11 +86,9 @@ class TextReader {
       if (value != "yes" && value != "no") return "yes or no is expected";
       t.virtual_machine = value == "yes";
     }
-    if (key == "line" && (!whole(value, t.line_bytes) || t.line_bytes < 16 || t.line_bytes > 4096))
-      return "a line has 16 to 4096 bytes";
-    if (key == "total" && (!whole(value, t.cpus_total) || t.cpus_total < 1 || t.cpus_total > kMaxId))
-      return "1 to 65536 CPUs are expected";
-    if (key == "quota" && (!whole(value, t.quota_cpus) || !(t.quota_cpus >= 0 && t.quota_cpus <= 1e9)))
+    if (key == "line" && !read(value, 16, 4096, t.line_bytes)) return "a line has 16 to 4096 bytes";
+    if (key == "total" && !read(value, 1, kMaxId, t.cpus_total)) return "1 to 65536 CPUs are expected";
+    if (key == "quota" && !read(value, 0.0, 1e9, t.quota_cpus))
       return "a quota from 0 (none) to 1e9 CPUs is expected";
     return {};
   }
@@ -115,8 +107,8 @@ std::string to_text(const Topology& t) {
   out += "\ntotal " + std::to_string(t.cpus_total) + "\nquota " + number_text(t.quota_cpus);
   out += "\nshape " + one_line(t.shape) + "\n";
   for (const Cpu& c : t.cpus) {
-    for (std::size_t i = 0; i < std::size(kIds); ++i)
-      out += (i == 0 ? "" : " ") + std::string(kIds[i].name) + " " + std::to_string(c.*kIds[i].member);
+    for (std::size_t i = 0; i < std::size(kCpuIds); ++i)
+      out += (i == 0 ? "" : " ") + std::string(kCpuIds[i].name) + " " + std::to_string(c.*kCpuIds[i].member);
     out += "\n";
   }
   return out + "end\n";

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.hpp"
+
 namespace fermata {
 
 const char* name_of(Level level) {
@@ -35,39 +37,19 @@ Level common_level(const Cpu& a, const Cpu& b) {
   return a.numa == b.numa ? Level::kNuma : Level::kPackage;
 }
 
-namespace {
-
-std::uint64_t fnv(std::uint64_t hash, std::string_view bytes) {
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
-
-std::string hex(std::uint64_t value) {
-  std::string out(16, '0');
-  for (int i = 15; i >= 0; --i, value >>= 4)
-    out[static_cast<std::size_t>(i)] = "0123456789abcdef"[value & 15];
-  return out;
-}
-
-constexpr std::uint64_t kFnvStart = 0xcbf29ce484222325ULL;
-
-}  // namespace
-
 std::string shape_of(const std::vector<Cpu>& cpus) {
-  std::uint64_t hash = kFnvStart;
+  std::uint64_t hash = hash_of("");
   for (const Cpu& c : cpus) {
     for (const std::int32_t id : {c.os_index, c.core, c.l2, c.l3, c.numa, c.package, c.smt, c.host})
-      hash = fnv(hash, std::to_string(id) + ",");
+      hash = hash_of(std::to_string(id) + ",", hash);
   }
   return hex(hash);
 }
 
 std::string fingerprint(const Topology& topology) {
   const std::string shape = topology.shape.empty() ? shape_of(topology.cpus) : topology.shape;
-  std::uint64_t hash = fnv(kFnvStart, "fermata-machine-1\n");
-  hash = fnv(hash, topology.model + "\n" + std::to_string(topology.cpus_total) + "\n");
-  hash = fnv(hash, std::to_string(topology.line_bytes) + "\n" + shape);
-  return hex(hash);
+  return hex(hash_of("fermata-machine-1\n" + topology.model + "\n" + std::to_string(topology.cpus_total) +
+                     "\n" + std::to_string(topology.line_bytes) + "\n" + shape));
 }
 
 Result<std::vector<std::int32_t>> parse_cpu_list(std::string_view text) {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "base/collective_from.hpp"
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "plan/hosts.hpp"
 #include "profile/measure.hpp"

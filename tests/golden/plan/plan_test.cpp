@@ -7,10 +7,10 @@
 
 #include "../../golden.hpp"
 #include "algo/algorithm.hpp"
+#include "base/text.hpp"
 #include "exec/program.hpp"
 #include "plan/cluster.hpp"
 #include "plan/plan.hpp"
-#include "plan/text.hpp"
 #include "profile/store.hpp"
 #include "schedule/print.hpp"
 

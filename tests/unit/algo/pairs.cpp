@@ -28,7 +28,6 @@ Schedule build(const Request& r) {
 
 Algorithm pairs() {
   return {.name = "pairs",
-          .has_degree = false,
           .source = "remote-store-barriers, groups of two",
           .applicable = [](const Request& r) { return rooted_applicable(r); },
           .build = build};

@@ -6,9 +6,10 @@
 #include <algorithm>
 
 #include "../../own_folder.hpp"
+#include "base/text.hpp"
 #include "plan/choose_blocks.hpp"
-#include "plan/text.hpp"
 #include "schedule/verify.hpp"
+#include "slower_by.hpp"
 
 namespace fermata {
 namespace {

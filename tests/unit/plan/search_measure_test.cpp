@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
+#include "base/text.hpp"
 #include "exec/program.hpp"
-#include "plan/text.hpp"
 #include "search.hpp"
 
 namespace fermata {

@@ -9,10 +9,10 @@
 #include "matrices.hpp"
 #include "plan/choices.hpp"
 #include "plan/line_search.hpp"
-#include "plan/text.hpp"
 #include "schedule/print.hpp"
 #include "schedule/verify.hpp"
 #include "search.hpp"
+#include "slower_by.hpp"
 
 namespace fermata {
 namespace {

@@ -8,7 +8,6 @@
 #include "../../own_folder.hpp"
 #include "profile/profile.hpp"
 #include "profile/store.hpp"
-#include "profile/subset.hpp"
 
 namespace fermata {
 namespace {
@@ -120,7 +119,6 @@ TEST(ProfileFile, DirectReadingFoldsAndDomainsMakeItVersionThree) {
   EXPECT_NE(byte_heat_map(p).find("read directly"), std::string::npos);
   EXPECT_NE(byte_heat_map(with_bytes()).find("through slots"), std::string::npos);
   EXPECT_EQ(byte_heat_map(small()), "");
-  EXPECT_EQ(subset(p, {2, 0}).g_direct.at(0, 1), p.g_direct.at(2, 0));
 }
 
 TEST(ProfileBytes, MeasuredElseByLevel) {
@@ -132,10 +130,6 @@ TEST(ProfileBytes, MeasuredElseByLevel) {
                    default_byte_ns(common_level(p.topology.cpus[0], p.topology.cpus[1])));
   for (int k = 1; k < kLevelCount; ++k)
     EXPECT_GT(default_byte_ns(static_cast<Level>(k)), default_byte_ns(static_cast<Level>(k - 1)));
-  const Profile two = subset(p, {2, 0});
-  EXPECT_EQ(two.g.n, 2);
-  EXPECT_DOUBLE_EQ(two.g.at(0, 1), p.g.at(2, 0));
-  EXPECT_EQ(subset(small(), {2, 0}).g.n, 0);
 }
 
 TEST(ProfileFile, RefusesWithLineAndReason) {
@@ -234,33 +228,6 @@ TEST(ProfileLevels, RefusesMissingLevelsAndAbsurdSizes) {
   EXPECT_NE(complaint(replaced(text, "\"levels\": {", "\"levels\": {\"moon\": 1, "))
                 .find("line 4: levels: unknown key"),
             std::string::npos);
-}
-
-TEST(Subset, RowsInTheGivenOrderAndRepeats) {
-  Profile p = small();
-  const Profile s = subset(p, {2, 0, 2, 77});
-  ASSERT_EQ(s.o.n, 4);
-  EXPECT_EQ(s.o.at(0, 1), p.o.at(2, 0));
-  EXPECT_EQ(s.l.at(1, 0), p.l.at(0, 2));
-  EXPECT_EQ(s.o.at(0, 2), p.o.at(2, 2) + p.yield_ns);
-  EXPECT_EQ(s.o.at(0, 0), p.o.at(2, 2));
-  EXPECT_EQ(s.o.at(0, 3), *std::max_element(p.o.v.begin(), p.o.v.end()));
-  EXPECT_EQ(s.topology.cpus[0].os_index, 2);
-  EXPECT_EQ(missing_cpus(p, {1, 77}), (std::vector<std::int32_t>{77}));
-  EXPECT_EQ(s.remarks.size(), p.remarks.size() + 1);
-  EXPECT_TRUE(profile_from_json(to_json(subset(p, {2, 0, 2}))).ok())
-      << "repeats of one CPU can be written and read";
-}
-
-TEST(Subset, ExtendKeepsWhatWasMeasured) {
-  RegularShape shape;
-  shape.packages = 2;
-  shape.cores = 3;
-  const Topology whole = *topology_from_regular(shape);
-  const Profile p = extend(small(), whole);
-  ASSERT_EQ(p.o.n, 6);
-  EXPECT_EQ(p.o.at(0, 2), small().o.at(0, 2));
-  EXPECT_GT(p.o.at(0, 5), p.o.at(3, 5));
 }
 
 TEST(Estimate, GrowsWithDistance) {
