@@ -3,8 +3,8 @@
 // another way are not noted: GOMP_parallel_start and GOMP_parallel_end of GCC before 4.9, task reductions,
 // offloading.
 //
-// Cost (docs/preload.md): a region takes about 0.1 us, because each thread gets one more line from the first
-// thread. A barrier takes 3 to 4 ns, most of it to read the level.
+// Cost (bench/results/README.md): a region takes about 0.1 us, because each thread gets one more line from
+// the first thread. A barrier takes 3 to 4 ns, most of it to read the level.
 //
 // A loop or sections construct that ends in a barrier is ended without one, and a planned barrier follows.
 #include <stdint.h>

@@ -4,9 +4,10 @@
 // itself. Their level tells them apart.
 //
 // OMPT is not used. Before the first callback, any tool costs libomp 19 on Zen 5 60 ns of a region and 10 ns
-// of a barrier (docs/preload.md): it keeps frames and thread states.
+// of a barrier (bench/results/README.md): it keeps frames and thread states.
 //
-// Cost (docs/preload.md): 10 ns for a region, and 3 to 4 ns for a barrier, most of it to read the level.
+// Cost (bench/results/README.md): 10 ns for a region, and 3 to 4 ns for a barrier, most of it to read the
+// level.
 #include <stdarg.h>
 
 #include <cstdint>
@@ -20,8 +21,8 @@ namespace {
 // As many pointers as libomp hands to each thread of a region: the task, its region, the level and up to N
 // arguments. The rest of them are null. In each ABI that libomp runs on (x86-64, AArch64, ELFv2, RISC-V) the
 // caller removes what it passed. So the task may get more arguments than it takes. libomp's own copies carry
-// all of them. A struct of Fermata's would be one more line that each thread gets, which took 50 ns of a
-// region's 400 ns.
+// all of them. A struct of Fermata's would be one more line that each thread gets, and would make a region
+// slower.
 template <std::size_t>
 using Argument = void*;
 

@@ -15,8 +15,8 @@
 //   is rank order.
 // Limits: scan and exscan. For other collectives the chain is kary(1), or ring.
 // Tried: an exscan with one register needs 2 P - 3 signals. There, every member sends its contribution to the
-//   next rank, and r continues with the contribution of r - 1. With 16 processes on 2 CPUs and 8 bytes it
-//   took 1.1 us per call; the present one takes 0.7 us.
+//   next rank, and r continues with the contribution of r - 1. With more processes than CPUs it took
+//   longer than the present one.
 #include "algo/build.hpp"
 
 namespace fermata::algo {

@@ -1,9 +1,8 @@
 // Copies whole words, with one load and one store each.
 //
 // A load that is wider than the store before it waits until that store has left the store buffer. If another
-// CPU has the line, this takes as long as moving the line. With vectorized copies of a payload just written,
-// this costs 30 to 50 ns of a 120 ns allreduce (2 cores, Cascade Lake). So the compiler must not merge these
-// accesses.
+// CPU has the line, this takes as long as moving the line. Vectorized copies of a payload just written would
+// make each allreduce so much slower. So the compiler must not merge these accesses.
 #ifndef FERMATA_BASE_WORD_HPP
 #define FERMATA_BASE_WORD_HPP
 

@@ -26,9 +26,8 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
 // The same layout with other numbers of slots. If the machine's lines have 64 bytes, each also with 128-byte
 // lines, since many CPUs fetch lines in pairs.
 // Slots: 1, 2 and 4. The episodes of broadcast and reduce may overlap. They have 4 slots, or enough to move
-// several lines at a time. Between two cores of Sapphire Rapids, one-way, an episode takes 88 ns with 8
-// slots, 16 ns with 32, and 8.5 ns with 128 or more. The variant that needs the least memory comes first.
-// crowded: members share CPUs.
+// several lines at a time, which makes an episode shorter. The variant that needs the least memory comes
+// first. crowded: members share CPUs.
 std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology,
                                             const PlanKey& key, bool crowded);
 

@@ -42,8 +42,8 @@ bool register_fence(bool shared) {
 }
 
 // A process with one thread registers in 4 us. With more threads, the kernel waits until every CPU has passed
-// a scheduling point, which takes 11 ms (docs/why.md). So each library that may need membarrier registers at
-// load time. An OpenMP program, for example, has several threads when it makes its first team.
+// a scheduling point, which takes 11 ms (bench/results/README.md). So each library that may need membarrier
+// registers at load time. An OpenMP program, for example, has several threads when it makes its first team.
 #ifdef FERMATA_KNOWS_SINGLE
 __attribute__((constructor)) static void register_early() {
   if (__libc_single_threaded) register_fence(false);
