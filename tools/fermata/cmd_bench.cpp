@@ -210,8 +210,10 @@ void add_bench(CLI::App& app) {
   command->add_option("--layout", a->layout,
                       "Layouts for --algorithm, e.g. private,packed+2slots; default: the planner's choice");
   command->add_option("--rivals", a->rivals, "A list, all or none")->capture_default_str();
-  command->add_option("--bytes", a->bytes,
-                      "Bytes of one member's block: multiples of 8 up to 8388608; default: 8");
+  command->add_option(
+      "--bytes", a->bytes,
+      "Bytes of the vector of a broadcast, reduce, allreduce or scan, else of one member's block: "
+      "multiples of 8 up to 8388608; default: 8");
   command->add_option("--quantity", a->quantity, "period, latency, epcc: a list")->capture_default_str();
   command->add_option("--roots", a->roots, "fixed: root 0; rotating: another root in each call")
       ->capture_default_str();
