@@ -43,8 +43,10 @@ std::uint64_t Loop::random() {
 
 void Loop::kill(std::uint32_t process) {
   const std::lock_guard lock(guard_);
-  ends_[process]->silent = true;
-  ends_[process]->pending.clear();
+  End& end = *ends_[process];
+  end.silent = true;
+  end.pending.clear();
+  end.arrived.clear();
 }
 
 void Loop::set_delay(std::uint32_t a, std::uint32_t b, std::int64_t ns) {

@@ -156,6 +156,22 @@ TEST(Loop, WhoDiesIsGoneOnceWhatItSentIsThere) {
   EXPECT_TRUE(loop.port(0)->is_gone(loop.port(0)->self, 2));
 }
 
+TEST(Loop, NothingLandsAtWhoIsDead) {
+  Loop loop({0, 1}, {});
+  Memory here, there;
+  open(loop.port(0), here);
+  open(loop.port(1), there);
+  const Line line = line_for(1, 0, 1);
+  loop.port(0)->write(loop.port(0)->self, &line, nullptr);
+  for (int look = 0; look < 10; ++look) {  // the line arrives
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    loop.port(0)->progress(loop.port(0)->self);
+  }
+  loop.kill(1);
+  loop.port(1)->progress(loop.port(1)->self);
+  EXPECT_EQ(there.landed, 0u);
+}
+
 TEST(Loop, WhoNeverAnswersIsGivenUp) {
   Loop loop({0, 1, 2}, {.repeat_ns = 500 * kMicro, .patience = 20});
   Memory here, there;
