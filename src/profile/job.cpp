@@ -10,7 +10,6 @@
 #include "profile/job_parts.hpp"
 #include "profile/pairs.hpp"
 #include "profile/statistics.hpp"
-#include "profile/utc.hpp"
 
 namespace fermata {
 namespace {
@@ -92,7 +91,8 @@ std::vector<std::string> remarks_of(const JobOptions& options, const JobLinks& l
   return out;
 }
 
-// memory: one profile per host. Costs that do not depend on a pair are those of the first host.
+// memory: one profile per host. The date and the costs that do not depend on a pair are those of the first
+// host.
 Profile assembled(const JobProcesses& processes, const std::vector<Profile>& memory, JobCosts& costs,
                   const JobLinks& links, const JobNetwork& network) {
   Profile p = memory.front();
@@ -104,7 +104,6 @@ Profile assembled(const JobProcesses& processes, const std::vector<Profile>& mem
   p.machine = std::to_string(hosts) + (hosts == 1 ? " host: " : " hosts: ") + memory.front().machine;
   p.topology = topology_of(processes, memory.front().topology.line_bytes);
   p.fingerprint = fingerprint(p.topology);
-  p.date = utc_now();
   p.hosts = processes.job.names;
   p.pinned = processes.job.pinned;
   p.o = std::move(costs.o);

@@ -41,7 +41,7 @@ struct JobOptions {
 // result are in the order of these CPUs.
 using MeasureHost = std::function<Result<Profile>(const Topology& topology, const ProfileOptions& options)>;
 
-// Collective. All processes get the same profile, but for its date, or each gets an error. `here`: the CPUs
+// Collective. All processes get the same profile, or each gets an error. `here`: the CPUs
 // that this process may use. Hosts measure their memory at the same time, but hosts on one machine take
 // turns. Pairs of processes measure messages one after the other.
 Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options,
