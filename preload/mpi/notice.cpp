@@ -29,7 +29,6 @@ __attribute__((constructor(102))) void read_environment() {
   settings.disabled = os::is_on(os::Variable::kDisable);
   settings.verbose = os::is_on(os::Variable::kVerbose);
   settings.kinds = kinds_in(os::list_of(os::Variable::kMpiCollectives));
-  settings.fake_hosts = static_cast<int>(os::number_of(os::Variable::kFakeHosts));
 }
 
 }  // namespace

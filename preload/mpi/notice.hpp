@@ -29,8 +29,6 @@ struct Settings {
   bool disabled = false;
   bool verbose = false;
   std::uint32_t kinds = 0;  // a bit for each kind that may be Fermata's
-  // > 0: treat the ranks as if they were on so many hosts, in blocks; for tests
-  int fake_hosts = 0;
 };
 extern Settings settings;  // written at load
 

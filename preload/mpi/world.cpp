@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "begun.hpp"
+#include "os/environment.hpp"
 #include "pool.hpp"
 #include "real.hpp"
 
@@ -43,10 +44,8 @@ bool find_world() {
     say("no helper thread can be made: non-blocking and persistent collectives stay the library's");
   Place mine{fermata_host_id(), static_cast<std::int16_t>(several_threads),
              static_cast<std::int16_t>(has_helper), bound_cpu()};
-  if (settings.fake_hosts > 0) {
-    const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
-    mine.host += static_cast<std::uint64_t>(rank / each);
-  }
+  if (const std::int64_t fake = os::fake_host_of(rank, world_size); fake > 0)
+    mine.host += static_cast<std::uint64_t>(fake);
   int first = 0;
   MPI_Comm host = MPI_COMM_NULL;
   bool known = real.Allgather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) ==

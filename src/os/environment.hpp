@@ -91,6 +91,14 @@ inline double seconds_of(Variable variable, int* word = nullptr) {
   return value.number;
 }
 
+// FERMATA_FAKE_HOSTS=k: `size` ranks count as those of k hosts, or of `size` hosts if k is larger. Each host
+// has a block of consecutive ranks. Returns the number of the rank's host; -1: all ranks are on their real
+// hosts.
+inline std::int64_t fake_host_of(std::int64_t rank, std::int64_t size) {
+  const std::int64_t asked = number_of(Variable::kFakeHosts), hosts = asked < size ? asked : size;
+  return hosts > 1 ? rank * hosts / size : -1;
+}
+
 // ---- Complaints, each one line. Examples: "FERMATA_WIAT is not known; did you mean FERMATA_WAIT?" and
 // "FERMATA_WAIT=foo is ignored; auto, spin, yield and park are allowed".
 inline constexpr std::size_t kComplaint = 400;

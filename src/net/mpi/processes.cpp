@@ -60,14 +60,12 @@ int rank_in(MPI_Comm comm) {
 Processes find_processes(MPI_Comm comm, ProcessInfo mine) {
   Processes processes;
   const int me = rank_in(comm), size = size_of(comm);
-  int hosts = static_cast<int>(os::number_of(os::Variable::kFakeHosts));
-  if (hosts > size) hosts = size;
-  const int pretended = hosts > 1 ? static_cast<int>(static_cast<long long>(me) * hosts / size) : 0;
-  mine.host = fermata_host_id() + static_cast<std::uint64_t>(pretended);
+  const auto fake = static_cast<int>(os::fake_host_of(me, size));
+  mine.host = fermata_host_id() + static_cast<std::uint64_t>(fake > 0 ? fake : 0);
   mine.pinned = pinned_to();
   char name[65] = {};
   if (gethostname(name, sizeof name - 1) != 0) std::strcpy(name, "host");
-  if (hosts > 1) std::snprintf(mine.name, sizeof mine.name, "%s.%d", name, pretended);
+  if (fake >= 0) std::snprintf(mine.name, sizeof mine.name, "%s.%d", name, fake);
   else std::snprintf(mine.name, sizeof mine.name, "%s", name);
   processes.said.resize(static_cast<std::size_t>(size));
   mpi.Allgather(&mine, sizeof mine, MPI_BYTE, processes.said.data(), sizeof mine, MPI_BYTE, comm);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -112,6 +113,25 @@ TEST(Environment, NumbersAreWhole) {
     const Set set(Variable::kFakeHosts, text);
     EXPECT_EQ(number_of(Variable::kFakeHosts), number) << text;
   }
+}
+
+// Every part of Fermata divides the ranks alike: into as many hosts as asked, each of which has a block.
+TEST(Environment, FakeHostsAreBlocksOfRanks) {
+  for (std::int64_t size = 1; size <= 9; ++size)
+    for (std::int64_t asked = 0; asked <= 11; ++asked) {
+      const Set set(Variable::kFakeHosts, std::to_string(asked).c_str());
+      const std::int64_t hosts = std::min(asked, size);
+      if (hosts <= 1) {
+        EXPECT_EQ(fake_host_of(size - 1, size), -1) << asked << " hosts, " << size << " ranks";
+        continue;
+      }
+      EXPECT_EQ(fake_host_of(0, size), 0);
+      for (std::int64_t rank = 1; rank < size; ++rank) {
+        const std::int64_t step = fake_host_of(rank, size) - fake_host_of(rank - 1, size);
+        EXPECT_TRUE(step == 0 || step == 1) << asked << " hosts, " << size << " ranks, rank " << rank;
+      }
+      EXPECT_EQ(fake_host_of(size - 1, size), hosts - 1) << asked << " hosts, " << size << " ranks";
+    }
 }
 
 TEST(Environment, ListsAreAnyOfTheirWords) {
