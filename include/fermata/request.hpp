@@ -47,6 +47,9 @@ inline int drive(fermata_member* member, double most_us = 50) {
 }  // namespace detail
 
 // A request can be moved, but not copied. The destructor waits for an active request, without a time limit.
+// In a continuation of its member it cannot wait, so it returns at once. The operation goes on, and is freed
+// when it is over: its buffers must stay valid until then, and its continuations still run. No call may wait
+// for a request that is destroyed in a continuation.
 class Request {
  public:
   Request() = default;
@@ -158,7 +161,9 @@ class Request {
     fermata_request* raw = nullptr;
     Operation operation;
     bool persistent = false;
-    bool over = false;  // since its last start
+    bool over = false;     // since its last start
+    bool runs = false;     // its continuations run
+    bool dropped = false;  // its Request is gone: completed() frees it
     std::vector<std::unique_ptr<AnyContinuation>> continuations;
     std::coroutine_handle<> waiter;
     std::exception_ptr thrown;
@@ -190,7 +195,7 @@ class Request {
   // C code calls it, so no exception may leave it.
   static void completed(fermata_request*, int status, void* user) noexcept {
     State& state = *static_cast<State*>(user);
-    state.over = true;
+    state.over = state.runs = true;
     // Continuations may add others, which run the next time.
     const std::size_t now = state.continuations.size();
     for (std::size_t i = 0; i < now; ++i) {
@@ -200,7 +205,10 @@ class Request {
         if (!state.thrown) state.thrown = std::current_exception();
       }
     }
+    state.runs = false;
     if (state.waiter && state.over) detail::resumable().push_back(std::exchange(state.waiter, nullptr));
+    // A continuation may have started it again.
+    if (state.dropped && fermata_request_free(state.raw) != FERMATA_ERR_BUSY) delete &state;
   }
   static void finish(State& state, int status) {
     if (state.thrown) std::rethrow_exception(std::exchange(state.thrown, nullptr));
@@ -209,7 +217,14 @@ class Request {
   void finished(int status) { finish(*state_, status); }
   void let_go() noexcept {
     if (state_ == nullptr) return;
-    while (fermata_request_free(state_->raw) == FERMATA_ERR_BUSY) fermata_request_wait(state_->raw);
+    int waited = state_->runs ? FERMATA_ERR_BUSY : FERMATA_OK;
+    while (state_->runs || fermata_request_free(state_->raw) == FERMATA_ERR_BUSY) {
+      if (waited == FERMATA_ERR_BUSY || waited == FERMATA_ERR_FORKED) {  // this thread cannot wait for it
+        state_.release()->dropped = true;
+        return;
+      }
+      waited = fermata_request_wait(state_->raw);
+    }
     state_.reset();
   }
 

@@ -1,6 +1,8 @@
 // The C++ headers' requests: moved, continued, awaited, persistent. An error in one is thrown where it is
 // waited for.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <numeric>
@@ -92,6 +94,55 @@ TEST_P(Requests, ContinueAlongABuffer) {
     EXPECT_THROW(sum.reset(in_place, std::span(reinterpret_cast<float*>(data.data()), kPart)),
                  std::invalid_argument);
   });
+}
+
+// A continuation cannot wait, so the destructor returns, and the operation ends later.
+TEST_P(Requests, MayGoInAContinuation) {
+  with_team(GetParam(), [](Member& m) {
+    std::vector<double> a(kLong, 1), b(kLong, m.rank());
+    int ends = 0, own_ends = 0;
+    Request first = m.prepare(fermata::allreduce(in_place, a, Op::kSum));
+    Request again = m.prepare(fermata::allreduce(in_place, a, Op::kSum));
+    first.then([&](int) {
+      Request gone = m.begin(fermata::allreduce(in_place, b, Op::kSum));
+      gone.then([&](int status) { ends += status == FERMATA_OK ? 1 : 100; });
+    });
+    first.start().wait();
+    while (m.progress()) {
+    }
+    EXPECT_EQ(ends, 1);
+    EXPECT_EQ(b, std::vector<double>(kLong, sum_of(m)));
+    again.then([&](int) {
+      if (++own_ends == 1) again.start();
+      again = Request();
+    });
+    again.start();
+    while (m.progress()) {
+    }
+    EXPECT_EQ(own_ends, 2);
+    EXPECT_EQ(a[0], m.size() * m.size() * m.size());
+  });
+}
+
+// A forked child cannot wait for the parent's requests.
+TEST(Request, OfTheParentMayGoInAForkedChild) {
+  fermata::Team team(2);
+  std::vector<Member> members;
+  for (int rank = 0; rank < 2; ++rank) members.push_back(team.join(rank));
+  std::vector<double> a(kLong, 1), b(kLong, 1);
+  Request active = members[0].begin(fermata::allreduce(in_place, a, Op::kSum));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    active = Request();
+    _exit(0);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  members[1].begin(fermata::allreduce(in_place, b, Op::kSum)).wait();
+  active.wait();
+  EXPECT_EQ(a, b);
 }
 
 TEST_P(Requests, ThrowWhatContinuationsThrew) {
