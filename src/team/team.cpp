@@ -55,8 +55,15 @@ int make_team(const TeamRequest& request, fermata_team** out) {
 
 int serve(const fermata_team& team, const char* name, int count, std::int64_t within_ns) {
   const Status status = os::serve_fd(name, team.team->segment().memory().fd(), count, within_ns);
-  return status == Status::kOk ? FERMATA_OK
-                               : fail(status, "serving the team as '%s': %s", name, text_of(status));
+  switch (status) {
+    case Status::kOk: return FERMATA_OK;
+    case Status::kTimeout:
+      return fail(status, "fewer than %d processes have attached to the team '%s' in %.1f s", count, name,
+                  static_cast<double>(within_ns) * 1e-9);
+    case Status::kBusy:
+      return fail(status, "the name '%s' is taken: serve the team under another name", name);
+    default: return fail(status, "serving the team as '%s': %s", name, text_of(status));
+  }
 }
 
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns,

@@ -121,6 +121,20 @@ TEST(Squatter, OfAnotherUserIsNamed) {
 
 TEST(Squatter, NobodyIsNamed) { attach_times_out(name_of("nobody"), "no process offers it"); }
 
+TEST(Squatter, AServerSaysWhatIsMissing) {
+  fermata_team* const team = test::make_team(1, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
+  const std::string name = name_of("alone");
+  EXPECT_EQ(fermata_team_serve(team, name.c_str(), 2, 0.1), FERMATA_ERR_TIMEOUT);
+  EXPECT_EQ(fermata_error_detail(),
+            "fewer than 2 processes have attached to the team '" + name + "' in 0.1 s");
+  const int listener = listen_at(name, 1);
+  EXPECT_EQ(fermata_team_serve(team, name.c_str(), 2, 0.1), FERMATA_ERR_BUSY);
+  EXPECT_EQ(fermata_error_detail(), "the name '" + name + "' is taken: serve the team under another name");
+  close(listener);
+  fermata_team_destroy(team);
+}
+
 // The queue belongs to a process of this user. The server refuses other users' clients in it and serves the
 // process's own clients.
 TEST(Squatter, StrangersInTheQueueAreRefusedAndOthersServed) {
