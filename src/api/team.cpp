@@ -1,6 +1,8 @@
 // Teams and members behind the C ABI.
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 #include "api/calls.hpp"
 #include "api/values.hpp"
@@ -226,6 +228,9 @@ int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64
 
 int fermata_pin(int cpu) {
   const Status status = os::pin_thread(cpu);
+  if (status == Status::kSystem)
+    return fail(status, "the system does not let this thread be pinned to CPU %d: %s", cpu,
+                std::strerror(errno));
   return status == Status::kOk ? FERMATA_OK
                                : fail(status, "CPU %d is not among those that this process may use", cpu);
 }

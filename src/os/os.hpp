@@ -27,6 +27,7 @@ std::int32_t online_cpus();
 // Finds the CPUs that the calling thread may run on. Writes the OS indices of at most `capacity` of them to
 // `cpus`. Returns how many there are.
 std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity);
+// kArgument: the CPU is not among those that the thread may use. kSystem: errno says why.
 Status pin_thread(std::int32_t cpu);
 // How many CPUs the threads of this process may run on, all together; at least 1. One pinned thread says
 // nothing about the others. The search stops once it has found `enough` CPUs, or has looked at 4,096 threads.

@@ -162,6 +162,15 @@ TEST(Limits, AFileBeyondTheLimitIsNotWritten) {
   EXPECT_EQ(status, kWorks) << "above " << kKilled << ": a signal ended it";
   EXPECT_FALSE(std::filesystem::exists(own.path() / "long"));
 }
+TEST(Limits, APinThatTheSystemRefusesIsSaid) {
+  const int status = in_child(kHangNs, [] {
+    if (!deny({__NR_sched_setaffinity}, EPERM)) return kNotHere;
+    if (fermata_pin(0) != FERMATA_ERR_SYSTEM) return kWorks;
+    return strstr(fermata_error_detail(), strerror(EPERM)) != nullptr ? kSaysWhy : kSilent;
+  });
+  if (status == kNotHere) GTEST_SKIP() << "not permitted here";
+  EXPECT_EQ(status, kSaysWhy);
+}
 TEST(Limits, NoFurtherProcessesAreSaid) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become a user without other processes";
   const int status = in_child(kHangNs, [&] {
