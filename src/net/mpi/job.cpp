@@ -103,7 +103,7 @@ int open(fermata_job* out) {
   made->started = running == 0;
   if (running == 0 && mpi.Init(nullptr, nullptr) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
   if (copy_bare(MPI_COMM_WORLD, &made->comm) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
-  made->processes = find_processes(made->comm);
+  if (const int bad = find_processes(made->comm, {}, made->processes); bad != FERMATA_OK) return bad;
   for (const std::string& name : made->processes.names) made->names.push_back(name.c_str());
   job = std::move(made);
   *out = {.size = sizeof *out,

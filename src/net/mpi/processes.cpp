@@ -57,26 +57,38 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
-Processes find_processes(MPI_Comm comm, ProcessInfo mine) {
-  Processes processes;
+int agreed(MPI_Comm comm, int status) {
+  int worst = status;
+  return mpi.Allreduce(&status, &worst, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS ? worst
+                                                                                  : FERMATA_ERR_SYSTEM;
+}
+
+int find_processes(MPI_Comm comm, ProcessInfo mine, Processes& out) {
   const int me = rank_in(comm), size = size_of(comm);
-  const auto fake = static_cast<int>(os::fake_host_of(me, size));
-  mine.host = fermata_host_id() + static_cast<std::uint64_t>(fake > 0 ? fake : 0);
-  mine.pinned = pinned_to();
-  char name[65] = {};
-  if (gethostname(name, sizeof name - 1) != 0) std::strcpy(name, "host");
-  if (fake >= 0) std::snprintf(mine.name, sizeof mine.name, "%s.%d", name, fake);
-  else std::snprintf(mine.name, sizeof mine.name, "%s", name);
-  processes.said.resize(static_cast<std::size_t>(size));
-  mpi.Allgather(&mine, sizeof mine, MPI_BYTE, processes.said.data(), sizeof mine, MPI_BYTE, comm);
-  std::unordered_map<std::uint64_t, int> number;
-  for (const ProcessInfo& place : processes.said) {
-    const auto [at, is_new] = number.try_emplace(place.host, processes.hosts());
-    if (is_new) processes.names.emplace_back(place.name);
-    processes.host_of.push_back(at->second);
-    processes.pinned.push_back(place.pinned);
-  }
-  return processes;
+  const int ready = agreed_after(comm, [&] {
+    const auto fake = static_cast<int>(os::fake_host_of(me, size));
+    mine.host = fermata_host_id() + static_cast<std::uint64_t>(fake > 0 ? fake : 0);
+    mine.pinned = pinned_to();
+    char name[65] = {};
+    if (gethostname(name, sizeof name - 1) != 0) std::strcpy(name, "host");
+    if (fake >= 0) std::snprintf(mine.name, sizeof mine.name, "%s.%d", name, fake);
+    else std::snprintf(mine.name, sizeof mine.name, "%s", name);
+    out.said.resize(static_cast<std::size_t>(size));
+    return FERMATA_OK;
+  });
+  if (ready != FERMATA_OK) return ready;
+  const int said = mpi.Allgather(&mine, sizeof mine, MPI_BYTE, out.said.data(), sizeof mine, MPI_BYTE, comm);
+  return agreed_after(comm, [&] {
+    if (said != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
+    std::unordered_map<std::uint64_t, int> number;
+    for (const ProcessInfo& place : out.said) {
+      const auto [at, is_new] = number.try_emplace(place.host, out.hosts());
+      if (is_new) out.names.emplace_back(place.name);
+      out.host_of.push_back(at->second);
+      out.pinned.push_back(place.pinned);
+    }
+    return FERMATA_OK;
+  });
 }
 
 }  // namespace fermata::net

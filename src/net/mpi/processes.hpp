@@ -5,8 +5,11 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <new>
 #include <string>
 #include <vector>
+
+#include "fermata/status.h"
 
 namespace fermata::net {
 
@@ -31,12 +34,28 @@ struct Processes {
   int hosts() const { return static_cast<int>(names.size()); }
 };
 
-// Collective. FERMATA_FAKE_HOSTS=k divides the processes into k simulated hosts, in blocks of ranks. `mine`:
-// what this process says about a team.
-Processes find_processes(MPI_Comm comm, ProcessInfo mine = {});
-
 int size_of(MPI_Comm comm);
 int rank_in(MPI_Comm comm);
+
+// Collective. Returns the worst status of all processes: errors are negative.
+int agreed(MPI_Comm comm, int status);
+
+// Collective. Each process does `step`, which returns a status and is not collective itself. All processes
+// get the worst status. A process without memory for its step has FERMATA_ERR_MEMORY.
+template <class Step>
+int agreed_after(MPI_Comm comm, Step&& step) {
+  int status = FERMATA_ERR_MEMORY;
+  try {
+    status = step();
+  } catch (const std::bad_alloc&) {
+  }
+  return agreed(comm, status);
+}
+
+// Collective. FERMATA_FAKE_HOSTS=k divides the processes into k simulated hosts, in blocks of ranks. `mine`:
+// what this process says about a team. All processes return the same status: MEMORY, or SYSTEM if MPI
+// reported an error.
+int find_processes(MPI_Comm comm, ProcessInfo mine, Processes& out);
 
 }  // namespace fermata::net
 #endif

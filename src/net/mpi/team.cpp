@@ -1,5 +1,5 @@
 // fermata_team_create_mpi. After each step that can fail in one process, all processes agree on its status,
-// so that all return the same status.
+// so that all return the same status. No process leaves the call between two steps.
 #include "fermata/mpi.h"
 
 #include <sys/random.h>
@@ -25,13 +25,6 @@ namespace {
 constexpr double kSeconds = 30;  // the time that a host's processes have to attach to its segment
 // Bytes of a team's plans. For longer plans, the call is made twice.
 constexpr std::size_t kUsualPlans = 1 << 20;
-
-// Returns the worst status of all processes: errors are negative.
-int agreed(MPI_Comm comm, int status) {
-  int worst = status;
-  mpi.Allreduce(&status, &worst, 1, MPI_INT, MPI_MIN, comm);
-  return worst;
-}
 
 // A team's ranks, and where they are.
 struct Ranks {
@@ -59,29 +52,29 @@ Ranks ranks_of(const Processes& processes) {
 // The first process plans, and sends the plans to all processes.
 int plan(MPI_Comm comm, const fermata_team_config& config, const Processes& processes, const Ranks& ranks,
          std::vector<char>& plans) {
-  long long answer = 0;  // the length in bytes, or a status
-  if (rank_in(comm) == 0) {
+  std::size_t length = kUsualPlans;
+  const int planned = agreed_after(comm, [&]() -> int {
+    if (rank_in(comm) != 0) return FERMATA_OK;
     std::vector<const char*> names;
     for (const std::string& name : processes.names) names.push_back(name.c_str());
     int status = FERMATA_OK;
-    std::size_t length = plans.size();
-    const auto ask = [&] {
+    do {
+      plans.resize(length);
       status = fermata_hosts_plan(&config, ranks.host.data(), names.data(), ranks.pinned.data(), plans.data(),
                                   &length);
-    };
-    ask();
-    if (status == FERMATA_OK && length > plans.size()) {
-      plans.resize(length);
-      ask();
-    }
-    if (status == FERMATA_OK && length > INT_MAX) status = FERMATA_ERR_MEMORY;
-    answer = status == FERMATA_OK ? static_cast<long long>(length) : status;
-  }
-  mpi.Bcast(&answer, 1, MPI_LONG_LONG, 0, comm);
-  if (answer < 0) return static_cast<int>(answer);
-  plans.resize(static_cast<std::size_t>(answer));
-  mpi.Bcast(plans.data(), static_cast<int>(answer), MPI_BYTE, 0, comm);
-  return FERMATA_OK;
+    } while (status == FERMATA_OK && length > plans.size());
+    return status == FERMATA_OK && length > INT_MAX ? FERMATA_ERR_MEMORY : status;
+  });
+  if (planned != FERMATA_OK) return planned;
+  int bytes = static_cast<int>(length);
+  mpi.Bcast(&bytes, 1, MPI_INT, 0, comm);
+  const int ready = agreed_after(comm, [&] {
+    plans.resize(static_cast<std::size_t>(bytes));
+    return FERMATA_OK;
+  });
+  if (ready != FERMATA_OK) return ready;
+  return agreed(comm, mpi.Bcast(plans.data(), bytes, MPI_BYTE, 0, comm) == MPI_SUCCESS ? FERMATA_OK
+                                                                                       : FERMATA_ERR_SYSTEM);
 }
 
 // One process of each host makes the host's segment, and the others attach to it.
@@ -148,22 +141,28 @@ int judge(const Processes& processes) {
 // *comm is the team's own communicator. If the team keeps it, *comm is MPI_COMM_NULL afterwards.
 int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, int* first) {
   const int me = rank_in(*comm);
-  const Processes processes = find_processes(*comm, said_of(mine));
+  const MPI_Comm all = *comm;
+  Processes processes;
+  if (const int bad = find_processes(all, said_of(mine), processes); bad != FERMATA_OK) return bad;
   if (const int bad = judge(processes); bad != FERMATA_OK) return bad;
-  const Ranks ranks = ranks_of(processes);
+  Ranks ranks;
+  const int ranked = agreed_after(all, [&] {
+    ranks = ranks_of(processes);
+    return FERMATA_OK;
+  });
+  if (ranked != FERMATA_OK) return ranked;
   fermata_team_config config = mine;
   config.members = ranks.members();
   config.engine = FERMATA_PROCESSES;
   config.cpus = nullptr;
   fermata_team* team = nullptr;
-  const MPI_Comm all = *comm;
-  std::vector<char> plans(kUsualPlans);
+  std::vector<char> plans;
   int status = processes.hosts() > 1 ? plan(all, config, processes, ranks, plans) : FERMATA_OK;
   if (status == FERMATA_OK)
     status = agreed(all, share_segment(all, config, processes, ranks, plans, me, &team));
   // After this agreement every port is open.
   if (status == FERMATA_OK && processes.hosts() > 1)
-    status = agreed(all, connect(comm, processes, ranks, mine.members, team));
+    status = agreed_after(all, [&] { return connect(comm, processes, ranks, mine.members, team); });
   if (status != FERMATA_OK) {
     fermata_team_destroy(team);
     return status;
@@ -180,13 +179,10 @@ extern "C" int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config*
                                        int* first) {
   if (config == nullptr || out == nullptr || first == nullptr) return FERMATA_ERR_ARGUMENT;
   using fermata::net::mpi;
-  try {
-    MPI_Comm own = MPI_COMM_NULL;
-    if (fermata::net::copy_bare(comm, &own) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
-    const int status = fermata::net::create(&own, *config, out, first);
-    if (own != MPI_COMM_NULL) mpi.Comm_free(&own);
-    return status;
-  } catch (const std::bad_alloc&) {
-    return FERMATA_ERR_MEMORY;
-  }
+  MPI_Comm own = MPI_COMM_NULL;
+  const bool copied = fermata::net::copy_bare(comm, &own) == MPI_SUCCESS;
+  int status = fermata::net::agreed(comm, copied ? FERMATA_OK : FERMATA_ERR_SYSTEM);
+  if (status == FERMATA_OK) status = fermata::net::create(&own, *config, out, first);
+  if (own != MPI_COMM_NULL) mpi.Comm_free(&own);
+  return status;
 }
