@@ -16,7 +16,7 @@ namespace {
 using Ranks = std::vector<std::int32_t>;
 
 constexpr std::int32_t kDegrees[] = {2, 3, 4, 6, 8, 12, 16};
-constexpr std::int32_t kMostPieces = 1024;  // of the vector, cut so that it fits all levels
+constexpr std::int32_t kMostChunks = 1024;  // of the vector, cut so that it fits all levels
 
 double between(const CostModel& m, double bytes, std::int32_t i, std::int32_t j) {
   return m.o_at(i, j) + m.l_at(i, j) + bytes * std::min(m.g_at(i, j), m.direct_at(i, j));
@@ -197,7 +197,7 @@ class BlockComposer {
     std::int64_t all = 1;
     for (const Part& part : parts_) {
       all = std::lcm(all, std::int64_t{part.schedule.chunks});
-      if (all > kMostPieces) return 0;
+      if (all > kMostChunks) return 0;
     }
     return static_cast<std::int32_t>(all);
   }
