@@ -24,6 +24,11 @@ namespace fermata {
   return text;
 }
 
+// Returns "1 stage" or "3 stages", for example.
+inline std::string counted(std::size_t n, const char* one) {
+  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+}
+
 // Reads the whole text as one number; nullopt: it is not a number, or more follows.
 template <class T = std::int32_t>
 std::optional<T> parse_number(std::string_view text) {

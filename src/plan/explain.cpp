@@ -64,8 +64,7 @@ std::string stages_text(const Schedule& s) {
   std::string out;
   for (std::size_t t = 0; t < s.stages.size(); ++t) {
     const std::vector<Transfer>& transfers = s.stages[t].transfers;
-    std::string line =
-        format("  %2zu  %zu %s:", t, transfers.size(), transfers.size() == 1 ? "signal" : "signals");
+    std::string line = format("  %2zu  %s:", t, counted(transfers.size(), "signal").c_str());
     for (std::size_t k = 0; k < std::min(transfers.size(), kSignalsShown); ++k)
       line += " " + vertex(s, transfers[k].from) + arrow(transfers[k].action) + vertex(s, transfers[k].to);
     if (transfers.size() > kSignalsShown) line += " ...";
@@ -126,10 +125,11 @@ std::string layout_text(const Plan& plan) {
   std::string line = "layout     " + to_string(plan.layout);
   const LayoutChoice& all = plan.layout.at(0);
   if (plan.layout.listed().size() == 1)
-    line += format(" (%d %s per edge, stride %d, %d-byte lines)", all.slots,
-                   all.slots == 1 ? "slot" : "slots", all.stride, all.line);
+    line += " (" + counted(static_cast<std::size_t>(all.slots), "slot") +
+            format(" per edge, stride %d, %d-byte lines)", all.stride, all.line);
   else line += " (one per stage, the last one for all later stages)";
-  if (plan.credit_batch > 0) line += format(", credits every %d episodes", plan.credit_batch);
+  if (plan.credit_batch > 0)
+    line += ", credits every " + counted(static_cast<std::size_t>(plan.credit_batch), "episode");
   return wrapped(line, 11);
 }
 
@@ -145,16 +145,15 @@ std::string explain(const Plan& plan, bool matrices) {
   out += format("predicted  %s per episode back to back, %s from last arrival to last departure\n",
                 ns(plan.predicted_period_ns).c_str(), ns(plan.predicted_latency_ns).c_str());
   out += measured_text(plan.measured_period_ns, plan.predicted_period_ns, " per episode");
-  out +=
-      format("bound      %s (%zu stages x the nearest pair's one-way latency; an estimate above 2 members)\n",
-             ns(plan.bound_ns).c_str(), s.stages.size());
+  out += format("bound      %s (%s x the nearest pair's one-way latency; an estimate above 2 members)\n",
+                ns(plan.bound_ns).c_str(), counted(s.stages.size(), "stage").c_str());
   out += costs_text(plan.origin, "no measured profile was used");
   out += "\nlevels\n";
   int lines = 0;
   out += levels_text(plan.levels, 2, lines);
   if (lines > kLevelLines) out += format("  ... and %d more\n", lines - kLevelLines);
-  out += format("\nstages     %zu, %zu signals, %zu shared words\n", s.stages.size(), s.transfer_count(),
-                s.words.size());
+  out += format("\nstages     %zu, ", s.stages.size()) + counted(s.transfer_count(), "signal") + ", " +
+         counted(s.words.size(), "shared word") + "\n";
   out += stages_text(s);
   if (s.members <= (matrices ? kMostMatrixMembers : kMatrixMembers)) out += "\n" + to_matrices(s);
   else if (matrices) out += format("\nmatrices are printed up to %d members\n", kMostMatrixMembers);

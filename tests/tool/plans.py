@@ -38,6 +38,8 @@ def plans():
     check("a short list is repeated", plan["key"]["cpus"] == [6, 2, 6, 2, 6], plan["key"])
     check("--algorithm and --layout are kept",
           "algorithm kary(3)" in plan["schedule"] and plan["layout"] == "private+2slots", plan)
+    has("the bound counts stages",
+        run("plan", "-n", 2, "--algorithm", "complete", "--no-save", *of).stdout, "^  bound .*[(]1 stage[)]$")
     has("a CPU that is not there is named", run("plan", "--cpus", "8", *of, rc=1).stderr, "CPU 8")
     has("an unknown algorithm is named",
         run("plan", "-n", 4, "--algorithm", "ring_of_fire", *of, rc=1).stderr, "ring_of_fire")

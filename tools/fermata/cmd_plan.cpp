@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "base/text.hpp"
 #include "block_plans.hpp"
 #include "commands.hpp"
 #include "plan/cluster.hpp"
@@ -48,8 +49,9 @@ void print_summary(const Plan& plan) {
   fmt::print("  predicted  {} per episode, latency {}\n", ns(plan.predicted_period_ns),
              ns(plan.predicted_latency_ns));
   if (plan.measured_period_ns > 0) fmt::print("  measured   {} per episode\n", ns(plan.measured_period_ns));
-  fmt::print("  bound      {} ({} stages)\n", ns(plan.bound_ns), plan.schedule.stages.size());
-  if (plan.credit_batch > 0) fmt::print("  credits    every {} episodes\n", plan.credit_batch);
+  fmt::print("  bound      {} ({})\n", ns(plan.bound_ns), counted(plan.schedule.stages.size(), "stage"));
+  if (plan.credit_batch > 0)
+    fmt::print("  credits    every {}\n", counted(static_cast<std::size_t>(plan.credit_batch), "episode"));
   for (std::size_t i = 1; i < std::min(plan.candidates.size(), kRunnersUp + 1); ++i) {
     const Candidate& c = plan.candidates[i];
     fmt::print("  {:<10} {} in {}: {}\n", i == 1 ? "others" : "", c.algorithm, to_string(c.layout),

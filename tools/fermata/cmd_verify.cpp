@@ -10,6 +10,7 @@
 
 #include "algo/algorithm.hpp"
 #include "algo/sweep.hpp"
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "plan_request.hpp"
 #include "schedule/contents.hpp"
@@ -219,8 +220,9 @@ void verify_one(const VerifyArguments& options) {
   if (s.transfer_count() <= kMostPrinted) {
     fmt::print("{}", to_text(s));
   } else {
-    fmt::print("{} {}, {} members, {} stages, {} transfers\n", s.algorithm, name_of(s.collective), s.members,
-               s.stages.size(), s.transfer_count());
+    fmt::print("{} {}, {}, {}, {}\n", s.algorithm, name_of(s.collective),
+               counted(static_cast<std::size_t>(s.members), "member"), counted(s.stages.size(), "stage"),
+               counted(s.transfer_count(), "transfer"));
   }
   if (s.vertices() <= 24) fmt::print("\n{}", to_matrices(s));
   const bool proved = print_verdicts(s);
