@@ -116,4 +116,19 @@ double period_cost(const Schedule& schedule, const CostModel& model, const Layou
   return growth;
 }
 
+double stage_cost_eq1(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to) {
+  double most_o = 0, sum_l = 0;
+  for (const std::int32_t j : to) {
+    most_o = std::max(most_o, model.o_at(from, j));
+    sum_l += model.l_at(from, j);
+  }
+  return most_o + sum_l;
+}
+
+double stage_cost_eq2(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to) {
+  double sum_l = 0;
+  for (const std::int32_t j : to) sum_l += model.l_at(from, j);
+  return model.o_at(from, from) + sum_l;
+}
+
 }  // namespace fermata

@@ -151,5 +151,10 @@ double latency_cost(const Schedule& schedule, const CostModel& model, const Layo
 double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
                    double chunk_bytes = 0, double* latency_ns = nullptr);
 
+// Equations 1 and 2 of heterogeneous-mpi-barriers for the signals from `from` to each of `to`. Equation 2 is
+// for receivers that are known to wait.
+double stage_cost_eq1(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to);
+double stage_cost_eq2(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to);
+
 }  // namespace fermata
 #endif

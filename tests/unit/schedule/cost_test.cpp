@@ -22,6 +22,16 @@ Schedule barrier(const char* name, int members, int degree = 2) {
   return find_algorithm(name)->build({.members = members, .degree = degree});
 }
 
+TEST(Cost, EquationsOneAndTwo) {
+  CostModel m = uniform(4, 20, 5);
+  m.o[1] = 30;
+  m.l[2] = 7;
+  EXPECT_DOUBLE_EQ(stage_cost_eq1(m, 0, {1, 2, 3}), 30 + 5 + 7 + 5);
+  EXPECT_DOUBLE_EQ(stage_cost_eq2(m, 0, {1, 2, 3}), 5 + 5 + 7 + 5);
+  EXPECT_DOUBLE_EQ(stage_cost_eq1(m, 0, {}), 0);
+  EXPECT_DOUBLE_EQ(stage_cost_eq2(m, 0, {}), 5);
+}
+
 TEST(Cost, StagesOnAUniformMachine) {
   const CostModel m = uniform(8, 20, 5);
   EXPECT_DOUBLE_EQ(cost(barrier("linear", 8), m, {}).critical_path_ns, 2 * (20 + 7 * 5));
