@@ -255,29 +255,37 @@ FERMATA_API int fermata_request_free(fermata_request* request);
 
 /* -- wait for requests, or test them --
  * Each of these calls moves the data of the requests on. fermata_request_test and fermata_request_test_any
- * do not wait. Do not test in an endless loop without other work: wait, which spins and then sleeps. Do
- * not wait in a callback. */
+ * do not wait. Do not test in an endless loop without other work: wait, so that the team's wait policy
+ * applies (config.wait). Do not wait in a callback. After TIMEOUT or INTERRUPTED the request is still active.
+ * Then wait for it again, since fermata_resume does not continue a wait for a request. */
 
-/* Waits until the request is over, and returns its result. Errors: TIMEOUT (the member's time limit has
- * passed; the request is still active), INTERRUPTED (the idle hook ended the wait; the request is still
- * active), BUSY (a callback made the call), those of the operation. */
+/* Waits until the request is over, and returns its result. A chain has the time limit and the idle hook of
+ * its first operation's member. Errors: ARGUMENT (the request was freed, or its member has left), TIMEOUT
+ * (the member's time limit has passed; the request is still active), INTERRUPTED (the idle hook ended the
+ * wait; the request is still active), BUSY (a callback made the call, and the request is active and of that
+ * callback's member), those of the operation. */
 FERMATA_API int fermata_request_wait(fermata_request* request);
-/* Waits for all requests and returns the first error, if any. FERMATA_ERR_TIMEOUT or FERMATA_ERR_INTERRUPTED
- * ends the call at once, and is then its result. This function, fermata_request_wait_any and
- * fermata_request_test_any skip NULL entries. Errors: TIMEOUT (a member's time limit has passed; requests are
- * still active), INTERRUPTED (the idle hook ended the wait; requests are still active), BUSY (a callback made
- * the call), those of the operation. */
+/* Waits for all requests, one after the other. Returns the first error in the order of the list, if any.
+ * FERMATA_ERR_TIMEOUT or FERMATA_ERR_INTERRUPTED ends the call at once, and is then its result. For each
+ * request, the time limit of its member holds, and counts from the start of the call. This function,
+ * fermata_request_wait_any and fermata_request_test_any skip NULL entries. Errors: ARGUMENT (a request was
+ * freed, or its member has left), TIMEOUT (a member's time limit has passed; requests are still active),
+ * INTERRUPTED (an idle hook ended the wait; requests are still active), BUSY (a callback made the call, and a
+ * request is active and of that callback's member), those of the operation. */
 FERMATA_API int fermata_request_wait_all(fermata_request* const* requests, size_t count);
 /* Waits until one request is over, writes its index, and returns its result, even if that is an error. A
  * request that is not active counts as over. The requests may belong to any members that this thread uses.
- * The timeout of the first request's member holds. Errors: ARGUMENT (all entries are NULL), TIMEOUT (the time
- * limit has passed; all requests are still active), INTERRUPTED (the idle hook ended the wait; all requests
- * are still active), BUSY (a callback made the call), those of the operation. */
+ * The time limit and the idle hook of one member hold: that of the first entry that is not NULL. Errors:
+ * ARGUMENT (all entries are NULL, or a request was freed, or its member has left), TIMEOUT (the time limit
+ * has passed; all requests are still active), INTERRUPTED (the idle hook ended the wait; all requests are
+ * still active), BUSY (a callback made the call, all requests are active, and the first is of that callback's
+ * member), those of the operation. */
 FERMATA_API int fermata_request_wait_any(fermata_request* const* requests, size_t count, size_t* index);
-/* Moves the request on. Returns OK, PENDING, or the operation's error. Errors: those of the operation. */
+/* Moves the request on. Returns OK, PENDING, or the operation's error. Errors: ARGUMENT (the request was
+ * freed, or its member has left), those of the operation. */
 FERMATA_API int fermata_request_test(fermata_request* request);
 /* As fermata_request_wait_any, without waiting. PENDING: all requests are active. Errors: ARGUMENT (all
- * entries are NULL), those of the operation. */
+ * entries are NULL, or a request was freed, or its member has left), those of the operation. */
 FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_t count, size_t* index);
 
 /* -- call a function when a request is over --
@@ -288,8 +296,8 @@ FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_
 
 /* Fermata calls it whenever the request is over: in a call of the thread that uses the member, never in the
  * progress thread. It may start requests, also this one, and may reset this one first. It may free this one
- * if no call waits for it. It must not wait: a wait for an active request and a call on blocks return
- * FERMATA_ERR_BUSY there. */
+ * if no call waits for it. It must not wait. A wait for an active request of its own member, and a call on
+ * blocks of that member, return FERMATA_ERR_BUSY there. */
 typedef void (*fermata_callback)(fermata_request* request, int status, void* user);
 
 /* Sets the function that is called whenever the request is over. NULL: none. Errors: ARGUMENT (the request

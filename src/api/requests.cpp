@@ -1,8 +1,10 @@
 // The collectives on blocks, and requests, of the C ABI.
 #include <algorithm>
+#include <utility>
 
 #include "api/calls.hpp"
 #include "exec/progress_thread.hpp"
+#include "os/os.hpp"
 
 using namespace fermata;
 using namespace fermata::api;
@@ -37,6 +39,16 @@ int irregular_call(fermata_member* member, const Plain& plain, const BlockCounts
 // Counts that only the root passes.
 BlockCounts at_root(const fermata_member* member, int root, const BlockCounts& sizes) {
   return member != nullptr && fermata_member_rank(member) == root ? sizes : BlockCounts{};
+}
+
+// Waits for the request. Its member's time limit counts from that time. A callback may free the request.
+int wait_since(std::int64_t since_ns, fermata_request* request) {
+  if (const int bad = check_request(request); bad != FERMATA_OK) return bad;
+  exec::Waiter::Settings& settings = request->member->member->waiter().settings;
+  const std::int64_t before_ns = std::exchange(settings.since_ns, since_ns);
+  const int status = fermata_request_wait(request);
+  settings.since_ns = before_ns;
+  return status;
 }
 
 }  // namespace
@@ -160,10 +172,11 @@ int fermata_request_wait(fermata_request* request) {
 
 int fermata_request_wait_all(fermata_request* const* requests, size_t count) {
   if (requests == nullptr && count != 0) return null_handle();
+  const std::int64_t since_ns = os::now_ns();
   int first = FERMATA_OK;
   for (size_t i = 0; i < count; ++i) {
     if (requests[i] == nullptr) continue;
-    const int status = fermata_request_wait(requests[i]);
+    const int status = wait_since(since_ns, requests[i]);
     if (first == FERMATA_OK) first = status;
     if (status == FERMATA_ERR_TIMEOUT || status == FERMATA_ERR_INTERRUPTED) return status;
   }
