@@ -11,19 +11,25 @@
 namespace fermata::team {
 namespace {
 
-Result<std::vector<std::byte>> program_of_slot(const TeamRequest& request, const HostPlans* over_hosts,
-                                               exec::PlanSlot slot) {
-  PlanKey key = wanted_plan(slot, request);
+// Also refuses a plan that does not fit the team and that the team would not use.
+std::optional<Error> check_given(const TeamRequest& request) {
   for (const Plan* plan : request.plans) {
-    if (plan->key.collective == key.collective && plan->key.payload == key.payload) {
-      if (plan->key.hosts != request.hosts)
-        return Error{Status::kArgument, "a plan for other hosts was given to a team"};
-      if (plan->key.members == request.members) return compile_lines(*plan);
+    if (plan->key.members != request.members)
       return Error{Status::kArgument, "a plan for " + std::to_string(plan->key.members) +
                                           " members was given to a team of " +
                                           std::to_string(request.members)};
-    }
+    if (plan->key.hosts != request.hosts)
+      return Error{Status::kArgument, "a plan for other hosts was given to a team"};
   }
+  return std::nullopt;
+}
+
+Result<std::vector<std::byte>> program_of_slot(const TeamRequest& request, const HostPlans* over_hosts,
+                                               exec::PlanSlot slot) {
+  PlanKey key = wanted_plan(slot, request);
+  for (const Plan* plan : request.plans)
+    if (plan->key.collective == key.collective && plan->key.payload == key.payload)
+      return compile_lines(*plan);
   if (over_hosts != nullptr) return over_hosts->program(key);
   const auto machine = this_machine();
   if (!machine) return machine.error();
@@ -75,6 +81,7 @@ std::string fixed_algorithm(const PlanKey& key) {
 
 Result<TeamPlans> plans_for(const TeamRequest& request) {
   if (request.programs != nullptr) return plans_from(request);
+  if (auto unfit = check_given(request)) return *std::move(unfit);
   std::optional<HostPlans> over_hosts;
   if (!request.hosts.empty()) over_hosts.emplace(request);
   TeamPlans plans;

@@ -22,9 +22,11 @@ void teams(Checks& all) {
     const fermata_plan* none[] = {nullptr};
     fermata_plan_request for_three = FERMATA_PLAN_REQUEST_INIT;
     for_three.members = 3;
-    fermata_plan* plan = nullptr;
+    fermata_plan *plan = nullptr, *unused = nullptr;
     ASSERT_EQ(fermata_plan_make(&for_three, &plan), FERMATA_OK);
-    const fermata_plan* others[] = {plan};
+    for_three.payload = 8;  // with tags: this team has no use for it
+    ASSERT_EQ(fermata_plan_make(&for_three, &unused), FERMATA_OK);
+    const fermata_plan* others[] = {plan, unused};
     refused([](fermata_team_config& c) { c.size = 3; });
     refused([](fermata_team_config& c) { c.members = 0; });
     refused([](fermata_team_config& c) { c.members = 4097; });
@@ -32,17 +34,15 @@ void teams(Checks& all) {
     refused([](fermata_team_config& c) { c.wait = 4; });
     refused([&](fermata_team_config& c) { c.cpus = cpus; });
     refused([](fermata_team_config& c) { c.plan_count = 1; });
-    refused([&](fermata_team_config& c) {
-      c.plans = none;
-      c.plan_count = 1;
-    });
-    refused([&](fermata_team_config& c) {
-      c.plans = others;
-      c.plan_count = 1;
-    });
+    for (const fermata_plan** plans : {none, others, others + 1})
+      refused([&](fermata_team_config& c) {
+        c.plans = plans;
+        c.plan_count = 1;
+      });
     refused([](fermata_team_config& c) { c.stall_seconds = kNan; });
     refused([](fermata_team_config& c) { c.refresh_seconds = kNan; });
     fermata_plan_destroy(plan);
+    fermata_plan_destroy(unused);
   };
   all["fermata_team_destroy"] = [](World&) { fermata_team_destroy(nullptr); };
   all["fermata_team_join"] = [](World& w) {
