@@ -123,15 +123,12 @@ int fermata_team_attach_within(fermata_team* neighbour, uint64_t place, fermata_
   if (out == nullptr) return null_handle();
   if (const int bad = check_team(neighbour); bad != FERMATA_OK) return bad;
   if (!neighbour->team->shared()) return fail(Status::kArgument, "a team of threads holds no other teams");
-  return guarded([&] {
-    return attach_within(*neighbour->team, place, wait_kind(FERMATA_WAIT_AUTO), os::stall_ns(), out);
-  });
+  return guarded([&] { return attach_within(*neighbour->team, place, wanted_wait(), os::stall_ns(), out); });
 }
 
 int fermata_team_attach(const char* name, double seconds, fermata_team** out) {
   if (name == nullptr || out == nullptr) return null_handle();
-  return guarded(
-      [&] { return attach(name, to_ns(seconds), wait_kind(FERMATA_WAIT_AUTO), stall_ns(0), out); });
+  return guarded([&] { return attach(name, to_ns(seconds), wanted_wait(), os::stall_ns(), out); });
 }
 
 int fermata_team_join(fermata_team* team, int rank, fermata_member** out) {

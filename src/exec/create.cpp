@@ -91,6 +91,8 @@ TeamLayout layout_for(const TeamOptions& options, double usable_cpus, std::size_
   laid.shared = options.shared;
   laid.tagged = options.tagged;
   laid.reproducible = options.reproducible;
+  laid.wait = static_cast<std::uint32_t>(options.wait);
+  laid.stall_ns = options.stall_ns;
   laid.model_bytes = options.model_bytes;
   laid.refresh_bytes = options.refresh_bytes;
   laid.usable_cpus = usable_cpus;
@@ -161,8 +163,10 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
                                                      front < kMostFront ? front : kMostFront, &memory);
   if (got != Status::kOk) return refuse(got, why_no_segment(options, got), detail);
   fill_segment(options, laid, memory.base());
-  Team* const team = adopt(memory, owner, options.wait, options.stall_ns, detail);
+  Team* const team = adopt(memory, owner, detail);
   if (team == nullptr) return Status::kMemory;
+  team->wait_ = options.wait;
+  team->stall_ns_ = options.stall_ns;
   team->segment_.set_layout(laid);
   team->programs_.set(options.programs);
   if (options.shared && owner == nullptr) {

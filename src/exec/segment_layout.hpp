@@ -59,7 +59,7 @@ inline std::uint64_t with_plan(std::uint64_t hash, std::uint64_t plan) {
 }
 
 inline constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
-inline constexpr std::uint32_t kTeamVersion = 8;
+inline constexpr std::uint32_t kTeamVersion = 9;
 
 inline constexpr std::uint32_t kCpuWords = 64;  // 4096 CPUs
 
@@ -104,6 +104,8 @@ struct TeamLayout {
   std::uint32_t shared = 0;        // between processes
   std::uint32_t tagged = 0;        // the barrier's plan carries tags
   std::uint32_t reproducible = 0;  // folds whose result depends on the order use a fixed order (TeamOptions)
+  std::uint32_t wait = 0;          // WaitKind, for processes that choose none
+  std::int64_t stall_ns = 0;       // after such a wait a member reports; 0: each process decides for itself
   std::uint64_t bytes = 0;
   std::uint64_t hash = 0;  // over the number of members and the plans' hashes
   PlanEntry plans[kPlanSlots];

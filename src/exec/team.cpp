@@ -10,28 +10,30 @@ namespace fermata::exec {
 
 Team* Team::listed_ = nullptr;
 
-Team* Team::adopt(SegmentMemory memory, Team* segment_owner, WaitKind wait, std::int64_t stall_ns,
-                  const char** detail) {
+Team* Team::adopt(SegmentMemory memory, Team* segment_owner, const char** detail) {
   void* const at = malloc(sizeof(Team));
   if (at == nullptr) {
     memory.unmap();
     *detail = "malloc failed";
     return nullptr;
   }
-  Team* const team = new (at) Team(memory, wait, stall_ns);
+  Team* const team = new (at) Team(memory);
   if (segment_owner != nullptr) segment_owner->retain();
   team->segment_owner_ = segment_owner;
   return team;
 }
 
-Status Team::adopt_checked(const SegmentMemory& memory, Team* segment_owner, WaitKind wait,
+Status Team::adopt_checked(const SegmentMemory& memory, Team* segment_owner, const WaitKind* wait,
                            std::int64_t stall_ns, Team** out, const char** detail) {
-  Team* const team = adopt(memory, segment_owner, wait, stall_ns, detail);
+  Team* const team = adopt(memory, segment_owner, detail);
   if (team == nullptr) return Status::kMemory;
   Status status = team->segment_.check();
   if (status == Status::kOk) status = team->programs_.check();
   if (status == Status::kOk) status = team->hosts_.check(team->segment_);
   if (status == Status::kOk) {
+    const TeamLayout& layout = team->layout();
+    team->wait_ = wait != nullptr ? *wait : static_cast<WaitKind>(layout.wait);
+    team->stall_ns_ = layout.stall_ns != 0 ? layout.stall_ns : stall_ns;
     *out = team;
     return status;
   }
@@ -41,7 +43,8 @@ Status Team::adopt_checked(const SegmentMemory& memory, Team* segment_owner, Wai
   return status;
 }
 
-Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail) {
+Status Team::attach(std::int32_t fd, const WaitKind* wait, std::int64_t stall_ns, Team** out,
+                    const char** detail) {
   const os::ProcessLock lock;
   const os::FileId file = os::identify(fd);
   for (Team* team = listed_; team != nullptr; team = team->next_) {
@@ -66,7 +69,7 @@ Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team*
   return status;
 }
 
-Status Team::attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns,
+Status Team::attach_within(Team& neighbour, std::uint64_t place, const WaitKind* wait, std::int64_t stall_ns,
                            Team** out, const char** detail) {
   Team& segment_owner = neighbour.segment_owner();
   SegmentMemory memory;

@@ -57,14 +57,15 @@ class Team {
   // Checks and proves the programs, lays out the segment, and copies the programs into it. detail: static
   // text on error.
   static Status create(const TeamOptions& options, Team** out, const char** detail);
-  // Takes ownership of the descriptor of another process's segment. If this process has that team already,
-  // returns the same Team with one more reference, and ignores `wait` and `stall_ns`.
-  static Status attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team** out,
+  // Takes ownership of the descriptor of another process's segment. wait: this process's policy; null: the
+  // creator's. stall_ns holds if the creator's is 0. If this process has that team already, returns the same
+  // Team with one more reference, and ignores `wait` and `stall_ns`.
+  static Status attach(std::int32_t fd, const WaitKind* wait, std::int64_t stall_ns, Team** out,
                        const char** detail);
   // Attaches to a team, by the number of its place. The team was created within `neighbour` or within the
   // team in whose file `neighbour` lies. kArgument: the team does not exist or has been destroyed.
-  static Status attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns,
-                              Team** out, const char** detail);
+  static Status attach_within(Team& neighbour, std::uint64_t place, const WaitKind* wait,
+                              std::int64_t stall_ns, Team** out, const char** detail);
   // For a sub-team, which was split from `port_owner`, a port owner: this team uses its port and keeps a
   // reference to it (TeamPort::use_port_of()). `replaces`: all members of `port_owner` move to this team, so
   // a broken `port_owner` also breaks this team.
@@ -134,14 +135,12 @@ class Team {
   bool break_with(Status status, std::uint32_t culprit);
 
  private:
-  Team(const SegmentMemory& memory, WaitKind wait, std::int64_t stall_ns)
-      : segment_(memory), wait_(wait), stall_ns_(stall_ns) {}
+  explicit Team(const SegmentMemory& memory) : segment_(memory) {}
   // Takes over the memory, and keeps a reference to the owner of the file in which it is a place (null: it is
   // no place). Null: malloc failed, and the memory is unmapped.
-  static Team* adopt(SegmentMemory memory, Team* segment_owner, WaitKind wait, std::int64_t stall_ns,
-                     const char** detail);
+  static Team* adopt(SegmentMemory memory, Team* segment_owner, const char** detail);
   // Also checks the segment, which another process has created.
-  static Status adopt_checked(const SegmentMemory& memory, Team* segment_owner, WaitKind wait,
+  static Status adopt_checked(const SegmentMemory& memory, Team* segment_owner, const WaitKind* wait,
                               std::int64_t stall_ns, Team** out, const char** detail);
   void list();
   void close();
@@ -155,8 +154,8 @@ class Team {
   TeamPort port_{segment_, hosts_};
   HostNotices notices_{segment_, hosts_, port_};
   Handoffs handoffs_{segment_.layout()};
-  WaitKind wait_;
-  std::int64_t stall_ns_;
+  WaitKind wait_ = WaitKind::kAuto;
+  std::int64_t stall_ns_ = 0;
   std::atomic<std::uint32_t> references_{1};
   Team* segment_owner_ = nullptr;  // another team, with a reference; null: this team
   Team* port_owner_ = nullptr;     // as above

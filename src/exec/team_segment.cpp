@@ -18,6 +18,7 @@ Status TeamSegment::check() {
   if (plans_offset(h.members) > bytes()) return Status::kMismatch;
   if (!covers(h.model, h.model_bytes) || !covers(h.refresh, h.refresh_bytes)) return Status::kMismatch;
   if (!(h.usable_cpus > 0)) return Status::kMismatch;
+  if (h.wait > static_cast<std::uint32_t>(WaitKind::kPark) || h.stall_ns < 0) return Status::kMismatch;
   const bool has_places = h.places != 0;
   if (has_places == memory_.is_place()) return Status::kMismatch;
   if (has_places && (h.places % 4096 != 0 || h.places > bytes() ||

@@ -7,10 +7,15 @@
 
 namespace fermata {
 
-// Returns the policy that FERMATA_WAIT names, else `otherwise`. Its values are in the order of WaitKind.
-inline WaitKind wait_kind_or(WaitKind otherwise) {
+// Returns the policy that FERMATA_WAIT names; null: none. Its values are in the order of WaitKind.
+inline const WaitKind* wanted_wait() {
+  static constexpr WaitKind kKinds[] = {WaitKind::kAuto, WaitKind::kSpin, WaitKind::kYield, WaitKind::kPark};
   const int wanted = os::choice_of(os::Variable::kWait);
-  return wanted >= 0 ? static_cast<WaitKind>(wanted) : otherwise;
+  return wanted >= 0 ? &kKinds[wanted] : nullptr;
+}
+inline WaitKind wait_kind_or(WaitKind otherwise) {
+  const WaitKind* const wanted = wanted_wait();
+  return wanted != nullptr ? *wanted : otherwise;
 }
 
 // Returns use(policy) for the fixed policy of that kind; for kAuto, automatic().

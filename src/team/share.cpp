@@ -64,7 +64,7 @@ int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_
   constexpr std::int64_t kMostNs = 30'000'000'000;  // a process may end after the barrier
   const std::int64_t told = member->member->waiter().settings.timeout_ns;
   const std::int64_t patience = told > 0 ? std::min(told, kMostNs) : kMostNs;
-  if (mine != 0) return attach(name, patience, g.request.wait, g.request.stall_ns, team);
+  if (mine != 0) return attach(name, patience, &g.request.wait, g.request.stall_ns, team);
   const int made = make_team(g.request, team);
   const int others = parent.shared() ? other_processes(parent, g.here) : 0;
   if (made != FERMATA_OK || others == 0) return made;

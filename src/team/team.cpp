@@ -66,7 +66,7 @@ int serve(const fermata_team& team, const char* name, int count, std::int64_t wi
   }
 }
 
-int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns,
+int attach(const char* name, std::int64_t within_ns, const WaitKind* wait, std::int64_t stall_ns,
            fermata_team** out) {
   std::int32_t fd = -1;
   const char* why = "";
@@ -82,7 +82,7 @@ int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t
       out);
 }
 
-int attach_within(exec::Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns,
+int attach_within(exec::Team& neighbour, std::uint64_t place, const WaitKind* wait, std::int64_t stall_ns,
                   fermata_team** out) {
   return make_handle(
       [&](exec::Team** team, const char** detail) {

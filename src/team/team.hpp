@@ -17,10 +17,11 @@ int check_team(const fermata_team* team);
 int make_team(const TeamRequest& request, fermata_team** out);
 // Offers the team as `name` until `count` processes have fetched it, for at most `within_ns`.
 int serve(const fermata_team& team, const char* name, int count, std::int64_t within_ns);
-int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns,
+// wait, stall_ns: as for exec::Team::attach().
+int attach(const char* name, std::int64_t within_ns, const WaitKind* wait, std::int64_t stall_ns,
            fermata_team** out);
 // The same for a team that lies in the file of `neighbour`, at `place`.
-int attach_within(exec::Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns,
+int attach_within(exec::Team& neighbour, std::uint64_t place, const WaitKind* wait, std::int64_t stall_ns,
                   fermata_team** out);
 void destroy(fermata_team* team);
 

@@ -289,7 +289,7 @@ int copy_of(const Target& original, const std::vector<std::size_t>& pages) {
 fermata_team* taken(int file) {
   exec::Team* team = nullptr;
   const char* detail = "";
-  if (exec::Team::attach(file, WaitKind::kAuto, 0, &team, &detail) != Status::kOk) return nullptr;
+  if (exec::Team::attach(file, nullptr, 0, &team, &detail) != Status::kOk) return nullptr;
   auto* const handle = new fermata_team;
   handle->team = team;
   return handle;

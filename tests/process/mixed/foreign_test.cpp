@@ -91,7 +91,7 @@ class Foreign : public testing::Test {
   Status try_out(const std::string& content, std::size_t bytes) const {
     exec::Team* team = nullptr;
     const char* detail = nullptr;
-    const Status status = exec::Team::attach(file_of(content, bytes), WaitKind::kAuto, 0, &team, &detail);
+    const Status status = exec::Team::attach(file_of(content, bytes), nullptr, 0, &team, &detail);
     if (status == Status::kOk) team->release();
     return status;
   }
@@ -203,6 +203,9 @@ std::vector<Change> changes_of_plans(const Measures& of) {
 
 std::vector<Change> changes_of_memory(const Measures& of) {
   return {
+      {"a wait policy that does not exist", [](auto& l) { l.wait = 4; }},
+      {"the last one", [](auto& l) { l.wait = 3; }, Status::kOk},
+      {"a negative time until a report", [](auto& l) { l.stall_ns = -1; }},
       {"no CPUs", [](auto& l) { l.usable_cpus = 0; }},
       {"CPUs that are no number", [](auto& l) { l.usable_cpus = std::numeric_limits<double>::quiet_NaN(); }},
       {"places elsewhere", [](auto& l) { l.places -= 4096; }},

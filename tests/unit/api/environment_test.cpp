@@ -99,6 +99,37 @@ TEST(Environment, WhoAttachesTakesItsOwn) {
   fermata_team_destroy(team);
 }
 
+// In a process whose environment says nothing, the creator's configuration holds.
+TEST(Environment, WhoAttachesTakesTheCreatorsConfiguration) {
+  const std::string name = "configured." + std::to_string(getpid());
+  const Taken given = {WaitKind::kSpin, 2'000'000'000};
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.engine = FERMATA_PROCESSES;
+  config.wait = FERMATA_WAIT_SPIN;
+  config.stall_seconds = 2;
+  fermata_team *team = nullptr, *again = nullptr;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (fermata_team_attach(name.c_str(), 20, &again) != FERMATA_OK) _exit(1);
+    _exit(taken_by(again) == given ? 0 : 2);
+  }
+  EXPECT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
+  EXPECT_EQ(fermata_team_serve(team, name.c_str(), 1, 20), FERMATA_OK) << fermata_error_detail();
+  int how = 0;
+  ASSERT_EQ(waitpid(child, &how, 0), child);
+  EXPECT_EQ(how, 0);
+  fermata_team* beside = nullptr;
+  std::uint64_t place = 0;
+  EXPECT_EQ(fermata_team_create_within(team, &config, &place, &beside), FERMATA_OK) << fermata_error_detail();
+  EXPECT_EQ(fermata_team_attach_within(team, place, &again), FERMATA_OK) << fermata_error_detail();
+  EXPECT_EQ(taken_by(again), given);
+  const Variable wait("FERMATA_WAIT", "auto"), stall("FERMATA_STALL_SECONDS", "3");
+  fermata_team* third = nullptr;
+  EXPECT_EQ(fermata_team_attach_within(team, place, &third), FERMATA_OK) << fermata_error_detail();
+  EXPECT_EQ(taken_by(third), (Taken{WaitKind::kAuto, given.stall_ns}));
+  for (fermata_team* t : {third, again, beside, team}) fermata_team_destroy(t);
+}
+
 // A sub-team has its parent team's wait policy.
 TEST(Environment, SubTeamsTakeTheTeams) {
   const Variable wait("FERMATA_WAIT", "yield"), stall("FERMATA_STALL_SECONDS", "3");

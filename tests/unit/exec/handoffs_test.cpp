@@ -26,7 +26,7 @@ Team* team_of_processes(Team* within) {
 bool exists(Team& owner, std::uint64_t place) {
   Team* team = nullptr;
   const char* detail = "";
-  if (Team::attach_within(owner, place, WaitKind::kAuto, 0, &team, &detail) != Status::kOk) return false;
+  if (Team::attach_within(owner, place, nullptr, 0, &team, &detail) != Status::kOk) return false;
   team->release();
   return true;
 }
