@@ -77,7 +77,8 @@ FERMATA_API void fermata_profile_destroy(fermata_profile* profile);
 /* -- make, load and describe a plan --
  * For programs that choose the schedule of a team themselves: pass the plans in config.plans of
  * fermata_team_create. Teams without such plans need none of these calls. A plan is for one number of
- * members: a team of another size refuses it. */
+ * members: a team of another size refuses it. A team ignores a plan for which it has no use, such as that of
+ * a barrier with tags if config.tagged is 0. */
 
 enum fermata_engine { FERMATA_THREADS = 0, FERMATA_PROCESSES = 1 };
 
@@ -142,15 +143,18 @@ typedef struct fermata_team_config {
   int engine;                /* FERMATA_THREADS: the team is in memory of this process. */
                              /* FERMATA_PROCESSES: the team is in a memfd, which a forked child inherits. */
                              /* Each process may join any number of ranks, for threads of its own. */
-  int wait;                  /* enum fermata_wait. */
-                             /* The environment's FERMATA_WAIT=auto|spin|yield|park overrides it. */
+  int wait;                  /* enum fermata_wait. It holds in all processes of the team. The environment's */
+                             /* FERMATA_WAIT=auto|spin|yield|park overrides it: that of the process that */
+                             /* makes the team for all processes, that of one that attaches for itself. */
   int tagged;                /* Not 0: the team's barrier carries tags, so fermata_barrier_tagged works. */
   const int* cpus;           /* `members` entries: the CPU on which each rank will run. NULL: unpinned. */
                              /* The planner uses them. The team does not pin its members. */
   const fermata_plan* const* plans; /* plan_count plans that replace the cached or estimated ones */
   size_t plan_count;
-  double stall_seconds;      /* > 0: a member that has waited for so long reports on stderr. */
-                             /* 0: FERMATA_STALL_SECONDS decides; without it there are no reports. */
+  double stall_seconds;      /* > 0: a member that has waited for so long reports on stderr, in any */
+                             /* process of the team. 0: FERMATA_STALL_SECONDS decides, first of the */
+                             /* process that makes the team, then of one that attaches. Without it there */
+                             /* are no reports. */
   double refresh_seconds;    /* Over several hosts. > 0: the running team refreshes its profile, at most */
                              /* this often, and changes its plans where that pays. */
                              /* 0: FERMATA_REFRESH decides; without it there are no refreshes. < 0: never. */
@@ -159,7 +163,8 @@ typedef struct fermata_team_config {
   {sizeof(fermata_team_config), 1, FERMATA_THREADS, FERMATA_WAIT_AUTO, 0, NULL, NULL, 0, 0.0, 0.0}
 
 /* Makes a team. Its plans come from config->plans, from the cache or from estimates. The call measures
- * nothing. Errors: ARGUMENT (or a plan is for another number of members), MEMORY, SYSTEM, VERIFY. */
+ * nothing. Errors: ARGUMENT (or a plan is for another number of members, or for several hosts), MEMORY,
+ * SYSTEM, VERIFY. */
 FERMATA_API int fermata_team_create(const fermata_team_config* config, fermata_team** out);
 /* Frees this process's handle. When the last process frees its handle, the team's memory is freed. Before the
  * call, each member of this process must have left (fermata_member_leave). A member that has not left must
@@ -180,9 +185,10 @@ FERMATA_API int fermata_team_size(const fermata_team* team);
  * attached). */
 FERMATA_API int fermata_team_serve(fermata_team* team, const char* name, int count, double seconds);
 /* Attaches to a served team. The call retries until `seconds` have passed (TIMEOUT). A process needs one
- * handle, however many ranks it joins. If it attaches again, it gets another handle of the same team. Errors:
- * ARGUMENT (the name is empty or too long), MISMATCH (another version of Fermata made the team, or its memory
- * is damaged), MEMORY, SYSTEM, TIMEOUT (nobody has served the team under this name). */
+ * handle, however many ranks it joins. If it attaches again, it gets another handle of the same team. The
+ * team's configuration holds here, too. This process's FERMATA_WAIT overrides config.wait. Errors: ARGUMENT
+ * (the name is empty or too long), MISMATCH (another version of Fermata made the team, or its memory is
+ * damaged), MEMORY, SYSTEM, TIMEOUT (nobody has served the team under this name). */
 FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_team** out);
 
 /* -- make further teams of processes that share one --
@@ -246,16 +252,19 @@ FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, 
 
 /* -- limit the time of a wait, and go on after it --
  * For programs that must not wait for ever. A timeout ends the wait, not the operation. So do not use the
- * buffers, and do not begin another collective, before fermata_resume has ended the operation. */
+ * buffers, and do not begin another collective, before fermata_resume has ended the operation. After a
+ * timeout of fermata_request_wait, wait_all or wait_any, wait for the requests again instead. */
 
 /* Sets how many seconds a blocking call may wait. <= 0: no limit (the default). After FERMATA_ERR_TIMEOUT the
  * operation is still outstanding. fermata_resume waits for it again, with the same buffers.
  * fermata_team_abort or fermata_member_leave abandons it. Until then, every other collective of this member
- * returns FERMATA_ERR_BUSY, except the start of a persistent operation. Errors: ARGUMENT (seconds is a
- * NaN). */
+ * returns FERMATA_ERR_BUSY, except the start of a persistent operation. This does not hold for waits for
+ * requests: after FERMATA_ERR_TIMEOUT the requests are still active, and the member may make other calls.
+ * Errors: ARGUMENT (seconds is a NaN). */
 FERMATA_API int fermata_member_set_timeout(fermata_member* member, double seconds);
-/* Continues the operation that a timeout or an idle hook left outstanding, with the same buffers. Errors:
- * ARGUMENT (nothing is outstanding), those of the operation. */
+/* Continues the operation that a timeout or an idle hook left outstanding, with the same buffers. The
+ * member's time limit holds for this wait, too. It does not continue a wait for a request. Errors: ARGUMENT
+ * (nothing is outstanding), those of the operation. */
 FERMATA_API int fermata_resume(fermata_member* member);
 
 /* -- do other work while a member waits --
@@ -265,15 +274,16 @@ FERMATA_API int fermata_resume(fermata_member* member);
 
 /* A waiting member calls its idle hook after a bounded spin, and before and between timed parks. If the hook
  * returns 0, the member waits on. Any other value makes the blocking call return FERMATA_ERR_INTERRUPTED, and
- * the operation stays outstanding: fermata_resume ends it. */
+ * the operation stays outstanding: fermata_resume ends it. A request stays active: wait for it again. */
 typedef int (*fermata_idle_hook)(fermata_member* member, void* user);
 
 /* Sets the function that this member calls while it waits, with `user` as its last argument. NULL: none. */
 FERMATA_API int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook, void* user);
-/* Sets how long this member may sleep between two calls of its idle hook. seconds > 0: an eighth of the time
- * that it has waited so far, at least 50 us and at most `seconds`. <= 0: up to 20 ms (the default). In a team
- * over several hosts, the default is an eighth, up to 1 ms. Call this function if the hook drives work for
- * which others wait. Errors: ARGUMENT (seconds is a NaN). */
+/* Sets how long this member may sleep between two calls of its idle hook. seconds > 0: at most an eighth of
+ * the time that it has waited so far, or 50 us if that is more, but never longer than `seconds` or 20 ms.
+ * <= 0: up to 20 ms (the default). In a team over several hosts, the default is as for 1 ms: an eighth, or 50
+ * us if that is more, but never longer than 1 ms. Call this function if the hook drives work for which others
+ * wait. Errors: ARGUMENT (seconds is a NaN). */
 FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double seconds);
 
 /* -- let members give different lengths --

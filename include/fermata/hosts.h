@@ -12,11 +12,12 @@ extern "C" {
  * For programs that bring their own transport between hosts. fermata/mpi.h has a function for programs that
  * use MPI. The members on one host share a segment. Each process has a port, its end of the transport. A
  * signal to another host goes through the port. All other signals are stores to a cache line, as in any team.
- * One plan, proved as a whole, covers both. The port makes progress in every waiting call of the process, in
- * the tests (fermata_test, fermata_request_test) and in fermata_progress. All collectives work over hosts:
- * blocking, nonblocking and persistent. Plans whose barriers use shared counters do not work over hosts.
- * Blocks between hosts go through ring buffers, as blocks between processes do. A team that
- * fermata_team_split makes uses its parent's port, even if it is on one host. */
+ * One plan, proved as a whole, covers both. The port makes progress in each call in which a member of its
+ * team waits or tests (fermata_test, fermata_request_test), and in fermata_progress. A thread that waits in
+ * another team drives the port only while it has requests of this team. All collectives work over hosts:
+ * blocking, nonblocking and persistent. A plan in which members of several hosts use one shared counter does
+ * not work over hosts. Blocks between hosts always go through ring buffers, never by single copy. A team that
+ * fermata_team_split makes uses its parent's port, even if it is on one host, and drives it. */
 
 /* -- give a team over hosts its transport --
  * For programs that bring their own transport between hosts: a fabric, sockets, a message library.
@@ -106,8 +107,9 @@ FERMATA_API uint64_t fermata_host_id(void);
 /* Makes this host's part of a team of config->members members, as fermata_team_create does. hosts[r] is the
  * number of rank r's host, from 0 to members - 1. `host` is this host's number. One process of each host
  * makes this call, and the host's other processes attach (fermata_team_serve). All hosts give the same
- * config->plans, or none. Plans depend on the hosts alone, and config->cpus is ignored. Errors: ARGUMENT,
- * MEMORY, SYSTEM, VERIFY. */
+ * config->plans, or none. These plans must have been made for these hosts: a plan of fermata_plan_make never
+ * is. Plans depend on the hosts alone, and config->cpus is ignored. Errors: ARGUMENT (or a plan is for
+ * another number of members or for other hosts), MEMORY, SYSTEM, VERIFY. */
 FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host,
                                           fermata_team** out);
 
@@ -117,17 +119,19 @@ FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, con
  * fermata_team_create_planned. Do not change the bytes: each host checks them. */
 
 /* Makes the plans for a team over hosts. The caller sends them to all hosts, so that all run the same ones.
- * It takes config->plans, else the cache's plans. Without these, it chooses by the costs that an MPI job on
- * these hosts has measured (fermata profile --mpi), else by estimates. names[h] is the name of host h, as
- * gethostname gives it. cpus[r] is the one CPU that rank r may use there, or -1. names and cpus may be NULL:
- * not known. At the call, *length is the capacity of `plans` in bytes. At the return, it is the number of
- * bytes that the plans need. If the capacity is too small or `plans` is NULL, the call succeeds and writes
- * only *length. Errors: ARGUMENT, MEMORY, VERIFY. */
+ * It takes config->plans, which must have been made for these hosts (a plan of fermata_plan_make never is),
+ * else the cache's plans. Without these, it chooses by the costs that an MPI job on these hosts has measured
+ * (fermata profile --mpi), else by estimates. names[h] is the name of host h, as gethostname gives it, up to
+ * the largest h in `hosts`. cpus[r] is the one CPU that rank r may use there, or -1. names
+ * and cpus may be NULL: not known. Without names, the call finds no measured costs. At the call, *length is
+ * the capacity of `plans` in bytes. At the return, it is the number of bytes that the plans need. If the
+ * capacity is too small or `plans` is NULL, the call succeeds and writes only *length. Errors: ARGUMENT (or a
+ * plan is for another number of members or for other hosts), MEMORY, VERIFY. */
 FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts,
                                    const char* const* names, const int* cpus, void* plans, size_t* length);
 /* As fermata_team_create_hosts, with the plans that fermata_hosts_plan made on any one of the hosts.
- * config->plans is ignored. Errors: ARGUMENT (or the plans are damaged or for another team), MEMORY, SYSTEM,
- * VERIFY. */
+ * config->plans is ignored. Errors: ARGUMENT (or the plans are damaged, or for another number of members, or
+ * config->tagged differs), MEMORY, SYSTEM, VERIFY (the plans are for other hosts). */
 FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host,
                                             const void* plans, size_t length, fermata_team** out);
 

@@ -26,23 +26,29 @@ extern "C" {
  * (fermata_host_id). With FERMATA_FAKE_HOSTS=k, the processes count as those of k hosts, in blocks. Signals
  * between hosts are messages on a communicator of the team's own. If all processes are on one host, the team
  * is one of FERMATA_PROCESSES. config->engine and config->cpus are ignored. wait and tagged must be the same
- * at all processes. Over several hosts, the first process makes the plans and sends them to all. It takes
- * config->plans, else the cache's plans. Without these, it chooses by the costs that `mpirun ... fermata
- * profile --mpi` has measured on these hosts, else by estimates.
+ * at all processes. On each host, stall_seconds and FERMATA_STALL_SECONDS of the host's first process hold
+ * for all. On one host, the first process makes the team as fermata_team_create does, from its config->plans.
  *
- * Over several hosts, a waiting member drives the MPI library. With less than MPI_THREAD_MULTIPLE, only the
- * thread that made this call does so. With MPI_THREAD_FUNNELED or SINGLE it is the main thread. That thread
- * must have a member of its own. While it does not wait and other threads of the process do, it must call
- * fermata_progress. It leaves last, and destroys the team. With MPI_THREAD_SERIALIZED and one member, any
- * thread that uses the member drives the MPI library.
+ * Over several hosts, the first process makes the plans and sends them to all. It takes its config->plans,
+ * else the cache's plans. Without these, it chooses by the costs that `mpirun ... fermata profile --mpi` has
+ * measured on these hosts, else by estimates. config->plans must have been made for these hosts. A plan of
+ * fermata_plan_make never is, and gives ARGUMENT.
+ *
+ * Over several hosts, a waiting member drives the MPI library:
+ * - With MPI_THREAD_MULTIPLE, in any thread.
+ * - With MPI_THREAD_SERIALIZED, if this process has one member: in any thread that uses that member.
+ * - Otherwise: only in the thread that made this call. With MPI_THREAD_FUNNELED or SINGLE, this must be the
+ *   main thread. That thread must have a member of its own. While it does not wait and other threads of the
+ *   process do, it must call fermata_progress. It leaves last, and destroys the team.
  *
  * Call fermata_team_destroy before MPI_Finalize. Over several hosts, it waits up to one second until the
- * other processes also call it. It is no error if a process calls it later.
+ * processes on other hosts also call it. It is no error if a process calls it later.
  *
- * All processes return the same error. There is one exception: a process that alone gives a NULL pointer gets
- * FERMATA_ERR_ARGUMENT, and does not take part. Errors: ARGUMENT, MEMORY, SYSTEM (MPI or a system call
- * reported an error), TIMEOUT (a process does not answer), VERIFY, MISMATCH (the processes differ in wait,
- * tagged or the version of Fermata). */
+ * All processes return the same error, with these exceptions: one process alone gives a NULL pointer
+ * (ARGUMENT), runs out of memory (MEMORY), or gets an error from MPI when the communicator is copied
+ * (SYSTEM). Then the other processes may wait for it for ever. Errors: ARGUMENT, MEMORY, SYSTEM (MPI or a
+ * system call reported an error), TIMEOUT (a process does not answer), VERIFY, MISMATCH (the processes differ
+ * in wait, tagged or the version of Fermata). */
 FERMATA_API int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config* config, fermata_team** out,
                                         int* first);
 
