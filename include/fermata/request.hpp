@@ -4,8 +4,8 @@
 // other, so they must start persistent operations instead.
 //
 // An operation goes on in every call of its thread that waits or asks for progress. Continuations run in that
-// call. They may start requests and reset them, and must not wait. Member::progress and run() resume
-// coroutines outside of any continuation, so coroutines may do anything.
+// call. They may start requests and reset them, and must neither wait nor call Member::progress or run().
+// These two resume coroutines outside of any continuation, so coroutines may do anything.
 #ifndef FERMATA_REQUEST_HPP
 #define FERMATA_REQUEST_HPP
 
@@ -79,8 +79,8 @@ class Request {
     finished(status);
     return true;
   }
-  // Waits until the request is over. Throws Error(FERMATA_ERR_TIMEOUT) after Member::set_timeout's time; the
-  // request is then still active.
+  // Waits until the request is over. Throws its error, or what a continuation threw. Throws
+  // Error(FERMATA_ERR_TIMEOUT) after Member::set_timeout's time; the request is then still active.
   void wait() { finished(fermata_request_wait(state_->raw)); }
 
   // Sets other buffers of the same sizes for the next start. The request must not be active.
@@ -96,7 +96,8 @@ class Request {
 
   // Calls f(status) each time that the request is over, in the call that makes the progress. If a request
   // from begin is already over, calls f at once, and not again. status is FERMATA_OK or an error. If f
-  // throws, wait() or test() throws that exception.
+  // throws in a call that makes progress, the next wait() or test() of this request throws that exception. If
+  // f throws when it is called at once, then() throws.
   template <class F>
     requires std::invocable<F&, int>
   Request& then(F f) & {
@@ -113,7 +114,8 @@ class Request {
     return std::move(*this);
   }
 
-  // `co_await request` or `co_await request.start()` waits until the request is over. It throws as wait().
+  // `co_await request` or `co_await request.start()` waits until the request is over. It throws as
+  // test(), and has no time limit.
   auto operator co_await() & noexcept { return Awaiter(*state_); }
   auto operator co_await() && noexcept { return Awaiter(*state_); }
 
@@ -131,7 +133,8 @@ class Request {
   }
 
   // Makes one request of persistent requests that run one after the other (fermata_chain). Continuations that
-  // were added to them before still run, each before the next request starts.
+  // were added to them before still run, each before the next request starts. An exception of such a
+  // continuation is lost.
   static Request chain(std::vector<Request> links) {
     std::vector<fermata_request*> raw;
     for (const Request& link : links) raw.push_back(link.get());
@@ -196,7 +199,7 @@ class Request {
   static void completed(fermata_request*, int status, void* user) noexcept {
     State& state = *static_cast<State*>(user);
     state.over = state.runs = true;
-    // Continuations may add others, which run the next time.
+    // Continuations may add others. Those of a persistent request run the next time.
     const std::size_t now = state.continuations.size();
     for (std::size_t i = 0; i < now; ++i) {
       try {
@@ -232,6 +235,7 @@ class Request {
 };
 
 // Waits for the requests, one after the other. Throws the first error, and then does not wait for the rest.
+// Each wait has the whole time limit of its request's member.
 inline void wait_all(std::span<Request> requests) {
   for (Request& r : requests)
     if (r) r.wait();
@@ -262,8 +266,8 @@ inline std::optional<std::size_t> test_any(std::span<Request> requests) {
   return detail::any_of(requests, fermata_request_test_any);
 }
 
-// A coroutine that may co_await requests and other tasks. It starts when it is awaited, or when it is passed
-// to run() (fermata.hpp).
+// A coroutine that may co_await requests and other tasks. It starts when it is awaited, by start(), or when
+// it is passed to run() (fermata.hpp).
 template <class T = void>
 class Task;
 
