@@ -24,7 +24,8 @@ int leave_request(State* s, Kind kind, const Target& target, Library&& library) 
   return by_library(s, kind, target.site, why, library);
 }
 
-// The state of a call's communicator; null: it is not known.
+// The state of a call's communicator; null: it is not known. All ranks make a persistent collective, so a
+// communicator that waits for its team gets it here.
 State* state_of(MPI_Comm comm, bool persistent) {
   State* const s = find(comm);
   if (s != nullptr && persistent) give_team(*s);
@@ -32,9 +33,9 @@ State* state_of(MPI_Comm comm, bool persistent) {
   return s;
 }
 
-// *left: MPI is to do it. b null: this rank has no memory for it, so a non-blocking one is lost to this rank.
-// It does not wait here for the other ranks to agree: they may need its next calls before they come to their
-// next collective.
+// *left: MPI is to do it. b null: this rank has no memory for it. If it is non-blocking and the ranks' calls
+// have not differed before, the call is then lost to this rank. The rank does not wait here for the others to
+// agree: they may need this rank's next calls before they come to their next collective.
 int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target, const Arguments& arguments,
                      bool* left) {
   if (s.mismatched) [[unlikely]] {

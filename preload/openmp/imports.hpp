@@ -4,9 +4,9 @@
 
 namespace fermata::preload {
 
-// Does any loaded object make tasks, or offload? Then only the run-time library's barrier will do, because it
-// runs tasks while it waits. The search is repeated after objects are loaded; once true, the answer stays
-// true.
+// Returns whether any loaded object imports a function of the run-time library for tasks or offloading. Then
+// it may make tasks, and only the run-time library's barrier will do, because it runs tasks while it waits.
+// The search is repeated after objects are loaded; once true, the answer stays true.
 bool tasks_are_used();
 
 }  // namespace fermata::preload

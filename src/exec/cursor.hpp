@@ -1,12 +1,13 @@
 // Cursor: where one member stands in its program during one episode. advance() takes all steps that it can
-// take now, then returns; all waiting, blocking or not, uses it. It makes no decisions and allocates nothing.
-// Its time does not depend on the number of members. On one host its only system call wakes a member that has
-// parked.
+// take now, then returns. Every wait for the signals of a program uses it, blocking or not, except in short
+// calls, whose rounds use round(). It makes no decisions and allocates nothing. The time of one step does not
+// depend on the number of members. On one host its only system call wakes a member that has parked.
 //
 // A is the atomics policy (sync/atomics.hpp). M is the memory that a program's offsets refer to:
 //   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i);
 //   void ring(const Step&);
-//   void carry(const Step&, offset, header, words, payload): writes a slot of the step's peer on another host
+//   void carry(const Step&, offset, header, words, payload): writes a slot or a credit of the step's peer on
+//     another host
 //
 // There is no ABA problem. Phases and credits are episode numbers and words count adds. They only grow, and
 // 64 bits last 584 years at one add per nanosecond. A header is the low 33 bits of the episode and a tag. It
@@ -68,10 +69,10 @@ inline bool goes_in_rounds(const Step* step) {
 template <class A, class M>
 class Cursor {
  public:
-  // Begins an episode. If the program begins with a signal, the signal is sent here, before anything else.
-  // The time from one episode's last read to the next first signal costs most, because meanwhile the cache
-  // line moves to another core. (Two cores of Sapphire Rapids: 50 cycles there cost nothing and 60 cost 20
-  // ns; 100 cycles after the signal cost nothing.) word(i) is this member's contribution.
+  // Begins an episode. If the program begins with kSend, its signal is sent here, before anything else. Time
+  // in the gap from one episode's last read to the next first signal costs most, because meanwhile the cache
+  // line moves to another core. (Two cores of Sapphire Rapids: a gap of 50 cycles costs nothing, one of 60
+  // costs 20 ns; 100 cycles after the signal cost nothing.) word(i) is this member's contribution.
   template <Load L, class Word>
   [[gnu::always_inline]] void start(M& memory, const Step* program, std::uint64_t episode, std::uint64_t tag,
                                     std::uint32_t words, Word&& word) {
@@ -87,8 +88,8 @@ class Cursor {
     status_ = Status::kOk;
   }
 
-  // True: the episode is over for this member, or status() is an error. It stops waiting after `spins`
-  // pauses; 0: after one read.
+  // True: the episode is over for this member, or status() is an error. At each step that waits, it stops
+  // after `spins` pauses; 0: after one read.
   template <Load L>
   [[gnu::always_inline]] bool advance(M& memory, const Carried& carried, std::uint64_t (*regs)[kPayloadWords],
                                       std::uint32_t spins) {
@@ -176,10 +177,10 @@ class Cursor {
     }
   }
 
-  // The first signal of an episode of a program that goes_in_rounds, prepared before its call. It saves a
-  // dozen cycles between one call's last read and the next first signal, where time costs most. A member that
-  // takes less than about 45 cycles there sends two signals per transfer of the cache line: between two far
-  // cores of Sapphire Rapids 70 ns an episode instead of 180.
+  // The first signal of an episode of a program that goes_in_rounds, prepared before its call. It shortens
+  // the gap that start() describes by a dozen cycles. In a gap of less than about 45 cycles, something else
+  // is gained: the member sends two signals per transfer of the cache line. Between two far cores of Sapphire
+  // Rapids an episode then takes 70 ns instead of 180.
   using Payload = std::remove_reference_t<decltype(std::declval<M&>().payload(0, 0))>;
   struct PreparedSignal {
     typename M::Counter* at = nullptr;

@@ -1,4 +1,4 @@
-// Folding two words: one function per (operator, type).
+// Folding two words, or two payloads: one function per (operator, type).
 #ifndef FERMATA_EXEC_FOLD_HPP
 #define FERMATA_EXEC_FOLD_HPP
 
@@ -7,10 +7,12 @@
 
 namespace fermata {
 
-// Null if the operator is not defined for the type. Several elements in a word are folded one by one.
+// Null if the operator is not defined for the type. Several elements in a word are folded one by one. For
+// pairs that are wider than a word, the function folds nothing and returns `left`: use whole_fold_of().
 FoldFn fold_of(Op op, Type type);
 
-// For pairs that are wider than a word; null for other types. context: the number of pairs, as a pointer.
+// For pairs that are wider than a word, and the operators kMinloc and kMaxloc. Null for other types. The
+// context of the function is the number of pairs, cast to a pointer.
 WholeFold whole_fold_of(Op op, Type type);
 
 // UPC's tagged barrier (hybrid-collectives-p7ih section 5.1, note 2). The register is {max(tag), max(~tag)},
