@@ -107,9 +107,10 @@ FERMATA_API uint64_t fermata_host_id(void);
 /* Makes this host's part of a team of config->members members, as fermata_team_create does. hosts[r] is the
  * number of rank r's host, from 0 to members - 1. `host` is this host's number. One process of each host
  * makes this call, and the host's other processes attach (fermata_team_serve). All hosts give the same
- * config->plans, or none. These plans must have been made for these hosts: a plan of fermata_plan_make never
- * is. Plans depend on the hosts alone, and config->cpus is ignored. Errors: ARGUMENT (or a plan is for
- * another number of members or for other hosts), MEMORY, SYSTEM, VERIFY. */
+ * config->plans, or none. These plans must be for these hosts, as `fermata plan` makes them from the profile
+ * of an MPI job on these hosts. A plan of fermata_plan_make is for one host. Plans depend on the hosts alone,
+ * and config->cpus is ignored. Errors: ARGUMENT (or a plan is for another number of members or for other
+ * hosts), MEMORY, SYSTEM, VERIFY. */
 FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host,
                                           fermata_team** out);
 
@@ -119,14 +120,14 @@ FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, con
  * fermata_team_create_planned. Do not change the bytes: each host checks them. */
 
 /* Makes the plans for a team over hosts. The caller sends them to all hosts, so that all run the same ones.
- * It takes config->plans, which must have been made for these hosts (a plan of fermata_plan_make never is),
- * else the cache's plans. Without these, it chooses by the costs that an MPI job on these hosts has measured
- * (fermata profile --mpi), else by estimates. names[h] is the name of host h, as gethostname gives it, up to
- * the largest h in `hosts`. cpus[r] is the one CPU that rank r may use there, or -1. names
- * and cpus may be NULL: not known. Without names, the call finds no measured costs. At the call, *length is
- * the capacity of `plans` in bytes. At the return, it is the number of bytes that the plans need. If the
- * capacity is too small or `plans` is NULL, the call succeeds and writes only *length. Errors: ARGUMENT (or a
- * plan is for another number of members or for other hosts), MEMORY, VERIFY. */
+ * It takes config->plans, which must be for these hosts (fermata_team_create_hosts), else the cache's plans.
+ * Without these, it chooses by the costs that an MPI job on these hosts has measured (fermata profile --mpi),
+ * else by estimates. names[h] is the name of host h, as gethostname gives it, up to the largest h in `hosts`.
+ * cpus[r] is the one CPU that rank r may use there, or -1. names and cpus may be NULL: not known. Without
+ * names, the call finds no measured costs. At the call, *length is the capacity of `plans` in bytes. At the
+ * return, it is the number of bytes that the plans need. If the capacity is too small or `plans` is NULL, the
+ * call succeeds and writes only *length. Errors: ARGUMENT (or a plan is for another number of members or for
+ * other hosts), MEMORY, VERIFY. */
 FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts,
                                    const char* const* names, const int* cpus, void* plans, size_t* length);
 /* As fermata_team_create_hosts, with the plans that fermata_hosts_plan made on any one of the hosts.

@@ -26,13 +26,14 @@ extern "C" {
  * (fermata_host_id). With FERMATA_FAKE_HOSTS=k, the processes count as those of k hosts, in blocks. Signals
  * between hosts are messages on a communicator of the team's own. If all processes are on one host, the team
  * is one of FERMATA_PROCESSES. config->engine and config->cpus are ignored. wait and tagged must be the same
- * at all processes. On each host, stall_seconds and FERMATA_STALL_SECONDS of the host's first process hold
- * for all. On one host, the first process makes the team as fermata_team_create does, from its config->plans.
+ * at all processes. On each host, stall_seconds of the host's first process holds for all. On one host, the
+ * first process makes the team as fermata_team_create does, from its config->plans.
  *
  * Over several hosts, the first process makes the plans and sends them to all. It takes its config->plans,
  * else the cache's plans. Without these, it chooses by the costs that `mpirun ... fermata profile --mpi` has
- * measured on these hosts, else by estimates. config->plans must have been made for these hosts. A plan of
- * fermata_plan_make never is, and gives ARGUMENT.
+ * measured on these hosts, else by estimates. config->plans must be for these hosts, as `fermata plan` makes
+ * them from the profile of an MPI job on these hosts. A plan of fermata_plan_make is for one host, and gives
+ * ARGUMENT.
  *
  * Over several hosts, a waiting member drives the MPI library:
  * - With MPI_THREAD_MULTIPLE, in any thread.
