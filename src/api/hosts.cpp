@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <type_traits>
 
 #include "api/calls.hpp"
 #include "net/net.hpp"
@@ -15,8 +14,18 @@ using namespace fermata::api;
 using namespace fermata::team;
 
 // The public structs have the same fields as those of net/net.hpp.
-static_assert(std::is_layout_compatible_v<fermata_line, net::Line>);
-static_assert(std::is_layout_compatible_v<fermata_block, net::Block> &&
+static_assert(sizeof(fermata_line) == sizeof(net::Line) &&
+              offsetof(fermata_line, header) == offsetof(net::Line, header) &&
+              offsetof(fermata_line, to) == offsetof(net::Line, to) &&
+              offsetof(fermata_line, words) == offsetof(net::Line, words) &&
+              offsetof(fermata_line, from) == offsetof(net::Line, from) &&
+              offsetof(fermata_line, sent_ns) == offsetof(net::Line, sent_ns) &&
+              offsetof(fermata_line, subteam) == offsetof(net::Line, subteam) &&
+              offsetof(fermata_line, rank) == offsetof(net::Line, rank) &&
+              offsetof(fermata_line, payload) == offsetof(net::Line, payload));
+static_assert(sizeof(fermata_block) == sizeof(net::Block) &&
+              offsetof(fermata_block, bytes) == offsetof(net::Block, bytes) &&
+              offsetof(fermata_block, from) == offsetof(net::Block, from) &&
               FERMATA_MOST_BLOCK == net::kMostBlock);
 static_assert(sizeof(fermata_window) == sizeof(net::Window) &&
               offsetof(fermata_window, bytes) == offsetof(net::Window, bytes) &&
