@@ -211,7 +211,7 @@ bool Operation::set_fold_space(std::size_t most) {
 }
 
 bool Operation::prepare_reduction(const State& s, const Arguments& a) {
-  if (!reduction_of(a.out.type, a.op, &reduction_) || a.out.count < 0) return false;
+  if (!reduction_of(a.out.type, a.op, s.size, &reduction_) || a.out.count < 0) return false;
   const CollectiveRules& rules = rules_of(a.collective);
   const bool gets = rules.writes(s.rank == a.root);
   op_.count = static_cast<std::size_t>(a.out.count) * reduction_.parts;

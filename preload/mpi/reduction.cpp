@@ -3,6 +3,8 @@
 #include <fermata/fermata.h>
 #include <string.h>
 
+#include "longest_element.hpp"
+
 namespace fermata::preload {
 
 PredefinedOp predefined_ops[kPredefinedOps] = {
@@ -50,7 +52,7 @@ void fold_packed(void* out, const void* left, const void* right, std::size_t cou
 
 }  // namespace
 
-bool reduction_of(MPI_Datatype type, MPI_Op op, Reduction* out) {
+bool reduction_of(MPI_Datatype type, MPI_Op op, int ranks, Reduction* out) {
   if (op == MPI_OP_NULL || op == MPI_REPLACE || op == MPI_NO_OP) return false;
   out->datatype = type;
   out->operation = op;
@@ -74,7 +76,7 @@ bool reduction_of(MPI_Datatype type, MPI_Op op, Reduction* out) {
   out->commutes = commutes != 0;
   out->packed = !out->layout.dense;
   out->element = out->layout.size;
-  return out->element > 0 && out->element <= kMostElement;
+  return out->element > 0 && out->element <= longest_element(ranks);
 }
 
 void fold_by_library(void* out, const void* left, const void* right, std::size_t count, void* user) {

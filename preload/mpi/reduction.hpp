@@ -30,8 +30,6 @@ struct Reduction {
   FoldSpace space = {};  // if packed; its user provides it
 };
 
-inline constexpr std::size_t kMostElement = 4096;  // bytes of the largest element that Fermata takes
-
 struct PredefinedOp {
   MPI_Op handle;
   int op;                 // enum fermata_op; -1: Fermata has none
@@ -50,9 +48,9 @@ inline bool is_plain(const Predefined& type, const PredefinedOp& op) {
          (type.family != kComplex || op.op == FERMATA_SUM);
 }
 
-// The answer depends only on what MPI requires to be the same at all ranks: the operator, and the type that
-// it is applied to. False: MPI is to do it, or to report what is wrong.
-bool reduction_of(MPI_Datatype type, MPI_Op op, Reduction* out);
+// The answer depends only on what MPI requires to be the same at all ranks: the operator, the type that it is
+// applied to, and the number of ranks. False: MPI is to do it, or to report what is wrong.
+bool reduction_of(MPI_Datatype type, MPI_Op op, int ranks, Reduction* out);
 
 // A fermata_operator; user: a Reduction.
 void fold_by_library(void* out, const void* left, const void* right, std::size_t count, void* user);

@@ -1,9 +1,9 @@
 /* More of everything than Fermata or its preload has room for. The MPI library then does the rest, at all
  * ranks alike, and the results are right. "communicators": more of them than teams, of which there are at
- * most kMostTeams. */
+ * most kMostTeams. "elements": some that are too long only for a large team. */
 #include "check.h"
 
-enum { kMany = 3000, kLength = 500, kElement = 5000, kCommunicators = 1100 };
+enum { kMany = 3000, kLength = 500, kCommunicators = 1100 };
 
 /* Requests outstanding at a time in one communicator: on lines, then on blocks. */
 static void outstanding(int length) {
@@ -56,28 +56,31 @@ static void persistent(int length) {
 #endif
 
 static void add(void* in, void* out, int* n, MPI_Datatype* type) {
-  (void)type;
-  for (int i = 0; i < *n * kElement; ++i) ((char*)out)[i] = (char)(((char*)out)[i] + ((char*)in)[i]);
+  int bytes = 0;
+  MPI_Type_size(*type, &bytes);
+  for (int i = 0; i < *n * bytes; ++i) ((char*)out)[i] = (char)(((char*)out)[i] + ((char*)in)[i]);
 }
-static void long_elements(void) {
-  static char in[3 * kElement], out[3 * kElement];
+static void long_elements(int bytes) {
+  const size_t all = 3 * (size_t)bytes;
+  const char sum = (char)(size * (size + 1) / 2);
+  char *in = malloc(all), *out = malloc(all);
   MPI_Datatype type;
   MPI_Op op;
   MPI_Request r;
-  MPI_Type_contiguous(kElement, MPI_CHAR, &type);
+  MPI_Type_contiguous(bytes, MPI_CHAR, &type);
   MPI_Type_commit(&type);
   MPI_Op_create(add, 1, &op);
-  memset(in, rank + 1, sizeof in);
+  memset(in, rank + 1, all);
   MPI_Allreduce(in, out, 3, type, op, MPI_COMM_WORLD);
-  expect(out[0] == size * (size + 1) / 2 && out[3 * kElement - 1] == size * (size + 1) / 2,
-         "sum of long elements");
-  memset(out, 0, sizeof out);
+  expect(out[0] == sum && out[all - 1] == sum, "sum of long elements");
+  memset(out, 0, all);
   MPI_Iallreduce(in, out, 3, type, op, MPI_COMM_WORLD, &r);
   MPI_Wait(&r, MPI_STATUS_IGNORE);
-  expect(out[0] == size * (size + 1) / 2 && out[3 * kElement - 1] == size * (size + 1) / 2,
-         "begun sum of long elements");
+  expect(out[0] == sum && out[all - 1] == sum, "begun sum of long elements");
   MPI_Op_free(&op);
   MPI_Type_free(&type);
+  free(in);
+  free(out);
 }
 
 /* Each gets a team while there is room: the first ones at once, others after some 30 blocking collectives. */
@@ -113,14 +116,18 @@ static void communicators(int many) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (argc > 1) {
+  if (argc > 1 && strcmp(argv[1], "elements") == 0) {
+    static const int bytes[] = {48, 1536, 1537, 4096};
+    for (int i = 0; i < 4; ++i) long_elements(bytes[i]);
+    report("elements");
+  } else if (argc > 1) {
     communicators(argc > 2 ? atoi(argv[2]) : kCommunicators);
     report("communicators");
   } else {
     outstanding(1);
     outstanding(kLength);
     report("outstanding");
-    long_elements();
+    long_elements(5000);
     report("long elements");
 #ifdef PERSISTENT
     persistent(kLength);
