@@ -165,7 +165,8 @@ void equip(State& s, const Council& council) {
                           : "a team of this host");
 }
 
-// How many communicators calls on the parent and its ancestors have made; 0: the parent is not known.
+// Counts a call that makes communicators from the parent. Returns the parent's State::makings; 0: the parent
+// is not known.
 std::uint32_t count_making(MPI_Comm parent, State* known) {
   if (known != nullptr) return ++known->makings;
   Bare bare;

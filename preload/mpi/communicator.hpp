@@ -22,7 +22,7 @@ struct alignas(64) State {
   std::uint32_t kinds = 0;                    // a bit for each kind that is Fermata's
   std::uint32_t begun_kinds = 0;              // likewise, for non-blocking and persistent ones
   int size = 0, rank = 0;
-  bool crowded = false;              // its ranks share CPUs
+  bool crowded = false;              // it has more ranks, on all hosts, than this host has CPUs
   std::uint64_t ours = 0, left = 0;  // collectives by Fermata, and by MPI
   const char* reason = nullptr;      // why MPI does its collectives
   // non-blocking allgathers may go from rank to rank, because their lengths may differ
@@ -41,11 +41,12 @@ struct alignas(64) State {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // taken if several threads may call
   State* next = nullptr;                             // in the list of all states
   State* next_unused = nullptr;                      // in the list of states without a communicator
-  // For a communicator whose parent and its ancestors had made kEager (communicator.cpp) others before: how
+  // For a communicator that was made when its parent's `makings` were above kEager (communicator.cpp): how
   // many blocking collectives remain until it gets a team. A team is not worth its cost before, since the
   // ranks need several steps to agree on it. The same at all ranks.
   std::uint32_t until_team = 0;
-  // Communicators made by calls on this one and on its ancestors; the same at all ranks.
+  // The `makings` of its parent when this one was made, and the calls since then that made communicators from
+  // this one. The same at all ranks.
   std::uint32_t makings = 0;
   // Non-blocking collectives (begun.hpp): the one on lines, those not started yet, and how many are on blocks
   // and in all.

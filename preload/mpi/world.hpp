@@ -6,10 +6,10 @@
 
 namespace fermata::preload {
 
-inline constexpr int kMostMembers = 1024;  // of a team (docs/collectives.md, limits)
+inline constexpr int kMostMembers = 1024;  // of a team that moves blocks
 
-// Collective over MPI_COMM_WORLD. True, at all ranks, if `mine` is true at all of them: this rank has the
-// memory that it needs.
+// Collective over MPI_COMM_WORLD. `mine`: this rank has the memory that it needs. True, at all ranks, if
+// `mine` is true at all of them.
 bool all_have_memory(bool mine);
 // Collective, in MPI_Init. Also makes the helper thread, and prepares the teams of this host (pool.hpp).
 // False: there can be no teams.
@@ -17,13 +17,13 @@ bool find_world();
 void drop_world();
 
 // The communicator's ranks in MPI_COMM_WORLD; false: some are of another MPI_COMM_WORLD. The functions below
-// take such ranks, and give the same answer at all of them.
+// take an array of ranks in MPI_COMM_WORLD, and give the same answer at each of these ranks.
 bool world_ranks(MPI_Comm comm, int size, int (&ranks)[kMostMembers]);
 bool are_on_several_hosts(const int* ranks, int size);
 bool all_are_multiple(const int* ranks, int size);  // their processes have MPI_THREAD_MULTIPLE
-// Why the non-blocking collectives of these ranks are MPI's; null: they are Fermata's. A call that waits in
-// MPI needs the helper beside it. MPI's functions pass on data from another host, and the helper may call
-// them only with MPI_THREAD_MULTIPLE.
+// Why MPI does all non-blocking and persistent collectives of these ranks; null: there is no such reason. A
+// call that waits in MPI needs the helper beside it. MPI's functions pass on data from another host, and the
+// helper may call them only with MPI_THREAD_MULTIPLE.
 const char* why_none_begins(const int* ranks, int size, bool over_hosts);
 
 }  // namespace fermata::preload
