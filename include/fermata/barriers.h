@@ -15,8 +15,8 @@ extern "C" {
  * Barriers for threads without ranks, of one process or of several (fermata_anonymous_shared_init). With many
  * threads of one process that do know their rank, ranked barriers are faster (fermata_ranked_create). Any
  * thread may arrive, as at a pthread_barrier_t or std::barrier. A phase is full after `count` arrivals, and
- * further arrivals belong to the next phase. So more than `count` threads may use the barrier. The functions
- * are in libfermata-rt. */
+ * further arrivals belong to the next phase. So more than `count` threads may use the barrier
+ * (fermata_anonymous_drop has an exception). The functions are in libfermata-rt. */
 
 typedef struct fermata_anonymous fermata_anonymous;
 
@@ -52,9 +52,11 @@ FERMATA_API int fermata_anonymous_meet(fermata_anonymous* barrier);
  * FERMATA_ANONYMOUS_COMPLETION, all arrivals must be in one phase: at most as many as it still lacks. Returns
  * FERMATA_LAST if one of the arrivals fills a phase, else FERMATA_OK. Errors: ARGUMENT. */
 FERMATA_API int fermata_anonymous_arrive(fermata_anonymous* barrier, uint32_t arrivals, uint64_t* phase);
-/* Arrives once, and makes each later phase one arrival smaller. Returns as fermata_anonymous_arrive. Without
- * FERMATA_ANONYMOUS_COMPLETION, a later phase may have no FERMATA_LAST. That happens if all its threads
- * arrive before the thread that filled the previous phase continues. */
+/* Arrives once, and makes each later phase one arrival smaller. Returns as fermata_anonymous_arrive. The
+ * present phase must not be able to fill without this arrival. So no thread may drop at a barrier that more
+ * threads use than a phase has arrivals. Without FERMATA_ANONYMOUS_COMPLETION, a later phase may have no
+ * FERMATA_LAST. That happens if all its threads arrive before the thread that filled the previous phase
+ * continues. */
 FERMATA_API int fermata_anonymous_drop(fermata_anonymous* barrier, uint64_t* phase);
 /* Releases the threads of a full phase. With FERMATA_ANONYMOUS_COMPLETION, the thread that got FERMATA_LAST
  * calls it. UNSUPPORTED: the barrier has no FERMATA_ANONYMOUS_COMPLETION. */
@@ -72,12 +74,13 @@ typedef struct fermata_anonymous_shared {
   uint64_t state[3];
 } fermata_anonymous_shared;
 
-/* Initializes the barrier for `count` arrivals per phase, 1..2^30, whatever the memory holds. One process
- * calls it, once, before others use the barrier. Errors: ARGUMENT. */
+/* Initializes the barrier for `count` arrivals per phase, 1..2^30. The memory may hold anything before. One
+ * process calls it, once, before others use the barrier. Errors: ARGUMENT. */
 FERMATA_API int fermata_anonymous_shared_init(fermata_anonymous_shared* barrier, uint32_t count);
 /* Returns the arrivals per phase with which the barrier was initialized. */
 FERMATA_API uint32_t fermata_anonymous_shared_count(const fermata_anonymous_shared* barrier);
-/* Arrives and waits. If a process dies in this call, the others wait for ever. Returns FERMATA_LAST to
+/* Arrives and waits. If a process dies in this call, the present phase may still end. But then later phases
+ * have an arrival too few, and fermata_anonymous_shared_destroy waits for ever. Returns FERMATA_LAST to
  * exactly one caller per phase, FERMATA_OK to the others. */
 FERMATA_API int fermata_anonymous_shared_meet(fermata_anonymous_shared* barrier);
 /* Ends the use of the barrier. No thread may arrive after this call, and the last phase must be full. The

@@ -10,16 +10,16 @@ extern "C" {
 #endif
 
 /* ---- Collectives on blocks of any size --------------------------------------------------------------------
- * A block is `count` elements of a type; P is the number of members. This holds for all collectives on
- * blocks, and for allreduce, reduce and broadcast of more than 56 bytes. All members make the calls in the
- * same order.
+ * A block is `count` elements of a type; P is the number of members. All members make the calls in the same
+ * order. These notes hold for all collectives on blocks, and for allreduce, reduce and broadcast of more than
+ * 56 bytes:
  *
  * - Buffers: the count may be 0, and a buffer without elements may be NULL. in and out must not overlap.
  *   Exception: they may be the same place, given by FERMATA_IN_PLACE or by its address.
  * - Completion: a call returns when this member's part is done. The caller may then change the input, and the
  *   output is complete. Other members may still be in the call. With little data, a member that only sends
  *   may return before the others make the call. With long data, a sender may wait until its receivers have
- *   read them.
+ *   read them. With empty blocks (a count of 0) a call may return without waiting for anybody.
  * - Results: they are bitwise the same on every run of a plan. After an error, the output may be written in
  *   part.
  * - Memory: each sender has a ring buffer of about 288 KiB at most for each receiver, allocated at its first
@@ -47,10 +47,10 @@ extern "C" {
 FERMATA_API int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type,
                                int root);
 /* As fermata_gather, with blocks of different sizes. counts and displacements are in elements, have an entry
- * per rank, and are read at the root only. displacements NULL: the blocks follow each other in rank order.
- * Sender and receiver of a block give it the same count. The blocks of the output may lie in any order, but
- * must not overlap. Errors: ARGUMENT (or in and out overlap, or two blocks of the output do, or a count is
- * too large), TRUNCATED. */
+ * per rank, and are read at the root only. displacements say where the blocks lie in the output; NULL: they
+ * follow each other in rank order. Sender and receiver of a block give it the same count. The blocks of the
+ * output may lie in any order, but must not overlap. Errors: ARGUMENT (or in and out overlap, or two blocks
+ * of the output do, or a count is too large), TRUNCATED. */
 FERMATA_API int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out,
                                 const size_t* counts, const size_t* displacements, int type, int root);
 
@@ -62,52 +62,54 @@ FERMATA_API int fermata_gatherv(fermata_member* member, const void* in, size_t c
  * TRUNCATED. */
 FERMATA_API int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type,
                                 int root);
-/* As fermata_scatter, with blocks of different sizes. counts and displacements are as in fermata_gatherv.
- * Errors: TRUNCATED. */
+/* As fermata_scatter, with blocks of different sizes. counts and displacements are as in fermata_gatherv, but
+ * describe the input. Errors: TRUNCATED. */
 FERMATA_API int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts,
                                  const size_t* displacements, void* out, size_t count, int type, int root);
 
 /* -- collect a block of every member at all members --
- * For data of which every member needs all parts. All members wait for all. Do not use it where the
- * members need only the sum: fermata_allreduce moves less. */
+ * For data of which every member needs all parts. All members wait for all, if no block is empty. Do not
+ * use it where the members need only the sum: fermata_allreduce moves less. */
 
 /* in: count elements. out: P x count elements, by rank. */
 FERMATA_API int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type);
 /* As fermata_allgather, with blocks of different sizes. counts and displacements are in elements and have an
- * entry per rank. counts are the same at all members. displacements NULL: the blocks follow each other in
- * rank order. The blocks of the output must not overlap. Errors: ARGUMENT (or in and out overlap, or two
- * blocks of the output do, or a count is too large). */
+ * entry per rank. counts are the same at all members. displacements say where the blocks lie in the
+ * output; NULL: they follow each other in rank order. The blocks of the output must not overlap. Errors:
+ * ARGUMENT (or in and out overlap, or two blocks of the output do, or a count is too large). */
 FERMATA_API int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts,
                                    const size_t* displacements, int type);
 
 /* -- fold blocks, and give each member one of them --
- * For sums of which each member needs only its own part, such as the residual of its rows. All members
- * wait for all. fermata_allreduce gives the whole result to all members, and moves more data. */
+ * For sums of which each member needs only its own part, such as the residual of its rows. All members wait
+ * for all, if no block is empty. fermata_allreduce gives the whole result to all members, and moves more
+ * data. */
 
 /* in: P x count elements. out: count elements. Rank r gets the fold of all members' blocks number r. In
  * place, out holds all P blocks at the call, and begins with the result at the return. Errors: ARGUMENT (or
  * the operator is not defined for the type, or in and out overlap, or a count is too large). */
 FERMATA_API int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count,
                                        int type, int op);
-/* As fermata_reduce_scatter, with blocks of different sizes. counts are in elements, have an entry per rank,
- * and are the same at all members. out: as many elements as this rank's entry of counts says. displacements
- * NULL: the input's blocks follow each other in rank order. Errors: ARGUMENT (or the operator is not defined
- * for the type, or in and out overlap, or a count is too large). */
+/* As fermata_reduce_scatter, with blocks of different sizes. counts and displacements are in elements and
+ * have an entry per rank. counts are the same at all members. displacements say where the blocks lie in the
+ * input; NULL: they follow each other in rank order. out: as many elements as this rank's entry of counts
+ * says. Errors: ARGUMENT (or the operator is not defined for the type, or in and out overlap, or a count is
+ * too large). */
 FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts,
                                         const size_t* displacements, void* out, int type, int op);
 
 /* -- send a block from every member to every member --
- * For transposes, sorts, and other redistributions of data. All members wait for all. Where each
- * member has data for a few others only, this is the wrong call: it sends to all. */
+ * For transposes, sorts, and other redistributions of data. All members wait for all, if no block is empty.
+ * Where each member has data for a few others only, this is the wrong call: it sends to all. */
 
 /* in: P x count elements; block j is for rank j. out: P x count elements; block i is from rank i. Errors:
  * UNSUPPORTED (the team has more than 256 members). */
 FERMATA_API int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type);
 /* As fermata_alltoall, with blocks of different sizes. Every member gives counts for both sides, in elements,
  * with an entry per rank: in_counts[j] at rank i equals out_counts[i] at rank j. Displacements are as in
- * fermata_allgatherv. In place, the output's counts and displacements describe both sides, but in_counts must
- * still not be NULL. Errors: ARGUMENT (or in and out overlap, or two blocks of the output do, or a count is
- * too large), UNSUPPORTED (the team has more than 256 members), TRUNCATED. */
+ * fermata_allgatherv, for each side. In place, the output's counts and displacements describe both sides, but
+ * in_counts must still not be NULL. Errors: ARGUMENT (or in and out overlap, or two blocks of the output do,
+ * or a count is too large), UNSUPPORTED (the team has more than 256 members), TRUNCATED. */
 FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts,
                                   const size_t* in_displacements, void* out, const size_t* out_counts,
                                   const size_t* out_displacements, int type);

@@ -147,8 +147,8 @@ typedef struct fermata_team_config {
                              /* FERMATA_WAIT=auto|spin|yield|park overrides it: that of the process that */
                              /* makes the team for all processes, that of one that attaches for itself. */
   int tagged;                /* Not 0: the team's barrier carries tags, so fermata_barrier_tagged works. */
-  const int* cpus;           /* `members` entries: the CPU on which each rank will run. NULL: unpinned. */
-                             /* The planner uses them. The team does not pin its members. */
+  const int* cpus;           /* `members` entries: the CPU to which the program pins each rank. NULL: */
+                             /* unpinned. The planner uses them. The team does not pin its members. */
   const fermata_plan* const* plans; /* plan_count plans that replace the cached or estimated ones */
   size_t plan_count;
   double stall_seconds;      /* > 0: a member that has waited for so long reports on stderr, in any */
@@ -179,10 +179,10 @@ FERMATA_API int fermata_team_size(const fermata_team* team);
  * user may attach: the name is no secret. */
 
 /* Offers a team of processes to unrelated processes of the same user, through an abstract Unix socket. `name`
- * has 1 to 99 bytes. The call waits until `count` processes have attached, or until `seconds` have passed
- * (TIMEOUT). Then the name is free again. Errors: ARGUMENT (or the team is of threads, or from
- * fermata_team_create_within), BUSY (the name is taken), SYSTEM, TIMEOUT (fewer than `count` processes have
- * attached). */
+ * has 1 to 99 bytes. The call waits until `count` calls of fermata_team_attach have succeeded, or until
+ * `seconds` have passed (TIMEOUT). Then the name is free again. A process that attaches again counts again.
+ * Errors: ARGUMENT (or the team is of threads, or from fermata_team_create_within), BUSY (the name is taken),
+ * SYSTEM, TIMEOUT (fewer than `count` calls of fermata_team_attach have succeeded). */
 FERMATA_API int fermata_team_serve(fermata_team* team, const char* name, int count, double seconds);
 /* Attaches to a served team. The call retries until `seconds` have passed (TIMEOUT). A process needs one
  * handle, however many ranks it joins. If it attaches again, it gets another handle of the same team. The

@@ -194,7 +194,8 @@ class Member {
     return request(operation, fermata_prepare, true);
   }
   // Advances the requests of this thread's members, and resumes the coroutines that wait for them. Returns
-  // false if this member has no active request.
+  // false if this member had no active request before the coroutines were resumed. They may have started
+  // some.
   bool progress(std::chrono::duration<double, std::micro> most = {}) {
     const int status = detail::drive(handle_.get(), most.count());
     detail::check(status);
@@ -251,7 +252,8 @@ struct TeamOptions {
   Engine engine = Engine::kThreads;
   Wait wait = Wait::kAuto;
   bool tagged = false;
-  std::vector<int> cpus;                   // the CPU on which each rank will run; empty: unpinned
+  // The CPU to which the program pins each rank, for the planner; empty: unpinned. The team pins no thread.
+  std::vector<int> cpus;
   std::vector<const fermata_plan*> plans;  // plans that replace the cached ones
   double stall_seconds = 0;
 };

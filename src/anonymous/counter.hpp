@@ -1,5 +1,5 @@
-// The barrier on one word: a ticket counter that never goes back. A phase is over when the counter has
-// reached the phase's last ticket.
+// The barrier on one word: a ticket counter that never goes back. A phase is over when its last ticket has
+// been taken.
 //
 // Source: the centralized barrier of power8-barriers, with an epoch in place of the sense. Nothing is reset.
 // Steps:
@@ -10,18 +10,22 @@
 //   release. Between two cores of a Zen 4 machine an episode takes 27 ns; with one flag each way, 57 ns.
 // Why right: A waiter that sees the end of its phase reads from the last arrival of that phase, or from a
 //   later add. So it reads from the release sequence of every arrival. A thread that arrives too early gets a
-//   ticket of a later phase, so more threads than `count` may take part. 2^63 tickets last for centuries.
+//   ticket of a later phase, so more threads than `count` may take part if none drops. 2^63 tickets last for
+//   centuries.
 // Drops: `count` stays the same, since it divides the tickets into phases. A thread that drops leaves a
-//   stand-in. From the next phase on, the thread that fills a phase (the filler) takes tickets of the phase
-//   after it, one for each stand-in. A thread notes its drop under the number of the phase before it arrives
-//   there. So the filler of that phase sees the drop with the arrivals. drops_.stand_ins says how many
-//   stand-ins there are, and from which phase on. A filler without a CPU may be late: other threads have
-//   filled later phases, or the memory is another barrier's. It then finds later numbers and does nothing.
-//   Once there are stand-ins, no phase fills before the previous phase's filler has taken their tickets.
+//   stand-in. The thread that fills the phase of the drop, or a later phase, is that phase's filler. It takes
+//   tickets of the phase after it, one for each stand-in. A thread notes its drop under the number of the
+//   present phase, and then arrives. Its arrival is in the same phase, because callers let no thread drop if
+//   others can fill the phase without it. So the filler of that phase sees the drop with the arrivals.
+//   drops_.stand_ins says how many stand-ins there are, and which phase's filler first took tickets for all
+//   of them. A filler without a CPU may be late: other threads have filled later phases, or the memory is
+//   another barrier's. It then finds later numbers and does nothing. Once there are stand-ins, no phase fills
+//   before the previous phase's filler has taken their tickets.
 // Reused memory: after an arrival, another thread may destroy the barrier, and a new barrier may get its
 //   memory. So a thread reads before its arrival what it needs afterwards. The new barrier continues the
 //   tickets and the numbers of phases.
-// Limits: there is no step between the last arrival and the release; tree.hpp has one.
+// Limits: the program can do nothing between the last arrival and the release. In tree.hpp it can
+//   (FERMATA_ANONYMOUS_COMPLETION).
 #ifndef FERMATA_ANONYMOUS_COUNTER_HPP
 #define FERMATA_ANONYMOUS_COUNTER_HPP
 
@@ -37,7 +41,7 @@ struct Arrival {
   bool last = false;        // one of the arrivals filled a phase
 };
 
-// A ticket, and its meaning if no thread drops.
+// Tickets that were taken, and what they mean. Tickets of stand-ins count like those of threads.
 struct Tickets {
   Arrival arrival;
   std::uint64_t end = 0;  // the ticket after the last one taken
@@ -45,7 +49,7 @@ struct Tickets {
 };
 
 // Step 1. Count divides the tickets into phases: value(), quotient(). The code after the add must be short.
-// In long code, a waiter's poll would take the line away before the next add.
+// In long code, a waiter's poll would take the line away before this thread's next add.
 template <class A, class Count>
 [[gnu::always_inline]] inline Tickets take_tickets(Phase<A>& phase, const Count& count,
                                                    std::uint32_t arrivals) {
@@ -80,7 +84,7 @@ template <class A>
 struct Drops {
   // By the phase's parity: the phase, and how many threads drop in it.
   typename A::template Atomic<std::uint64_t> noted[2];
-  // The phase after which the last stand-ins were added, and how many stand-ins there are.
+  // The phase whose filler took the first tickets for the last stand-ins, and how many stand-ins there are.
   typename A::template Atomic<std::uint64_t> stand_ins;
 };
 
