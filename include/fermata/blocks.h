@@ -25,9 +25,9 @@ extern "C" {
  * - Memory: each sender has a ring buffer of about 288 KiB at most for each receiver, allocated at its first
  *   use. Some schedules need memory for up to P/2 blocks in transit at each member. A call in place may also
  *   copy its whole input.
- * - Paths: up to 56 bytes in all blocks together can travel on signals' cache lines. The receiver reads a
- *   long block directly from the sender's memory (single copy). Between processes it does so where the system
- *   permits it and the profile says that it is faster.
+ * - Paths: up to 56 bytes in all blocks together can travel on signals' cache lines, except in scans. The
+ *   receiver reads a long block directly from the sender's memory (single copy). Between processes it does so
+ *   where the system permits it and the profile says that it is faster.
  *
  * Errors of each call: those of fermata_barrier, ARGUMENT (or in and out overlap, or a count is too large),
  * UNSUPPORTED (the team has more than 1,024 members). */
@@ -119,8 +119,9 @@ FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const 
  * data only of the ranks below it, so this is not a barrier. At rank 0, initialize the output of
  * fermata_exscan before the call. */
 
-/* fermata_scan writes to out the fold of ranks 0 to this one, in rank order. fermata_exscan leaves out this
- * member's own contribution, and does not touch out at rank 0. Errors: ARGUMENT (or the operator is not
+/* fermata_scan writes to out the fold of ranks 0 to this one. The operands stay in the order of the ranks,
+ * and the plan groups them. For one fold from left to right see fermata_execute. fermata_exscan leaves out
+ * this member's own contribution, and does not touch out at rank 0. Errors: ARGUMENT (or the operator is not
  * defined for the type, or in and out overlap, or a count is too large). */
 FERMATA_API int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type,
                              int op);

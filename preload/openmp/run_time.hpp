@@ -97,7 +97,8 @@ struct RunTime {
   int (*cancellation)() = nullptr;
   std::uintptr_t low = 0;  // where it is loaded
   bool observed = false;   // an OMPT tool or ThreadSanitizer observes it
-  // its regions may be planned ones; if not, each call is passed on by a jump, and nothing is counted
+  // Its regions may be planned ones. If not, each call is passed on, and nothing is counted. It is passed on
+  // by a jump, except clang's fork call on machines other than x86-64 and AArch64.
   bool planned = false;
   void (*functions[kEntries])() = {};
 
@@ -125,9 +126,9 @@ RunTime read_run_time(const Object& object);
 // bound it there without this library. `object` is an address in the calling object: the region's function,
 // clang's ident_t, or else the return address. Null: no loaded object has the entry points.
 //
-// A known answer takes a look at a small table. Else the call takes the lock of dl_iterate_phdr, for some
-// microseconds. It takes the loader's lock only if several libraries are loaded and nothing else tells which
-// one it is.
+// A known answer takes a look at a small table. For other callers, and always for one that imports nothing of
+// OpenMP or lies in no object, the call takes the lock of dl_iterate_phdr, for some microseconds. It takes
+// the loader's lock only if several libraries are loaded and nothing else tells which one it is.
 struct Caller {
   const RunTime* run_time = nullptr;
   std::uintptr_t low = 0, span = 0;  // addresses of the calling object; one byte where there is none
@@ -145,7 +146,8 @@ namespace fermata::preload {
 // FERMATA_DISABLE is set: every call is passed on by a jump.
 bool disabled();
 
-// Says, once, that no loaded library has the function. The calling thread then runs the region alone.
+// Says, once in a process, that the run-time library of a call lacks the function, or that there is no such
+// library. The calling thread then runs the region or the task alone.
 void say_none(const char* name);
 
 }  // namespace fermata::preload

@@ -1,6 +1,6 @@
-// Lookout: what a member that waits or tests for long checks at intervals: whether an awaited member has left
-// or died, and whether another member has made another call. It also settles lengths that differ
-// (exec/lengths.hpp).
+// Lookout: what a member that waits or tests for long checks at intervals: whether a member that must still
+// do its part of the call has left or died, and whether another member has made another call. It also settles
+// lengths that differ (exec/lengths.hpp).
 //
 // A look never waits for another member. It reads the others' status lines, so it is far more expensive than
 // a poll.
@@ -43,7 +43,7 @@ class Lookout : Parts {
   RequestEngine& engine_;
   std::uint32_t tests_ = 0;      // tests of line calls that were not over
   std::uint64_t tested_ = 0;     // the last call that was tested,
-  std::int64_t since_ns_ = 0;    // and the time of its first test or last check
+  std::int64_t since_ns_ = 0;    // and when the clock was first read in its tests, or its last check
   std::uint64_t looked_at_ = 0;  // how many requests had ended when pending_ns_ was set
   std::int64_t pending_ns_ = 0;  // no request has ended since this time
   std::int64_t next_look_ns_ = 0;

@@ -92,8 +92,8 @@ inline double seconds_of(Variable variable, int* word = nullptr) {
 }
 
 // FERMATA_FAKE_HOSTS=k: `size` ranks count as those of k hosts, or of `size` hosts if k is larger. Each host
-// has a block of consecutive ranks. Returns the number of the rank's host; -1: all ranks are on their real
-// hosts.
+// has a block of consecutive ranks. Returns the number of the rank's host; -1 if k or `size` is below 2: all
+// ranks are on their real hosts. For jobs on one real host.
 inline std::int64_t fake_host_of(std::int64_t rank, std::int64_t size) {
   const std::int64_t asked = number_of(Variable::kFakeHosts), hosts = asked < size ? asked : size;
   return hosts > 1 ? rank * hosts / size : -1;
