@@ -29,7 +29,8 @@ static_assert(std::is_trivially_copyable_v<Reply>);
 bool send_all(int descriptor, const void* data, std::size_t bytes);
 bool receive_all(int descriptor, void* data, std::size_t bytes);
 
-// Serves until the socket closes. It answers with every error and prints none.
+// Serves until the socket closes, the subject cannot run, or an exception is thrown. It answers with every
+// error and prints none.
 void serve(int descriptor, const Case& c, Subject& subject);
 
 // Main function of the worker executables: --subject NAME --collective K --engine E --members N --bytes B

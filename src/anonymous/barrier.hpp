@@ -67,7 +67,8 @@ std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
   return true;
 }
 
-// The state of a phase, for people to read. The numbers are from some moment between the call and its return.
+// The state of a phase, for people to read. The numbers are read one after the other. If the phase ends
+// meanwhile, `missing` may be wrong.
 struct Standing {
   const void* name = nullptr;  // the address by which the report calls the barrier
   std::uint32_t count = 0;
@@ -113,8 +114,9 @@ class alignas(kMaxLine) Barrier {
   void release(std::uint64_t token);
   void wait(std::uint64_t token) { wait_at(leaves_ <= 1 ? first_.phase : domain(entry()).phase, token); }
 
-  // Arrives once and waits; only for barriers without a completion. Each path but the most common one ends in
-  // a call. Otherwise the compiler would save registers on the stack before the arrival, and delay it.
+  // Arrives once and waits; only for barriers without a completion. Where it calls a function, that is
+  // the last thing that it does. Otherwise the compiler would save registers on the stack before the arrival,
+  // and delay it.
   [[gnu::always_inline]] Met meet() {
     if (measure_.mask == 0) [[unlikely]]
       return meet_any();
@@ -156,17 +158,18 @@ class alignas(kMaxLine) Barrier {
 
   Domain<RealAtomics> first_;  // a line for the phase or the counter, a line for the leaf
 
-  // All arriving threads read this line, and only create() writes it. So the line stays in every cache.
+  // All arriving threads read this line. Only create() and threads that drop write it, so it mostly stays in
+  // every cache.
   alignas(kMaxLine) Measure measure_;
   std::uint32_t leaves_;  // 0: a counter; never changes
   bool completion_;
-  std::atomic<std::uint32_t> count_;       // this field and the next ones are hints, or for waiting
+  std::atomic<std::uint32_t> count_;       // this field and the next three are hints, or for waiting
   std::atomic<std::uint32_t> spins_;       // the initial spin count
   std::atomic<std::uint32_t> generation_;  // how many barriers this memory has held
   std::atomic<std::uint32_t (*)()> entry_;
-  TheCounter::Any any_drops_;
+  TheCounter::Any any_drops_;  // 1: a thread has dropped
 
-  // Fields that are seldom written.
+  // Fields that are seldom written. In a tree, each release writes members_.
   alignas(kMaxLine) Members<RealAtomics> members_;
   Drops<RealAtomics> drops_;
   Pace pace_;

@@ -1,6 +1,7 @@
 // The combining tree. Its leaves belong to locality domains (CPUs that share a cache). A thread enters at the
-// leaf nearest to its CPU, and one line per domain releases the threads. With one leaf, the tree is a barrier
-// with a separate phase: for a step before the release, and for counts that change.
+// leaf of its domain; if there are fewer leaves than domains, domains share leaves. One line per domain
+// releases the threads. With one leaf, the tree is a barrier with a separate phase, for a step before the
+// release.
 //
 // Source: the combining tree of power8-barriers; release by one line per coherency domain after
 //   remote-store-barriers, section V.B.
@@ -12,8 +13,9 @@
 //   4. The completer releases: it makes all nodes ready for the next episode, then advances every domain's
 //      phase, then rings where a thread parks.
 //   5. All others wait for their domain's phase.
-// Cost: one atomic add for each arrival, for each leaf and for each eight leaves, on a line that stays in the
-//   domain. The release writes one line to each domain.
+// Cost: one atomic add for each arrival, on a line that stays in the domain; one for each leaf and one for
+//   each eight leaves, on lines that the domains share. The release writes two lines of each domain: its leaf
+//   and its phase.
 // Why right: A node is one word: the tickets left (signed, high half) and the episode (low half). So a ticket
 //   says to which episode it belongs. A take from an empty node has no effect: it only makes the tickets left
 //   more negative, and the episode's completer overwrites them. No thread takes a ticket of the next episode
@@ -45,8 +47,8 @@ struct alignas(kMaxLine) Domain {
   Node<A> leaf;
 };
 
-// A tree's data apart from its nodes. The thread that makes the tree and the completers write it, one after
-// the other.
+// A tree's data apart from its nodes. Threads that drop add to `dropped`. The thread that makes the tree and
+// the completers write the rest, one after the other.
 template <class A>
 struct Members {
   typename A::template Atomic<std::uint32_t> dropped;  // since the barrier was made

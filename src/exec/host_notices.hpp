@@ -3,7 +3,9 @@
 // (exec/segment_layout.hpp), or a few.
 //
 // Lines from one host reach the processes of another host in any order. So each member that is told, the
-// viewer, gets a notice of its own. A notice that a member has left follows all its signals to that viewer.
+// viewer, gets a notice of its own that a member has left or waits. What broke the team is one word for all
+// members of a host. A notice that a member has left follows all its signals to that viewer, because the port
+// is flushed before.
 #ifndef FERMATA_EXEC_HOST_NOTICES_HPP
 #define FERMATA_EXEC_HOST_NOTICES_HPP
 
@@ -27,14 +29,15 @@ class HostNotices {
   void tell_breach(Breach what);
   // What another host has told, unchecked; both fields 0: nothing.
   Breach told_breach() const;
-  // For a member of this host that leaves, after its last signal was written.
+  // For a member of this host that leaves, after the port was flushed: so the notice follows its signals.
   void tell_left(std::uint32_t rank) const;
   // True if `viewer` has the notice that `rank`, on another host, has left.
   bool has_left(std::uint32_t rank, std::uint32_t viewer) const;
   // For a member of this host that has waited long in a call: tells all members on other hosts which call it
   // is. The caller does this at most once per call.
   void tell_call(std::uint32_t rank, std::uint64_t number, std::uint64_t call) const;
-  // The last call that `rank`, on another host, has told `viewer`. False: none.
+  // The last call that `rank`, on another host, has told `viewer`. False: none, or only a part of it has
+  // come.
   bool told_call(std::uint32_t rank, std::uint32_t viewer, std::uint64_t* number, std::uint64_t* call) const;
 
  private:
