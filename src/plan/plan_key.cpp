@@ -2,6 +2,7 @@
 #include <bit>
 #include <string>
 
+#include "base/text.hpp"
 #include "exec/program.hpp"
 #include "plan/line_programs.hpp"
 #include "plan/line_search.hpp"
@@ -70,8 +71,8 @@ std::string flaw_of_reuse(const Schedule& schedule, const Layouts& layouts,
              " before its previous episode is complete, which no credit prevents";
     if (credit_batch > 0) continue;
     const std::int32_t slots = layouts.at(static_cast<std::size_t>(h.stage)).slots;
-    return stage + " overwrites a slot before it is read, with " + std::to_string(slots) +
-           (slots == 1 ? " slot" : " slots") + " per edge";
+    return stage + " overwrites a slot before it is read, with " +
+           counted(static_cast<std::size_t>(slots), "slot") + " per edge";
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.hpp"
 #include "os/os.hpp"
 #include "profile/job_parts.hpp"
 #include "profile/pairs.hpp"
@@ -101,7 +102,7 @@ Profile assembled(const JobProcesses& processes, const std::vector<Profile>& mem
       if (processes.host(a) == processes.host(b))
         fill_memory(processes.job, memory[JobProcesses::at(processes.host(a))], a, b, costs);
   const std::int32_t hosts = processes.hosts();
-  p.machine = std::to_string(hosts) + (hosts == 1 ? " host: " : " hosts: ") + memory.front().machine;
+  p.machine = counted(static_cast<std::size_t>(hosts), "host") + ": " + memory.front().machine;
   p.topology = topology_of(processes, memory.front().topology.line_bytes);
   p.fingerprint = fingerprint(p.topology);
   p.hosts = processes.job.names;

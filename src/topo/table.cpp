@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-std::string counted(std::size_t n, const char* one, const char* many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
-}
-
 std::size_t distinct(const std::vector<Cpu>& cpus, std::int32_t Cpu::* member) {
   std::set<std::int32_t> ids;
   for (const Cpu& c : cpus) ids.insert(c.*member);
@@ -30,12 +26,12 @@ std::string fit(std::string text, std::size_t width) {
 std::string summary(const Topology& t) {
   const std::size_t cores = distinct(t.cpus, &Cpu::core), l2 = distinct(t.cpus, &Cpu::l2);
   const std::size_t l3 = distinct(t.cpus, &Cpu::l3), hosts = distinct(t.cpus, &Cpu::host);
-  std::string out = hosts > 1 ? counted(hosts, "host", "hosts") + ", " : "";
-  out += counted(distinct(t.cpus, &Cpu::package), "package", "packages") + ", ";
-  out += counted(distinct(t.cpus, &Cpu::numa), "NUMA node", "NUMA nodes") + ", ";
-  if (l3 < l2 || l3 == 1) out += counted(l3, "shared L3", "shared L3 domains") + ", ";
-  if (l2 < cores) out += counted(l2, "shared L2", "shared L2 domains") + ", ";
-  out += counted(cores, "core", "cores") + ", " + counted(t.cpus.size(), "CPU", "CPUs");
+  std::string out = hosts > 1 ? counted(hosts, "host") + ", " : "";
+  out += counted(distinct(t.cpus, &Cpu::package), "package") + ", ";
+  out += counted(distinct(t.cpus, &Cpu::numa), "NUMA node") + ", ";
+  if (l3 < l2 || l3 == 1) out += (l3 == 1 ? "1 shared L3" : counted(l3, "shared L3 domain")) + ", ";
+  if (l2 < cores) out += (l2 == 1 ? "1 shared L2" : counted(l2, "shared L2 domain")) + ", ";
+  out += counted(cores, "core") + ", " + counted(t.cpus.size(), "CPU");
   if (t.cpus.size() > cores) out += " (SMT)";
   return out;
 }
