@@ -87,10 +87,10 @@ struct ProgramHeader {
   std::uint32_t steps = 0;
   std::uint32_t programs_offset = 0;  // of MemberProgram[members]
   std::uint32_t steps_offset = 0;     // of Step[steps], 32-byte aligned
-  std::uint32_t idempotent = 0;       // always 0, and not read
-  std::uint32_t roots = 1;            // sets of programs: 1, or `members`
-  std::uint32_t reserved = 0;         // fills the padding: every byte is hashed
-  char algorithm[64] = {};            // for reports
+  std::uint32_t reserved = 0;
+  std::uint32_t roots = 1;    // sets of programs: 1, or `members`
+  std::uint32_t padding = 0;  // no gap before the names: every byte is hashed
+  char algorithm[64] = {};    // for reports
   char layout[32] = {};
 };
 static_assert(std::is_trivially_copyable_v<ProgramHeader> &&
