@@ -1,18 +1,18 @@
-// The compiled form of a schedule for blocks of any size: what one member sends, receives and copies, stage
-// by stage. It is plain data, private to a process: each process compiles its members' programs from the same
-// schedule.
+// The compiled form of a schedule for blocks of any size: what one member sends, receives, folds and copies,
+// stage by stage. It is plain data, private to a process. Each member compiles its own program, all from the
+// same schedule.
 //
-// A block is what one member contributes or gets: `count` or counts[block] elements. A block can be cut into
-// pieces, which travel apart: piece p of n is the elements [p count / n, (p + 1) count / n). A transfer moves
-// one piece of one block.
+// A member gives and gets blocks. A block can be cut into pieces, which travel apart: piece p of n of a block
+// with `count` elements is the elements [p count / n, (p + 1) count / n). A transfer moves one piece of one
+// block.
 //
 // Where a piece lies at a member:
-//   kInput   in the call's input, at `index` of its blocks; never written
-//   kOutput  in the call's output
+//   kInput   in the call's input, at `index` of its blocks; never the target of a transfer
+//   kOutput  in the call's output, at `index` of its blocks
 //   kSpace   in the operation's own space: space_blocks blocks of the largest size; index counts from 0
 //
-// An input or output has one block, or one for each member by rank (fermata/collectives.hpp). The input of a
-// broadcast's root is its output.
+// An input or output has no block, one, or one for each member, by rank (fermata/collectives.hpp). The input
+// of a broadcast's root is its output.
 #ifndef FERMATA_EXEC_BLOCK_PROGRAM_HPP
 #define FERMATA_EXEC_BLOCK_PROGRAM_HPP
 
@@ -46,8 +46,9 @@ constexpr bool is_receive(BlockCode code) { return code != BlockCode::kSend && !
 
 // A send reads the data that its place held when the stage began. Receives of a stage that share `to` run in
 // list order, which is the order of the fold; if they run part by part, each part keeps this order. Transfers
-// of one edge also run in list order. Other transfers must not wait for each other: that could deadlock. An
-// edge can lead from a member to itself, so that its own value is folded at its place in the list.
+// of one edge also run in list order, and a receive can wait for sends (after_sends). Other transfers must
+// not wait for each other: that could deadlock. An edge can lead from a member to itself, so that its own
+// value is folded at its place in the list.
 struct BlockTransfer {
   BlockCode code = BlockCode::kSend;
   // A receive: this stage also sends the data in `to`. Each part of `to` may be overwritten only after it was
@@ -66,7 +67,7 @@ struct BlockTransfer {
 
 struct BlockStage {
   std::uint32_t first = 0;  // in BlockProgram::transfers
-  // sends and local transfers first, then receives, each in the schedule's order
+  // sends and local transfers first, then receives; sends and receives are in the schedule's order
   std::uint32_t count = 0;
 };
 
@@ -75,20 +76,22 @@ struct BlockEdge {
   bool operator==(const BlockEdge&) const = default;
 };
 
-// Between threads, a transfer of at least this size goes by single copy: the receiver reads directly from the
-// sender's memory. An address and its acknowledgement cost two transfers of a cache line, which is less than
-// a copy of this size. Between processes the kernel copies in a call that looks up every page, while through
-// a ring both CPUs copy at the same time. So the sizes for which single copy pays are measured
-// (plan/cost_model.cpp). Without a measurement processes use no single copy.
+// In a team of threads, a transfer of at least this size goes by single copy: the receiver reads directly
+// from the sender's memory. It does not if it goes to another host, or if its stage overwrites the data. An
+// address and its acknowledgement cost two transfers of a cache line, which is less than a copy of this size.
+// Between processes the kernel copies in a call that looks up every page, while through a ring both CPUs copy
+// at the same time. So the sizes for which single copy pays are measured (plan/cost_model.cpp). Without a
+// measurement processes use no single copy, except with FERMATA_CMA=1.
 inline constexpr int kLog2DirectFrom = 11;
 inline constexpr std::size_t kDirectFrom = std::size_t{1} << kLog2DirectFrom;
 inline constexpr int kLog2SingleCopyFrom = 14;           // between processes never below this
 inline constexpr std::int32_t kMostBlockMembers = 1024;  // members of a team that moves blocks, at most
-// A transfer through a ring is cut into smaller pieces, one for each line of the ring (exec/blocks.hpp). This
-// is the most bytes of such a piece. Transports accept blocks of this size (net/net.hpp).
+// A long transfer through a ring is cut again, into smaller pieces. Each takes a line of the ring
+// (exec/blocks.hpp). This is the most bytes of such a piece. Transports accept blocks of this size
+// (net/net.hpp).
 inline constexpr std::size_t kMostPiece = 16384;
 
-// One member's program. Two members run the transfers between them in the same order.
+// One member's program. The two ends of an edge run its transfers in the same order.
 struct BlockProgram {
   Collective collective = Collective::kBarrier;
   std::uint32_t members = 1;
@@ -97,7 +100,8 @@ struct BlockProgram {
   std::uint32_t space_blocks = 0;
   std::uint32_t stage_count = 0;
   std::uint32_t transfer_count = 0;
-  // of the whole schedule, in the same order at every member: an edge's index says where its ring lies
+  // of the whole schedule, in the same order at every member: in a channel for this program alone, an edge's
+  // index says where its ring lies
   std::uint32_t edge_count = 0;
   const BlockStage* stages = nullptr;
   const BlockTransfer* transfers = nullptr;

@@ -8,9 +8,9 @@
 //   large           by single copy: the line carries the address and its owner, and the reader copies or
 //                   folds from there. From another process the kernel copies (process_vm_readv)
 //
-// A ring has many lines, so that short calls can follow each other without an answer. If a single copy from
-// another process fails, the reader refuses the piece. From then on the pieces of that edge go through the
-// ring.
+// A ring has several lines, so that short calls can follow each other without an answer. If a single copy
+// from another process fails, or this process uses none, the reader refuses the piece. From then on that ring
+// carries no addresses.
 //
 // Between two hosts each host has a copy of the ring, at the same offset. The sender's port writes lines and
 // buffer into the receiver's copy; the receiver's port writes credits into the sender's.
@@ -37,14 +37,14 @@ inline constexpr std::uint64_t kLeastRingLines = 4, kMostRingLines = 128;  // po
 inline constexpr std::uint64_t kMostCrowdedLines = 512, kLinesOfACpu = 1024;
 inline constexpr std::size_t kRingLine = 64;
 inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer after the lines
-// For shared rings, if there is room. A buffer of only four pieces stops the sender at each piece (1 MiB, two
+// The most bytes of a quarter. A buffer of only four pieces stops the sender at each piece (1 MiB, two
 // processes: 126 us; with this limit 75 us).
 inline constexpr std::size_t kMostInQuarter = 65536;
 inline constexpr std::size_t kOnLine = 48;  // bytes of a piece that fit on a line
 using fermata::kMostPiece;
 static_assert(kMostPiece <= net::kMostBlock && kRingLine == (1 + net::kLineWords) * 8);
 inline constexpr std::size_t kBounce = 65536;  // bytes that a fold reads from another process at a time
-// bytes read from another process before other requests run
+// bytes read from another process between two checks whether the team is broken
 inline constexpr std::size_t kMostSingleCopy = 1024 * 1024;
 
 // Where the rings of one channel lie in a team's segment, and how far this member is in each. Operations that
@@ -53,7 +53,7 @@ struct Channel {
   struct End {
     std::uint64_t next = 1;  // piece to write, or to await
     std::uint64_t credit_seen = 0;
-    std::uint64_t place = 0;                    // bytes of the buffer used so far, over all laps
+    std::uint64_t place = 0;                    // bytes of the buffer used or skipped so far, over all laps
     std::uint64_t last_in[kRingQuarters] = {};  // the sender's: the last piece written into each quarter
     bool refused = false;                       // the receiver has refused single copy from this process
   };
@@ -104,8 +104,8 @@ struct Channel {
 };
 
 // Ring buffers for all ordered pairs of members, then the heap. This is address space: memory is allocated
-// where it is used. The rings fit in kRingSpace if possible: at most a quarter of it is for lines, the rest
-// for the buffers after the lines.
+// where it is used. Lines and buffers of the rings fit in kRingSpace if possible: at most a quarter of it is
+// for lines, the rest for the buffers.
 inline constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
 inline constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
 
@@ -142,15 +142,16 @@ struct BlockCall {
   BlockFold fold = nullptr;
   void* context = nullptr;
   std::uint64_t tag = 0;  // of this call, 63 bits
-  // Single copy: in a team of threads for all blocks of at least so many bytes. Between processes for such
-  // blocks whose size is also in single_copy; [1] is for a send that is alone (Work::alone).
+  // Single copy: for transfers of at least so many bytes, within a host, whose data the stage does not
+  // overwrite. Between processes their size must also be in single_copy; [1] is for a send that is alone
+  // (Work::alone).
   std::size_t direct_from = 0;
   Sizes single_copy[2];
   const Team* team = nullptr;  // null: a test drives the members by hand, in one process
   os::ProcessMemory home;      // this process; {} in a team of threads
   // a block has its sender's length, and the receiver drops the rest that does not fit
   bool bounded = false;
-  std::uint64_t bytes = 0;  // of each block, if all have the same length
+  std::uint64_t bytes = 0;  // of each block, if all have the same length; else 0
   // kBounce bytes; null: this member refuses single copy from another process
   std::byte* bounce = nullptr;
 };
@@ -170,13 +171,14 @@ class BlockOperation {
     std::uint64_t announced = 0;
     std::uint32_t after = 0;       // 1 + the transfer before it on its edge in this stage; 0: none
     std::uint32_t after_fold = 0;  // a receive: 1 + the one before it in this stage with the same result
-    // A receive: sends of this stage read exactly the memory that it writes, so it writes only after them.
+    // A receive: sends of this stage read exactly the memory that it writes. It writes each part only after
+    // they have sent that part.
     bool follows = false;
-    // A receive: sends of this stage read part of the memory that it writes, and more. The input must be a
-    // copy.
+    // A receive: a send of this stage reads memory that overlaps the memory that it writes, but is not the
+    // same. The input must be a copy.
     bool shifted = false;
-    bool overwritten = false;  // a send: this stage writes the memory that it reads
-    bool alone = false;        // a send: this member moves nothing else in this stage
+    bool overwritten = false;  // a send: receives of this stage write memory that it reads
+    bool alone = false;        // a send: this member sends and receives nothing else in this stage
     bool away = false;         // the peer is on another host
     // A send: how many pieces ahead it prefetches the place of a piece; 0: it does not.
     std::uint8_t ahead = 0;
@@ -191,14 +193,15 @@ class BlockOperation {
   // memory. Then the input must be a copy.
   bool needs_copy() const;
 
-  // Moves what can be moved now, but not much more than `most` bytes. True: over, or status() is an error.
-  // Calls bell(rank) to ring doorbells.
+  // Moves what can be moved now, but stops after about `most` bytes. A local transfer is moved whole. True:
+  // over, or status() is an error. Calls bell(rank) to ring doorbells.
   template <class Bell>
   bool advance(Bell&& bell, std::size_t most = SIZE_MAX);
   bool has_moved() const { return moved_; }  // in the last advance()
   // True if the operation is over, or if advance() could move something now. For parking.
   bool ready() const;
-  // The peer of the present stage's first unfinished transfer; this member's own rank if there is none.
+  // The peer of the present stage's first unfinished send or receive; this member's own rank if there is
+  // none.
   std::uint32_t awaited() const;
   // Bytes that this stage still has to move.
   std::size_t open_bytes() const;
@@ -221,18 +224,18 @@ class BlockOperation {
   }
   bool untouched() const;  // nothing was sent or taken yet
   bool works_with(std::uint32_t rank) const;
-  // True if a transfer needs something from `rank` that has not come. Data that a member sent before it left
-  // count as come, even if they cannot be taken yet.
+  // True if a transfer of this stage needs something from `rank` that has not come. Data that a member sent
+  // before it left count as come, even if they cannot be taken yet.
   bool lacks(std::uint32_t rank) const;
   // True if other members may be reading a block of this member.
   bool uses_single_copy() const;
-  // The length of a block in another member's call, from the tag of a piece that has arrived. For teams over
-  // several hosts, where a member cannot read the status lines of other hosts. 0: no piece has arrived, or it
-  // is of another call. `tag`: this member's tag for the call.
+  // The length of a block in another member's call, from the tag of a piece that has arrived. Used if that
+  // member's status line cannot be read, since it is on another host, or no longer has the call. 0: no piece
+  // has arrived, or it is of another call. `tag`: this member's tag for the call.
   static std::uint64_t length_come(const Channel& channel, const BlockEdge& edge, std::uint64_t tag);
   std::uint32_t foreigner() const { return foreigner_; }  // after kMismatch: the member whose tag differed
-  // After kMismatch: the other member's block size in bytes. 0: its call also differs in something else, or
-  // the blocks of this call differ in size.
+  // After kMismatch: the other member's block size in bytes. 0: it is not known, its call also differs in
+  // something else, or the blocks of this call differ in size.
   std::uint64_t their_bytes() const { return their_bytes_; }
 
  private:

@@ -1,6 +1,7 @@
-// Built-in programs, for processes without a planner and without a stored plan. They assume no placement.
-// The planner's compiler makes the same bytes from the same algorithm in the same layout (tests/unit/ranked
-// compares the two). Like all programs they are proved when a team is created.
+// Built-in programs, for libfermata-rt, which has no planner. Its barriers use them if there is no stored
+// plan, its allreduces always (api/rt/ranked.cpp). They assume no placement. The planner's compiler makes the
+// same bytes from the same algorithm in the same layout (tests/unit/ranked compares the two). Like all
+// programs they are proved when a team is created.
 #ifndef FERMATA_EXEC_BUILTIN_HPP
 #define FERMATA_EXEC_BUILTIN_HPP
 
@@ -12,9 +13,11 @@
 namespace fermata::exec {
 
 enum class Builtin : std::uint8_t {
-  kDissemination,  // barrier: log2(P) stages; each member sends and awaits one signal per stage
-  kCounter,        // barrier: one word that all members add to and poll
-  kComplete,       // allreduce: every member sends to all members, and folds in rank order
+  // barrier: log2(P) stages, rounded up; each member sends and awaits one signal per stage
+  kDissemination,
+  kCounter,  // barrier: one word; all members add to it, and all but the last poll it
+  // allreduce: every member sends to all members, also to itself (but not rank 0), and folds in rank order
+  kComplete,
   // allreduce: through member 0, which folds in rank order
   kLinear,
   // allreduce of two members, which exchange: kComplete, but a member does not send to itself

@@ -28,15 +28,15 @@ struct BusyLink {
 };
 
 // A hash of self() selects a thread's list, so several threads may share one. Each takes only its own members
-// from it.
+// from it; the progress thread takes any.
 class BusyMembers {
  public:
   // Identifies the calling thread. A later thread can have the same value only after this one has ended.
   static const void* self() { return &thread_; }
   static BusyMembers& mine();
 
-  // True if no member of the list had requests outstanding a moment ago. Exact for the calling thread's own
-  // members.
+  // True: no member of the list had requests outstanding a moment ago. For the calling thread's own members
+  // this is certain.
   bool is_empty() const {
     // order: relaxed: the thread's own store, or a hint
     return first_.load(std::memory_order_relaxed) == nullptr;

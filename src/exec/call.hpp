@@ -10,11 +10,11 @@
 
 namespace fermata::exec {
 
-// A packed descriptor of a call, enough to name the call and to see that two members made different calls.
-// Members that make the same call have the same descriptor.
+// A descriptor of a call, which packed() packs into a word. It is enough to name the call, and mostly to see
+// that two members made different calls. Members that make the same call have the same descriptor.
 //
 // A line call is a barrier or a collective whose payload (at most 56 bytes) travels in slots, each within one
-// cache line. A block call moves its data through the rings of exec/blocks.hpp.
+// cache line. A block call moves its data as exec/blocks.hpp says.
 struct Call {
   static constexpr std::uint8_t kOwnType = 63;  // the caller's own element type
   static constexpr std::uint8_t kOwnOp = 15;    // the caller's own operator
@@ -28,9 +28,9 @@ struct Call {
   std::uint32_t root = 0;
   // of a block; if blocks differ: hash_of() their sizes, or 0 if some members do not know the sizes
   std::uint64_t bytes = 0;
-  bool irregular = false;  // blocks differ in size
+  bool irregular = false;  // blocks may differ in size
   bool prepares = false;   // creates a persistent operation
-  // The order of a fold. kLineOrder: a line call, whose plan sets the order.
+  // The order of a fold. kLineOrder: a broadcast or a reduce is a line call; the plan sets the order.
   enum Order : std::uint8_t { kAnyOrder, kRankOrder, kLeftToRight, kLineOrder } order = kAnyOrder;
 
   constexpr std::uint64_t packed() const {
@@ -61,8 +61,9 @@ struct Call {
     return hash >> (kBytesAt + 1);
   }
   // Returns the descriptor without its length and the fields that depend on the length. Members compare this
-  // if their lengths may differ, in collectives with a root. All other descriptors stay whole, because with
-  // different lengths one member would complete the call and another would not.
+  // if their lengths may differ, in collectives with a root. The descriptors of other collectives stay whole,
+  // because with different lengths one member would complete the call and another would not. The descriptors
+  // of calls that create a persistent operation also stay whole.
   static constexpr std::uint64_t without_length(std::uint64_t packed) {
     if ((packed >> 27 & 1) != 0 || !has_root(static_cast<Collective>(packed & 15))) return packed;
     const bool broadcasts = (packed & 15) == static_cast<std::uint64_t>(Collective::kBroadcast);
@@ -70,7 +71,7 @@ struct Call {
     const std::uint64_t order = (packed >> 28 & 3) == kLineOrder ? std::uint64_t{3} << 28 : 0;
     return packed & ((std::uint64_t{1} << kBytesAt) - 1) & ~type & ~order;
   }
-  // True if two packed descriptors of a collective with a root differ only in their lengths.
+  // True if two packed descriptors of a regular collective with a root differ only in their lengths.
   static bool only_lengths_differ(std::uint64_t a, std::uint64_t b) {
     const Call call = unpack(a);
     return has_root(call.collective) && !call.irregular && a != b && without_length(a) == without_length(b) &&
@@ -97,7 +98,8 @@ struct Taken {
 
 // A digest of the calls that a member has made, in order. Members compare digests through the tags in slot
 // headers and in pieces of blocks. The digest leaves out line calls that synchronize all members: if one
-// member makes a different call, none of them completes.
+// member makes a different call, none of them completes. It also leaves out starts of persistent operations,
+// which members may make in any order.
 class History {
  public:
   void add(std::uint64_t call) {
@@ -106,7 +108,7 @@ class History {
   }
   // Undoes the last add().
   void remove(std::uint64_t call) { digest_ = (digest_ << 35 | digest_ >> 29) * kInverse ^ call; }
-  // The tag of the next call. `own`: own_tag() of its descriptor; 0 for a barrier.
+  // The tag of the next line call. `own`: own_tag() of its descriptor; 0 for a barrier.
   std::uint64_t tag(std::uint64_t own) const { return (digest_ >> (64 - Header::kTagBits)) ^ own; }
   static constexpr std::uint64_t own_tag(std::uint64_t call) {
     return call * kOdd >> (64 - Header::kTagBits);

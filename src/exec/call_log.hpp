@@ -1,9 +1,10 @@
 // CallLog: the calls that a member has made, as it publishes them in its status line and as members compare
 // them.
 //
-// sequence_ counts the calls that all members make in the same order. The status line shows the newest one.
-// history_ is the digest of those calls in which others may not wait for this member; own_ is the last such
-// call. No other member can write here, so own_ is right even if a faulty member overwrites the status line.
+// sequence_ counts the calls that all members make in the same order. The status line shows the newest ones.
+// history_ is the digest of these calls, without line calls that synchronize all members; own_ is the last
+// call in the digest. No other process can write here, so own_ is right even if one overwrites the status
+// line.
 #ifndef FERMATA_EXEC_CALL_LOG_HPP
 #define FERMATA_EXEC_CALL_LOG_HPP
 
@@ -24,14 +25,14 @@ class CallLog {
   // Publishes the member's next call.
   [[gnu::always_inline]] void say(std::uint64_t call) { say_call<RealAtomics>(line_, ++sequence_, call); }
   [[gnu::always_inline]] void say_over() { fermata::say_over<RealAtomics>(line_, sequence_); }
-  // For the present call, if others may not wait for this member in it.
+  // For the present call, unless it is a line call that synchronizes all members.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
     own_number_ = sequence_;
     own_ = call;
     history_.add(compared(call));
   }
-  // Undoes say() and remember() of the last call, which is repeated. adapts: its caller repeats it, blocking,
-  // with the others' length.
+  // Undoes the effect of say() and remember() on the number and the history, for the last call, which is
+  // repeated. adapts: its caller repeats it, blocking, with the others' length.
   void retract(bool adapts) {
     if (adapts) adapted_ = sequence_;
     history_.remove(compared(own_));
@@ -47,7 +48,7 @@ class CallLog {
   std::uint64_t adapted() const { return adapted_; }
   StatusLine& line() const { return line_; }
 
-  // Looks up one of the member's own calls. False: it is no longer known. A call other than the last that was
+  // Looks up one of the member's own calls. False: it is not known. A call other than the last that was
   // remembered is read from the status line, which a faulty member may have written over. So the present call
   // is not read from there if it claims to have a root.
   bool find(std::uint64_t number, std::uint64_t* call) const {
@@ -62,7 +63,7 @@ class CallLog {
   // Lengths may differ in collectives with a root, so they are not compared.
   void set_bounded(bool on) { bounded_ = on; }
   bool is_bounded() const { return bounded_; }
-  // The call at which the owner of this member wants to review its placement.
+  // The call at which the owner of this member wants to review its placement or refresh its profile.
   void set_review(std::uint64_t call) { review_at_ = call; }
   bool review_due() const { return sequence_ >= review_at_; }
 

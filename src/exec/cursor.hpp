@@ -1,7 +1,8 @@
 // Cursor: where one member stands in its program during one episode. advance() takes all steps that it can
-// take now, then returns. Every wait for the signals of a program uses it, blocking or not, except in short
-// calls, whose rounds use round(). It makes no decisions and allocates nothing. The time of one step does not
-// depend on the number of members. On one host its only system call wakes a member that has parked.
+// take now, then returns. Every wait for the signals of a program uses it, blocking or not. But a call on the
+// fast path (exec/rounds.cpp) first uses round(). The cursor makes no decisions and allocates nothing. The
+// time of one step does not depend on the number of members. On one host its only system call wakes a member
+// that has parked.
 //
 // A is the atomics policy (sync/atomics.hpp). M is the memory that a program's offsets refer to:
 //   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i);
@@ -11,8 +12,9 @@
 //
 // There is no ABA problem. Phases and credits are episode numbers and words count adds. They only grow, and
 // 64 bits last 584 years at one add per nanosecond. A header is the low 33 bits of the episode and a tag. It
-// wraps around, but is compared by difference, and the episode in a slot is at most a few episodes old. A
-// slot's index is taken from the low bits of the episode; the number of slots is a power of two.
+// wraps around, but is compared by difference, and the episode in a slot is near the awaited one: an edge has
+// at most kMostSlots slots. A slot's index is taken from the low bits of the episode; the number of slots is
+// a power of two.
 #ifndef FERMATA_EXEC_CURSOR_HPP
 #define FERMATA_EXEC_CURSOR_HPP
 
@@ -89,7 +91,7 @@ class Cursor {
   }
 
   // True: the episode is over for this member, or status() is an error. At each step that waits, it stops
-  // after `spins` pauses; 0: after one read.
+  // after at most `spins` pauses; 0: after one read.
   template <Load L>
   [[gnu::always_inline]] bool advance(M& memory, const Carried& carried, std::uint64_t (*regs)[kPayloadWords],
                                       std::uint32_t spins) {
@@ -211,8 +213,8 @@ class Cursor {
     look_ahead(memory);
   }
   // One round: an await, then the next signal if there is one. It needs no dispatch, and the word stays in a
-  // CPU register. kMore: call ring_again(), then round() again. kLate: put `value` into register 0, then call
-  // advance().
+  // CPU register. kMore: call ring_again(), then round() again. kLate: the signal has not come, or is of
+  // another call: put `value` into register 0, then call advance().
   enum class Round : std::uint8_t { kOver, kMore, kLate };
   template <Load L, class Folds>
   [[gnu::always_inline]] Round round(M& memory, std::uint64_t& value, Folds fold, std::uint32_t spins) {
@@ -266,7 +268,8 @@ class Cursor {
     }
   }
 
-  // The header in the slot that a step awaits, of any episode; 0 if the step awaits no slot.
+  // The present contents of the header that a step awaits in this episode, even if it is still of an earlier
+  // one; 0 if the step awaits no slot.
   static std::uint64_t come_at(M& memory, const Step& step, std::uint64_t episode) {
     // order: relaxed: only compared; advance() reads the header again before it takes the payload.
     return step.code == Code::kAwait ? A::load_relaxed(memory.header(slot_of(step, episode))) : 0;

@@ -2,7 +2,7 @@
 // error text, and breaks the team.
 //
 // A function that breaks the team or names a cause writes text() before it returns. The status that it
-// returns is the team's first cause, so all members see the same one.
+// returns is the first cause on this host, so all members on a host see the same one.
 #ifndef FERMATA_EXEC_DIAGNOSIS_HPP
 #define FERMATA_EXEC_DIAGNOSIS_HPP
 
@@ -21,29 +21,30 @@ class Diagnosis {
 
   // The text of the last error: what happened, and to which ranks.
   const char* text() const { return text_; }
-  // Writes it. Returns its length.
+  // Writes it. Returns the length of the whole text, of which a part may be cut off.
   [[gnu::format(printf, 2, 3)]] std::size_t say(const char* format, ...);
 
   // Why this member cannot go on with its team; kOk: it can.
   Status broken_status();
   // For a team that was seen broken: never kOk, even if a faulty member has reset the word since.
   Status status_of_broken();
-  // The caller has written the error text. If the team was broken before, returns the earlier status and
-  // writes its text: `rank` may have left because of it. (If calls differ, the texts of both members are
-  // right.)
+  // Breaks the team with that status, caused by `rank`. The caller has written the error text. If the team
+  // was broken before, returns the earlier status and writes its text: `rank` may have left because of it.
+  // (If calls differ, the texts of both members are right.)
   Status break_team(Status status, std::uint32_t rank);
   // Break the team: that member is lost, or made another call of this number.
   Status lost(std::uint32_t rank);
   Status differ(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
-  // For a wait that has timed out. `peer`: the awaited rank, or the number of members plus the number of the
-  // awaited shared word.
+  // For a wait that has timed out: writes the error text. `peer`: the awaited rank, or the number of members
+  // plus the number of the awaited shared word.
   Status time_out(std::int64_t waited_ns, std::uint32_t peer);
 
-  // Breaks the team if an earlier or the present call of that rank differs from this member's.
+  // Breaks the team if an earlier or the present call of that rank is still known and differs from this
+  // member's.
   Status compare(std::uint32_t rank);
   // That rank's tag is of another call. Names the difference if it is known, and breaks the team.
   Status met_another_call(std::uint32_t rank);
-  // This member has waited long in that call. It tells the other hosts, and compares the call with the calls
+  // This member has waited long in that call. It tells the other hosts, and compares its calls with those
   // that they have told.
   Status compare_abroad(std::uint64_t number, std::uint64_t call);
 

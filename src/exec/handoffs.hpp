@@ -1,5 +1,5 @@
-// Handoffs: for each member the team that it has made or attached in a split, for the other members in its
-// process.
+// Handoffs: for each member the team that it has made or attached when members make a new team together
+// (team/share.hpp), for the other members in its process.
 #ifndef FERMATA_EXEC_HANDOFFS_HPP
 #define FERMATA_EXEC_HANDOFFS_HPP
 
@@ -19,14 +19,15 @@ class Handoffs {
   ~Handoffs();
   Handoffs(const Handoffs&) = delete;
 
-  // Stores the team that this rank has made; null: nothing. The next call for the rank replaces it.
+  // Stores the team that this rank has made; null: nothing. The next call for the rank replaces it. kMemory:
+  // it is not stored.
   Status give(std::uint32_t rank, Team* made);
   // The team that this rank has made, with a reference for the caller; null: nothing is stored.
   Team* take(std::uint32_t rank) const;
 
  private:
   const TeamLayout& layout_;  // its number of members
-  Team** made_ = nullptr;     // one per member; null: no split yet. Under os::ProcessLock.
+  Team** made_ = nullptr;     // one per member; null: none was stored yet. Under os::ProcessLock.
 };
 
 }  // namespace fermata::exec

@@ -25,7 +25,7 @@ class HostNotices {
   HostNotices(const TeamSegment& segment, const HostTable& hosts, const TeamPort& port)
       : segment_(segment), hosts_(hosts), port_(port) {}
 
-  // Tells the other hosts once what broke the team.
+  // Tells the members on other hosts what broke the team. Each process does so once.
   void tell_breach(Breach what);
   // What another host has told, unchecked; both fields 0: nothing.
   Breach told_breach() const;

@@ -20,8 +20,8 @@ class HostTable {
   HostTable(const HostTable&) = delete;
   HostTable& operator=(const HostTable&) = delete;
 
-  // hosts[members + 1]: the host of each member, then this host. Called at most once; otherwise all members
-  // are on one host.
+  // hosts[members + 1]: the host of each member, then this host. Called at most once. If it is not called,
+  // all members are on one host.
   Status copy(const std::uint32_t* hosts, std::uint32_t members);
   // Copies and checks the table in the segment of another process, if it has one.
   Status check(const TeamSegment& segment);

@@ -1,8 +1,8 @@
 // Lengths: calls that this member has begun with another length than the other members. They are settled only
-// for a bounded member (CallLog::is_bounded()), in collectives with a root. A member that only gives data
-// does not notice the difference. A member that gets data retracts the call: it undoes the start, repeats the
-// call with the others' length, and takes the elements that fit. It can retract a call as long as it has
-// neither sent nor taken anything.
+// for a bounded member (CallLog::is_bounded()), in regular collectives with a root. A member that only gives
+// data mostly does not notice the difference. A member that gets data retracts the call: it undoes the start,
+// repeats the call with the others' length, and takes the elements that fit. It can retract a call as long as
+// it has neither sent nor taken anything. A nonblocking request goes on with the others' length instead.
 //
 // A call is settled at most once, to the length of the members from which its data come. If they make a
 // request as a line call, this member carries it out as one too. Then ride_ has the cursor of that line call,
@@ -55,7 +55,8 @@ class Lengths : Parts {
   const Split& split() const { return split_; }
   std::uint64_t their_bytes() const { return their_bytes_; }
 
-  // The outstanding line call is split-phase and has data; the member is in depart(), which ends such a call.
+  // splits(): the outstanding line call is split-phase and has data. depart() and departed() say that
+  // Member::depart(), which ends such a call, begins and ends.
   bool splits() const { return splits_; }
   void set_splits() { splits_ = true; }
   void depart();
@@ -65,13 +66,15 @@ class Lengths : Parts {
   bool may_retract() const { return retractable(departs_ == splits_); }
   bool may_retract_tested() const { return log_.is_bounded() && retractable(splits_); }
   // Compares the length of the present call with the lengths at the members from which its data come: the
-  // root, or all others. kRetracted: repeat the call with their length. kOk: no difference is known.
-  // kPending: some member has not published its call yet. If the call is not retractable, a difference breaks
-  // the team.
+  // root, or all others. (Over several hosts: with the length of data that have come.) kRetracted: repeat the
+  // call with their length. kOk: no difference of the lengths is
+  // known. kPending: some member has not published its call yet. A difference breaks the team if the call is
+  // not retractable, or if the lengths of the others differ from each other.
   Status settle(bool retractable);
-  // For a member that has met the tag of another call. kPending: the member goes on waiting, because members
-  // send signals before they publish their calls, and some may not have reached this call yet. kOk: the other
-  // tag is an error; it always is one if the call is not retractable.
+  // For a member that has met the tag of another call. kRetracted: repeat the call. kPending: the member goes
+  // on waiting, because members send signals before they publish their calls, and some may not have reached
+  // this call yet. kOk: the other tag is an error; it always is one if the call is not retractable. Otherwise
+  // the error that has broken the team.
   Status settle_met(bool retractable);
   // Undoes the start of the present line call, or of the present call. Returns kRetracted.
   Status retract_line();
@@ -92,16 +95,17 @@ class Lengths : Parts {
   bool is_unsettled(const BlockRequest& request) const {
     return request.operation.status() == Status::kMismatch && log_.is_bounded() && may_settle(&request);
   }
-  // If a request has met a piece of another length, continues with that length. False: it has not met one, or
-  // cannot continue.
+  // If a request has met a piece of another length, continues with that length. False: it has not met one,
+  // cannot continue, or is a call that its caller repeats.
   bool adapts(BlockRequest* request);
   // For the first request after it began, if it has met a piece of another call. It is a later call's piece
   // if the others make this request as a line call. kRetracted: the request continues with the others' call.
-  // kPending: some member has not published its call yet.
+  // kPending: that is not known yet, or the present line call must be retracted first. kOk: it does not
+  // continue.
   Status settle_begun(BlockRequest* request);
   // The first request may wait for ever because of its length. Continues it with the others' call, if it can.
   Status adapt_first();
-  // Notes how many line calls came before a request that begins.
+  // Notes how many line calls of its collective and root came before a request that begins.
   void count_episodes(BlockRequest* request) const;
 
   // The line call of the first ordered request; null: that request is not carried out as one.

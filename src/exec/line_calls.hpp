@@ -1,8 +1,8 @@
 // LineCalls: what a member's calls on lines need: the plans, the cursor of the present call with its
 // registers, and the prepared first signals of the next calls.
 //
-// Between start() or follow() and the end of the call, the cursor stands in a plan's program, and memory_ is
-// the region of that plan's root. A prepared first signal is for the member's present history: a call that
+// Between start() or follow() and the end of the call, the cursor stands in a plan's program, and memory_ has
+// the region of the call's root. A prepared first signal is for the member's present history: a call that
 // changes the history forgets them all. load_, carried_ and taken_ are valid only once set_pending() has
 // stored them for a call that has to wait.
 #ifndef FERMATA_EXEC_LINE_CALLS_HPP
@@ -141,8 +141,8 @@ class LineCalls {
     memory_.region = bound.region;
     signal = TeamCursor::prepare_signal(memory_, bound.steps, *bound.episodes + 1, tag);
   }
-  // After a prepared first signal: starts the call, and prepares the next call's first signal. Returns the
-  // program.
+  // After a prepared first signal: starts the call, and prepares the first signal of the same call once more.
+  // Returns the program.
   [[gnu::always_inline]] const Step* follow(PlanSlot slot, TeamCursor::PreparedSignal& signal,
                                             const History& history, std::uint64_t own_tag) {
     const Bound& bound = plan(slot);

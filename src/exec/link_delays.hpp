@@ -11,10 +11,11 @@
 
 namespace fermata::exec {
 
-// The sender reads the clock when it writes a line, so its own delay does not count. The receiver's delay
-// counts: a line that arrives while no thread looks at the port lands late. Such lines are not used. The
-// smallest delay among the last few other lines counts, because other causes, such as a lost CPU, only add.
-// One thread at a time lands lines and writes here; refreshes read.
+// The sender reads the clock when it writes a line, so its delay before that does not count. The receiver's
+// delay counts: a line that arrives while no thread looks at the port lands late. Lines that may have come so
+// are not used. The smallest delay among the last few other lines counts, because other causes, such as a
+// lost CPU, only add. One thread at a time lands lines and calls note(). Any thread may call look();
+// refreshes read.
 class LinkDelays {
  public:
   static constexpr std::int64_t kUnknown = INT64_MAX;
@@ -54,7 +55,7 @@ class LinkDelays {
   }
 
   // The smallest delay among the last few lines from that host, from the sender's clock to the receiver's.
-  // Old lines are not used, because clocks drift.
+  // Old lines are not used, because clocks drift. kUnknown: there are no other lines.
   std::int64_t least_late_ns(std::uint32_t host, std::int64_t now) const {
     if (host >= hosts_) return kUnknown;
     const From& f = from()[host];
@@ -75,7 +76,7 @@ class LinkDelays {
 
  private:
   static constexpr std::uint32_t kKept = 8;
-  // A waiting member looks again after at most a millisecond (exec/waiter.hpp).
+  // A waiting member mostly looks again within a millisecond (exec/waiter.hpp).
   static constexpr std::int64_t kMostUnseenNs = 2'000'000;
 
   static constexpr std::int64_t kOldNs = 1'000'000'000;

@@ -2,8 +2,8 @@
 // do its part of the call has left or died, and whether another member has made another call. It also settles
 // lengths that differ (exec/lengths.hpp).
 //
-// A look never waits for another member. It reads the others' status lines, so it is far more expensive than
-// a poll.
+// A look does not wait for another member. It reads the others' status lines, so it is far more expensive
+// than a poll.
 #ifndef FERMATA_EXEC_LOOKOUT_HPP
 #define FERMATA_EXEC_LOOKOUT_HPP
 

@@ -1,5 +1,6 @@
-// Member: the handle of one rank. Only one thread at a time uses it. Its parts have the state; this class has
-// the calls, and their steps through several parts.
+// Member: the handle of one rank. Only one thread at a time makes its calls; meanwhile the progress thread
+// may move data of its requests. Its parts have nearly all of the state; this class has the calls, and their
+// steps through several parts.
 #ifndef FERMATA_EXEC_MEMBER_HPP
 #define FERMATA_EXEC_MEMBER_HPP
 
@@ -59,8 +60,8 @@ class Member {
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
-  // True if this call repeats first_signals.word's call: its arguments are valid and its first signal is
-  // prepared.
+  // True if this call repeats first_signals.word's call, and can start: its arguments are valid and its first
+  // signal is prepared.
   [[gnu::always_inline]] bool repeats(const FirstSignals& first_signals, std::size_t count,
                                       std::uint32_t type, std::uint32_t op) const {
     return count == first_signals.count && type == first_signals.type && op == first_signals.op &&
@@ -97,8 +98,8 @@ class Member {
   // fold: null if blocks are only moved.
   Status swap(const Call& call, std::size_t count, FoldFn fold, const Swap& swap);
   bool carries(PlanSlot slot) const { return lines_.carries(slot); }
-  // A line call that carries several blocks: `bytes` (1..56) of payload. in: this member's part (null: none).
-  // taken: which part is its result.
+  // A line call of a collective that has several blocks (api/together.cpp), with `bytes` (1..56) of payload.
+  // in: this member's contribution to the payload; null: none. taken: which part of it is its result.
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in,
                   const Carried& carried, const Taken& taken);
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold,
@@ -115,7 +116,7 @@ class Member {
   Status prepares(Call call);
   Status begin(BlockRequest* request) { return engine_.begin(request); }
   bool progress(std::size_t most = SIZE_MAX, std::int64_t until = 0) { return engine_.progress(most, until); }
-  // Does the same for the calling thread's other members. True: there are other members.
+  // Does the same for the calling thread's other members that have requests. True: there are such members.
   bool progress_others();
   // For the progress thread. Only moves data: the member's own thread notices completion and runs callbacks.
   bool push_data() { return engine_.push_data(); }
@@ -125,14 +126,14 @@ class Member {
   // Makes progress for at most `ns` ns, also on the thread's other members. If ns <= 0, it does so once, and
   // a little longer while something moves.
   Status progress_for(std::int64_t ns);
-  // Waits until one of the requests ends; the time limit and the idle hook apply. `several`: some are of
-  // other members, which the calling thread has adopted.
+  // Waits until one of the requests ends; the time limit and the idle hook apply. `several`: for some of
+  // them, requests of this thread's other members must advance, too.
   Status wait_for_any(BlockRequest* const* requests, std::size_t count, bool several = false);
   Status wait_for(BlockRequest* request) {
     const Status status = wait_for_any(&request, 1);
     return request->active ? status : request->status;
   }
-  // Calls begin() and wait_for(). If it is interrupted, resume() continues the wait.
+  // Calls begin() and wait_for(). If the time limit or the idle hook ends the wait, resume() continues it.
   Status execute(BlockRequest* request);
   Status test_for(BlockRequest* request);  // kPending, or the final status
   Status team_status();                    // what broke the team; then the member's requests have ended
@@ -155,7 +156,7 @@ class Member {
   // Announces a slow first call, so that its yields do not count as expensive (sync/wait.hpp).
   void exclude_call() const { exclude_until(team().header().pace, log_.paced_calls() + 1); }
   bool outstanding() const { return seat_.outstanding(); }
-  // From now on measures the poll interval, instead of using the pauses of programs that nobody has tuned.
+  // From now on measures the poll interval, instead of using the pauses of the programs.
   void find_poll_interval() { waiter_.find_poll_interval(calls()); }
   std::uint64_t uses(PlanSlot slot) const { return lines_.uses(slot); }
   // Copies the user's settings from another member.
@@ -234,7 +235,7 @@ class Member {
   [[gnu::noinline, gnu::cold]] bool do_seldom_work();
   [[gnu::cold]] Status refuse_root();
   Status run() { return lines_.advance(waiter_.spins()) ? finish() : wait(); }
-  // The fast path after the first signal, for barriers and one-word allreduces that go in rounds. Separate
+  // The fast path after the first signal, for barriers and one-word calls that go in rounds. Separate
   // functions: no stack frame is set up before the signal or taken down after the last read.
   [[gnu::noinline]] Status rest_of_barrier();
   [[gnu::noinline]] Status rest_of_allreduce(std::uint64_t value, void* out);
@@ -268,7 +269,7 @@ class Member {
   [[gnu::noinline]] Status other_barrier();
   Status start_barrier_with(std::uint64_t folded);
   Status barrier_with_tag(std::uint64_t folded);
-  // Ends a call that left the fast path: results, tags and errors.
+  // Ends a line call that did not end on a shorter path: results, tags and errors.
   Status finish();
   Status make_again();
   void over() {
@@ -292,7 +293,7 @@ class Member {
 
   struct SwappedWord;
 
-  // The fast path uses the first four. Each of them has its fields for that path together.
+  // The fast path uses the first four.
   Seat seat_;
   LineCalls lines_;
   CallLog log_;

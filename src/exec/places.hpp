@@ -1,7 +1,7 @@
 // Places: ranges in the shared memory file of a team of processes, where further teams can lie. All processes
 // of the team have the file's descriptor already, so no process passes it. The file grows when a place is
-// taken for the first time or with another size, and when plans are cached. A place is address space: memory
-// is allocated where it is used, and freed with the place.
+// taken for the first time or with another size, and when plans are cached. A place is address space. After
+// its first bytes, memory is allocated where it is used. It is freed with the place.
 //
 // A table at the end of the team's own segment lists the places. A member that writes over the table can
 // break teams, but it cannot crash another process. Each process checks that a place lies in the file after
@@ -22,8 +22,9 @@
 namespace fermata::exec {
 
 struct Place {
-  BiasedLock<RealAtomics> lock;      // held while the place is taken
-  std::atomic<std::uint32_t> users;  // handles in all processes; 0: no process can attach
+  BiasedLock<RealAtomics> lock;  // held while the place is taken
+  // mappings in all processes, and ranks that forked children hold; 0: no process can attach
+  std::atomic<std::uint32_t> users;
   std::atomic<std::uint32_t> times;  // how often the place was taken: makes its number unique to one team
   std::uint64_t offset, bytes;       // of the range, set under the lock when the place is taken
 };
@@ -55,13 +56,15 @@ class Places {
   // Takes a place, zeroed, with one user. The memory of its first `front` bytes is allocated at once, so that
   // a lack of memory is an error of this call.
   Status take(std::uint64_t bytes, std::uint64_t front, std::uint64_t* number, std::uint64_t* offset);
-  // Adds a user to a place. False: the place has no users, or another team has taken it since.
+  // Adds a user to a place. False: the place has no users, another team has taken it since, or it does not
+  // lie in the file.
   bool hold(std::uint64_t number, std::uint64_t* offset, std::uint64_t* bytes);
   // Removes a user. The last user frees the memory. The caller passes the offset and size that it knows,
   // because other processes may have written over the table.
   void drop(std::uint64_t number, std::uint64_t offset, std::uint64_t bytes);
 
-  // Returns the length of a key's entry, 0 if there is none. Copies the entry if `capacity` is enough.
+  // Returns the length of a key's entry, 0 if there is none that can be read. Copies the entry if `capacity`
+  // is enough and `bytes` is not null.
   std::size_t look_up(std::uint64_t key, void* bytes, std::size_t capacity) const;
   // Stores an entry if there is room.
   void keep(std::uint64_t key, const void* bytes, std::size_t length);

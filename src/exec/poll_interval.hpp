@@ -1,15 +1,16 @@
 // Poll interval: how many CPU pauses a member makes between two reads of an awaited cache line. It is
-// measured while the member makes calls, for the ranked barriers of libfermata-rt, whose built-in programs
-// nobody has tuned. (The layout of a plan has measured pauses.)
+// measured while the member makes calls, for the ranked barriers of libfermata-rt, whose programs are mostly
+// built in, so that nobody has tuned them. Other teams use the pauses of their plans.
 //
 // Each read takes the line away from the member that is about to write it. Each pause delays a signal that
 // has come. Which of the two costs more depends on the machine, and can change. (A barrier on two virtual
 // CPUs, Zen 5: 47 ns with 1 pause and 94 with 4 if a line moves in 50 ns; 200 and 169 ns if the hypervisor
 // has moved the CPUs apart and a line takes 265. Far cores of Sapphire Rapids: 4 pauses are best.)
 //
-// A trial measures windows of a few calls with each choice in turn, several times. The choice with the
+// A trial measures windows of kWindow calls with each choice in turn, several times. The choice with the
 // shortest window is used until the next trial, if that window is more than 5 % shorter than the present
-// choice's. All members count the same calls, so they try the same choice at the same time.
+// choice's, and calls are short (kFarBetween). All members count the same calls, so mostly they try the same
+// choice at the same time.
 #ifndef FERMATA_EXEC_POLL_INTERVAL_HPP
 #define FERMATA_EXEC_POLL_INTERVAL_HPP
 
@@ -25,7 +26,7 @@ class PollInterval {
   // the most calls from one trial to the next: a trial is about half a percent of them
   static constexpr std::uint64_t kMostRest = 65536;
 
-  // Starts with the member's present call. Until then the program's own pauses apply.
+  // Starts with the member's present call. Until the first trial the program's own pauses apply.
   void start(std::uint64_t call) { next_ = call + kFirst; }
 
   // take_time() is due in the call of this number, or in the first one after it.

@@ -1,6 +1,5 @@
 // The compiled form of a plan. It is position-independent plain data: offsets, no pointers, no virtual calls.
-// A thread, a process that maps it or a GPU block can run it with a cursor (exec/cursor.hpp). Each plan has
-// one blob:
+// Any thread that has it in memory can run it with a cursor (exec/cursor.hpp). Each plan has one blob:
 //
 //   ProgramHeader | MemberProgram[roots x members] | Step[...]
 //
@@ -24,8 +23,8 @@ inline constexpr std::uint32_t kProgramVersion = 3;
 
 enum class Code : std::uint8_t {
   kEnd = 0,  // the member's part of the episode is done
-  kSend,     // write register `reg` and the header of the slot at the receiver, then ring its doorbell
-  kAwait,    // wait until the slot has this episode; fold it into register `reg`
+  kSend,     // write register `reg` and the header of a slot, then ring the doorbell
+  kAwait,  // wait until the slot has this episode; then do with its payload and register `reg` as `fold` says
   // add 1 to a word; if that completes the word, ring its doorbell and go on at `target`, else at the next
   // step
   kAdd,
@@ -49,13 +48,15 @@ struct Step {
   Code code;
   std::uint8_t reg;  // the register that is sent, or folded into
   Fold fold;
-  // 1: `door` is the rank of the member to wake; 2: `door` is an offset in the region; 0: no doorbell is rung
-  // (a step that waits then parks at the offset `door`)
+  // A step that signals rings the doorbell `door`, and a step that waits parks there. 1: it is the doorbell
+  // of the member with this rank; 2: it is at this offset in the region; 0: a signal rings no doorbell, and a
+  // wait parks at this offset
   std::uint8_t rings;
-  std::uint32_t offset;     // of slot 0 of the edge, of the word or of the credit
-  std::uint32_t stride;     // bytes from one slot of the edge to the next
-  std::uint32_t mask;       // slots - 1
-  std::uint32_t threshold;  // kAdd, kPoll: adds per episode; kCreditAwait: slots; kCreditGive: batch
+  std::uint32_t offset;  // of slot 0 of the edge, of the word or of the credit
+  std::uint32_t stride;  // bytes from one slot of the edge to the next
+  std::uint32_t mask;    // slots - 1
+  // kAdd, kPoll: adds per episode; kCreditAwait: slots; kCreditGive, kCreditGiveAway: batch
+  std::uint32_t threshold;
   union {
     std::uint32_t target;  // kAdd, kJump: index of a step in this member's program
     std::uint32_t pauses;  // kAwait, kPoll, kCreditAwait: CPU pauses between two reads, at least 1
@@ -85,11 +86,11 @@ struct ProgramHeader {
   std::uint32_t region_bytes = 0;  // multiple of 128
   std::uint32_t regions = 1;       // 1, or `members` for a rooted collective
   std::uint32_t steps = 0;
-  std::uint32_t programs_offset = 0;  // of MemberProgram[members]
+  std::uint32_t programs_offset = 0;  // of MemberProgram[roots x members]
   std::uint32_t steps_offset = 0;     // of Step[steps], 32-byte aligned
   std::uint32_t reserved = 0;
   std::uint32_t roots = 1;    // sets of programs: 1, or `members`
-  std::uint32_t padding = 0;  // no gap before the names: every byte is hashed
+  std::uint32_t padding = 0;  // no gap before the names: every byte after `hash` is hashed
   char algorithm[64] = {};    // for reports
   char layout[32] = {};
 };
@@ -104,16 +105,17 @@ inline const ProgramHeader& program_header(const void* blob) {
 inline constexpr std::uint32_t kMaxRegisters = 8;
 inline constexpr std::uint32_t kMaxMembers = 4096;
 
-// FNV-1a over the bytes of a blob after its hash field; the compiler stores it there. The second function
-// takes the length as an argument: use it if other processes can write to the blob.
+// FNV-1a over the bytes of a blob after its hash field, which holds it. The second function takes the length
+// as an argument: use it if other processes can write to the blob.
 std::uint64_t program_hash(const ProgramHeader& program);
 std::uint64_t program_hash(const void* blob, std::uint32_t bytes);
 // Checks a blob from a file, or from memory to which others can write. True: every offset, count and index is
-// within bounds, and every jump goes forwards. `header` receives the header that was checked.
+// within bounds, every jump goes forwards, and every program ends. `header` receives the header that was
+// checked.
 bool program_is_sound(const void* blob, std::size_t available_bytes, ProgramHeader* header = nullptr);
 // Copies the steps of one member's program out of a blob with this header, and checks them again. Later
 // writes to the blob do not change the copy. `index`: which of the blob's programs. Returns the number of
-// steps, 0 if they are not sound or more than `room`. `to` may be null; else it has room for `room` steps.
+// steps, 0 if they are not sound or do not fit. `to` has room for `room` steps; null: they are only checked.
 std::uint32_t copy_steps(const void* blob, const ProgramHeader& header, std::uint32_t index, Step* to,
                          std::uint32_t room);
 // For a sound blob: true if any signal adds to a word or flips one. Such signals carry no data.

@@ -1,10 +1,10 @@
-// The progress thread: one per process, if the user asks for it. It moves the data of outstanding requests of
-// all members in the process while the members' own threads compute.
+// The progress thread: at most one per process, if the user asks for it. It moves the data of outstanding
+// requests of the members in the process while the members' own threads compute.
 //
 // It only moves and folds data. The member's own thread notices completion, runs callbacks and starts what
 // they start. The two never work on one member at the same time: each takes the member's biased lock
-// (exec/busy_members.hpp). Members take it in any case while requests are outstanding, so nothing costs more
-// without this thread.
+// (exec/busy_members.hpp). Members take it in any case while requests are outstanding, so a process without
+// this thread pays nothing for it.
 #ifndef FERMATA_EXEC_PROGRESS_THREAD_HPP
 #define FERMATA_EXEC_PROGRESS_THREAD_HPP
 

@@ -9,13 +9,15 @@
 
 namespace fermata::exec {
 
-// Writes one line per member into text. Returns the length needed, with the terminating zero.
+// Writes one line per member into text, as far as they fit. Returns the length needed, with the terminating
+// zero.
 std::size_t report(const Team& team, char* text, std::size_t capacity);
 
 // Writes Fermata's name of a call, e.g. "allreduce(double, sum, 8 bytes)".
 void describe(const Call& call, char* text, std::size_t capacity);
 
-// Reports on standard error for whom a member waits in that call. False: standard error takes nothing now.
+// Reports on standard error that `rank` has waited in that call, and which members have not begun the call,
+// as the status lines say. False: standard error takes nothing now.
 bool report_stall(const Team& team, std::uint32_t rank, std::uint64_t number, std::int64_t waited_ns);
 
 }  // namespace fermata::exec

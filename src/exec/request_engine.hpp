@@ -17,9 +17,10 @@ class RequestEngine : Parts {
  public:
   RequestEngine(const Parts& parts, Lengths& lengths) : Parts(parts), lengths_(lengths) {}
 
-  // Starts a request, which stays active until it ends. Never waits for another member.
+  // Starts a request, which stays active until it ends. Does not wait for other members, except to diagnose
+  // an error.
   Status begin(BlockRequest* request);
-  // Moves at most `most` bytes of each unordered request, and of the ordered ones up to the first that is not
+  // Moves about `most` bytes of each unordered request, and of the ordered ones up to the first that is not
   // over then. After the time `until` (0: no limit) it begins with no further unordered request; the next
   // call continues with the rest. True: something has moved.
   bool progress(std::size_t most, std::int64_t until);

@@ -1,8 +1,9 @@
 // The active requests of a member, and the lock that says which thread works on them.
 //
-// `active` counts the requests in both queues, and a request that is about to enter one. While requests other
-// than `call` are active, the member is in its thread's list (exec/busy_members.hpp) and its lock is not
-// biased. In the scope of a Hold only the calling thread works on the requests.
+// `active` counts the requests in both queues, and a request that is about to enter one or has just left it.
+// Outside of a Hold: while requests other than `call` are active, the member is in its thread's list
+// (exec/busy_members.hpp) and its lock is not biased. In the scope of a Hold only the calling thread works on
+// the requests.
 #ifndef FERMATA_EXEC_REQUEST_QUEUES_HPP
 #define FERMATA_EXEC_REQUEST_QUEUES_HPP
 
@@ -32,7 +33,7 @@ struct BlockRequest {
   std::uint64_t uses = 0;
   // For an ordered request: the number of its call, and the digest of the calls before it.
   std::uint64_t number = 0, before = 0;
-  // how many line calls of its collective and root came before it: with up to 8 bytes, with up to 56
+  // how many line calls of its collective and root came before it: with up to 8 bytes, with 9 to 56
   std::uint64_t episodes[2] = {};
   // Rebuilds the request for blocks of `bytes` bytes, the length that the senders of its data use. False: not
   // possible.
@@ -95,7 +96,7 @@ class RequestQueues {
   // True if no request is outstanding except the request that a call waits for.
   bool is_idle() const { return lock_.is_biased(); }
   bool has_others() const { return active != (call != nullptr ? 1u : 0u); }
-  // True in a callback, which must not wait.
+  // True in a Hold of this thread, for example in a callback, which must not wait.
   bool is_held() const {
     // order: relaxed: this thread's own store, or another value, which is not this thread
     return holder_.load(std::memory_order_relaxed) == BusyMembers::self();

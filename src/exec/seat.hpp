@@ -1,7 +1,7 @@
 // Seat: a member's place in its team, and whether the member can make a call now.
 //
 // A call can start while gate_ is the process's fork generation. The gate is 0 while a call is outstanding,
-// and for good once the team has broken. broken_ is the status with which this member has given up its team.
+// and for good once this member has given up its team. broken_ is the status with which it did so.
 #ifndef FERMATA_EXEC_SEAT_HPP
 #define FERMATA_EXEC_SEAT_HPP
 

@@ -1,7 +1,7 @@
 // What a team's segment holds, and where.
 //
 // Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | model | refresh | hosts |
-// window (over several hosts) | regions of slots | rings and heap | table of places
+// notices (over several hosts: the window begins here) | regions of slots | rings and heap | table of places
 //
 // The segments of a team over several hosts have the same layout, so a slot has the same offset on every
 // host.
@@ -69,8 +69,8 @@ enum class MemberState : std::uint32_t { kAbsent = 0, kJoined = 1, kLeft = 2, kJ
 // members read it seldom: for example after a long wait, in a split, and for reports.
 struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint64_t> sequence;  // 2 x the number of the call, + 1 once it is over
-  std::atomic<std::uint64_t> scratch;   // team_split: colour and key
-  std::atomic<std::uint64_t> meeting;   // team_split: a number that nobody can guess
+  std::atomic<std::uint64_t> scratch;   // in a split: colour and key; in a review: the CPU
+  std::atomic<std::uint64_t> meeting;   // where members make a new team: a number that is hard to guess
   // os::ProcessMemory's word; with `process` it identifies the process whose addresses are valid for this
   // member
   std::atomic<std::uint64_t> home;
@@ -96,7 +96,7 @@ struct PlanEntry {
 };
 
 // The layout. The team's creator writes it once. Each process uses its own checked copy, so that a member
-// that writes over the segment's copy does no harm.
+// that writes over the segment's copy later does it no harm.
 struct TeamLayout {
   std::uint32_t magic = 0;
   std::uint32_t version = 0;
@@ -127,7 +127,8 @@ struct TeamLayout {
   // offset of the data with which a refresh of the team's profile starts (team/refresh.hpp)
   std::uint64_t refresh = 0;
   std::uint64_t refresh_bytes = 0;  // 0: the team does not observe its links
-  // CPUs that the members can use at once: the machine's, or fewer by the cgroup's quota
+  // CPUs that the members can use at once: the machine's, or fewer by the cgroup's quota. A team in another
+  // team's file has that team's number.
   double usable_cpus = 0;
   // offset of a PlaceTable, the last part; 0: this team has no file of its own in which other teams could lie
   // (it is of threads, or lies in another team's file)

@@ -32,7 +32,7 @@ class SegmentMemory {
   static Status map_file(std::int32_t fd, SegmentMemory* out);
   // A new place in that file. Its first `front` bytes are allocated at once.
   static Status take_place(const Places& places, std::size_t bytes, std::size_t front, SegmentMemory* out);
-  // The place with that number. kArgument: it has no users.
+  // The place with that number. kArgument: Places::hold() refuses it.
   static Status map_place(const Places& places, std::uint64_t place, SegmentMemory* out);
   // The last user of a place frees it.
   void unmap();

@@ -18,11 +18,13 @@ class Subteams {
   // A part of the sub-team's TeamPort. It is in the list from add() to remove().
   struct Entry {
     TeamPort* port = nullptr;
-    std::uint32_t number = 0;  // above 0; no other sub-team of the port owner has it
+    // above 0; no other sub-team of the port owner has it: made of next_number() and the rank of a leader
+    // (team/share.hpp)
+    std::uint32_t number = 0;
     Entry* next = nullptr;
   };
 
-  // The next free number: one more than the largest that this process has seen.
+  // One more than the largest number that this process has seen in see_number().
   // order: relaxed: a number
   std::uint32_t next_number() const { return seen_.load(std::memory_order_relaxed) + 1; }
   // Records a number that the members have agreed to use.

@@ -1,4 +1,4 @@
-// Team: this process's handle on one team. It is made of parts with one job each. Team itself does what needs
+// Team: a process's handle on one team. It is made of parts with one job each. Team itself does what needs
 // several parts: it creates, attaches and frees the team, and it knows whether members are gone and whether
 // the team is broken.
 //
@@ -66,15 +66,16 @@ class Team {
   // team in whose file `neighbour` lies. kArgument: the team does not exist or has been destroyed.
   static Status attach_within(Team& neighbour, std::uint64_t place, const WaitKind* wait,
                               std::int64_t stall_ns, Team** out, const char** detail);
-  // For a sub-team, which was split from `port_owner`, a port owner: this team uses its port and keeps a
-  // reference to it (TeamPort::use_port_of()). `replaces`: all members of `port_owner` move to this team, so
-  // a broken `port_owner` also breaks this team.
+  // For a sub-team, which was split from `port_owner` or from one of its sub-teams: this team uses the port
+  // of `port_owner` and keeps a reference to it (TeamPort::use_port_of()). `replaces`: all members of
+  // `port_owner` move to this team, so a broken `port_owner` also breaks this team.
   Status use_port_of(Team& port_owner, const std::uint32_t* owner_ranks, std::uint32_t subteam, bool replaces,
                      const char** detail);
   void retain();
   void release();  // the last reference closes the port and unmaps the segment
 
-  // The teams that own the file in which this team's segment lies, and its port: this team or another.
+  // The team that owns the file in which this team's segment lies, and the team that owns its port. Each is
+  // this team or another.
   Team& segment_owner() { return segment_owner_ != nullptr ? *segment_owner_ : *this; }
   Team& port_owner() { return port_owner_ != nullptr ? *port_owner_ : *this; }
 
@@ -98,20 +99,22 @@ class Team {
   std::int64_t stall_ns() const { return stall_ns_; }
   bool forked() const { return !shared() && segment_.memory().is_in_child(); }
 
-  // Sends and receives lines through the port. If the team is broken on another host, breaks it here too.
+  // Sends and receives lines through the port. If the team is broken on another host, or replaces a port
+  // owner that is broken, breaks it here too.
   void attend_port();
   // Tells the other hosts once what broke the team.
   void tell_abroad();
-  // For a member of this host that leaves: sends all its signals, then the notice that it has left.
+  // For a member of this host that leaves: sends all its signals, then the notice that it has left. In a
+  // broken team it only tells what broke the team.
   void leave_hosts(std::uint32_t rank);
 
   // Whether this member lives in that process, so that addresses mean the same to both. Known once it has
   // joined.
   Where where_is(std::uint32_t rank, const os::ProcessMemory& process) const;
-  // True if no member has ever joined with this rank.
+  // False if a member has ever joined with this rank, or is joining.
   bool is_free(std::uint32_t rank) const;
-  // True if the member has left or its process has died. For a rank on another host, the answer depends on
-  // `viewer` (exec/host_notices.hpp).
+  // True if the member has left or its process has died. For a rank on another host: also if its process does
+  // not answer any more, and the answer depends on `viewer` (exec/host_notices.hpp).
   bool is_gone(std::uint32_t rank, std::uint32_t viewer) const;
 
   // The statuses that break a team.

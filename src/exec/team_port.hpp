@@ -1,8 +1,9 @@
 // TeamPort: a process's end of a transport, for the lines of one team over several hosts.
 //
-// A sub-team uses the port of the team that it was split from, the port owner. Its lines carry its number and
-// the receiver's rank in the port owner. From use_port_of() to close() the port owner's Subteams has an entry
-// for this object. So no line lands in the segment after close().
+// A sub-team uses the port of the port owner, the team from which it was split, directly or not. Its lines
+// carry its number, and the receiver's rank in the port owner and in the sub-team. From use_port_of() to
+// close() the port owner's Subteams has an entry for this object. So no line lands in the segment after
+// close().
 #ifndef FERMATA_EXEC_TEAM_PORT_HPP
 #define FERMATA_EXEC_TEAM_PORT_HPP
 
@@ -22,7 +23,8 @@ class TeamPort {
   TeamPort(const TeamSegment& segment, const HostTable& hosts) : segment_(segment), hosts_(hosts) {}
   ~TeamPort();
 
-  // Opens this process's port. One of this and use_port_of() is called, before the first member joins.
+  // Opens this process's port. For a team over several hosts, one of this and use_port_of() is called before
+  // the first member joins.
   Status connect(const net::Port& port, const char** detail);
   // `owner` outlives this object. owner_ranks[r]: rank r's rank in `owner`. number: a number that no other
   // sub-team of `owner` has.

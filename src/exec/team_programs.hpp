@@ -1,7 +1,7 @@
 // TeamPrograms: the compiled plans in a team's segment.
 //
-// Other processes may write over the programs at any time. The headers are copies that check() has checked:
-// they bound what is read. A member checks the steps again when it copies them.
+// Other processes may write over the programs at any time. The headers are copies, which check() has checked
+// or the creator has set: they bound what is read. A member checks the steps again when it copies them.
 #ifndef FERMATA_EXEC_TEAM_PROGRAMS_HPP
 #define FERMATA_EXEC_TEAM_PROGRAMS_HPP
 
@@ -28,7 +28,8 @@ class TeamPrograms {
   }
   // The whole blob in the segment. Read it only within the bounds of header().
   const std::byte* blob(PlanSlot slot) const { return segment_.base() + entry(slot).program; }
-  // Like fermata::copy_steps(). index: rank, or root * members + rank over several hosts.
+  // Like fermata::copy_steps(), but also refuses steps that this team cannot run. index: rank, or
+  // root * members + rank for a rooted collective over several hosts.
   std::uint32_t copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const;
   // The plan's slots, words and doors in the segment. A rooted collective has a region for each root, one
   // after the other; this is root 0's. Others have one region for all calls.

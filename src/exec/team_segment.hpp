@@ -1,7 +1,8 @@
 // TeamSegment: the segment of a team as this process sees it.
 //
 // Other processes can write anything into the segment. So all offsets come from layout(), a copy that check()
-// has checked. Fields that change are read where they lie, and each reader copes with any value.
+// has checked or the creator has set. Fields that change are read where they lie, and each reader copes with
+// any value.
 #ifndef FERMATA_EXEC_TEAM_SEGMENT_HPP
 #define FERMATA_EXEC_TEAM_SEGMENT_HPP
 

@@ -2,18 +2,19 @@
 // settings for waits, and the poll interval. It knows no team: `What` is what it waits for.
 //
 //   bool advance(spins)         looks for `spins` pauses, 0: once. True: the wait is over.
+//   Status finish()             ends the call after advance() has returned true
 //   void park(ns)               sleeps until advance() may succeed, or for that time
-//   Status look(waited_ns)      looks at the other members, every kLookNs; kOk: the wait goes on
+//   Status look(waited_ns)      looks at the other members, about every kLookNs; kOk: the wait goes on
 //   Status broken()             why the wait is futile; kOk: it is not
 //   Status give_up(status)      ends the wait in a broken team
-//   Status time_out(waited_ns)  writes the error text
+//   Status time_out(waited_ns)  writes the error text; returns kTimeout
 //   bool report_stall(ns)       false: it could write nothing now
 //   bool advance_others()       other members of this thread; true: they have requests
 //   bool has_port(), void attend_port(), bool from_away()  the awaited data may come from another host
 //   std::int64_t expected_ns()  how long the others need for data that they move
 //
 // Between any two actions of the policy the waiter calls the idle hook, looks at the team and the clock, and
-// advances. So no wait outlasts its time limit by more than one action.
+// advances. So a wait outlasts its time limit by about one action and one call of the hook at most.
 #ifndef FERMATA_EXEC_WAITER_HPP
 #define FERMATA_EXEC_WAITER_HPP
 
@@ -32,7 +33,9 @@ using IdleHook = int (*)(void* context);
 class Waiter {
  public:
   static constexpr std::int64_t kLookNs = 20'000'000;  // between two checks of the other members
-  static constexpr std::uint64_t kSeldom = 16384;      // calls from one do_seldom_work() to the next, at most
+  // The most calls from one do_seldom_work() to the next. Only calls on lines do it, so after other calls it
+  // may come later.
+  static constexpr std::uint64_t kSeldom = 16384;
   // The longest park beside requests that do not ring this wait's doorbell.
   static constexpr std::int64_t kWithRequestsNs = 50'000;
 
@@ -78,7 +81,7 @@ class Waiter {
     next_seldom_ = poll_interval_.next() - call < kSeldom ? poll_interval_.next() : call + kSeldom;
     return found_pauses();
   }
-  // From now on measures the poll interval, instead of using the pauses of programs that nobody has tuned.
+  // From now on measures the poll interval, instead of using the pauses of the programs.
   void find_poll_interval(std::uint64_t call) {
     poll_interval_.start(call);
     next_seldom_ = poll_interval_.next();
@@ -86,8 +89,9 @@ class Waiter {
   std::uint32_t found_pauses() const { return poll_interval_.pauses(); }
 
  private:
-  static constexpr std::int64_t kWithPortNs = 1'000'000;  // the longest park between two looks at the port
-  // Time between two looks at the port while the awaited member is on this host.
+  // The longest park between two looks at the port, unless settings.idle_sleep_ns sets one.
+  static constexpr std::int64_t kWithPortNs = 1'000'000;
+  // Least time between two looks at the port while the awaited member is on this host.
   static constexpr std::int64_t kPortNs = 50'000;
   static constexpr std::int64_t kSayAgainNs = 1'000'000'000;
   static constexpr std::int64_t kLeastParkNs = 1000;

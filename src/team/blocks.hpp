@@ -24,8 +24,8 @@ struct Checked {
   std::size_t largest = 0;  // elements of the largest block that this member knows of
   std::size_t mean = 0;  // bytes of a block, on average if sizes differ; valid if all members know the sizes
   std::uint64_t sizes = 0;  // a hash of the blocks' sizes, where they differ and all members know them
-  bool irregular = false;
-  // Blocks differ in size, and not all members know how large each is.
+  bool irregular = false;   // blocks may differ in size
+  // Blocks may differ in size, and not all members know how large each is.
   bool hidden = false;
   bool counts_in = false, counts_out = false;  // this member gives counts for its input, its output
   OpTraits traits;
@@ -76,7 +76,7 @@ struct Chain {
   fermata_request* whole = nullptr;
   std::vector<std::unique_ptr<fermata_request>> links;
   std::size_t next = 0;   // index of the link to start
-  bool stepping = false;  // go_on() is active further up the stack: a link ended while it was started
+  bool stepping = false;  // go_on() or start_chain() is active further up the stack, and starts a link
   bool over = false;      // the started link is over, with `status`
   Status status = Status::kOk;
 };
@@ -87,8 +87,8 @@ struct Moved {
   std::unique_ptr<fermata_request> request = std::make_unique<fermata_request>();
 };
 
-// Zeroed memory for a length that only another member has given. A page takes memory only after the first
-// write to it. zeroed_bytes() throws std::bad_alloc.
+// Zeroed memory for a length that only another member has given. A page of a large length takes memory only
+// after the first write to it. zeroed_bytes() throws std::bad_alloc.
 struct FreeBytes {
   void operator()(std::byte* bytes) const { std::free(bytes); }
 };
@@ -109,11 +109,12 @@ struct Blocks {
   // idempotent, left to right.
   using Key = std::tuple<Collective, std::int32_t, int, bool, bool, bool, bool, bool>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
-  // The request of blocking calls: all calls use the same memory. It also holds a call that was interrupted.
+  // The request of blocking calls: all calls use the same memory. It also holds a call whose wait has ended
+  // early.
   std::unique_ptr<fermata_request> call;
   Plain last;                           // the arguments that `call` is prepared for
   std::unique_ptr<std::byte[]> bounce;  // between processes: folds copy another process's data into it
-  Direct single_copy;                   // the sizes of blocks that use single copy
+  Direct single_copy;                   // between processes: the sizes of transfers that use single copy
   SlotHeap heap;                        // rank 0's list of the parts of the team's heap, for all members
   PartsOverHosts parts;                 // the same over several hosts
 };
@@ -153,7 +154,7 @@ int execute(fermata_member* member, const Plain& plain);
 fermata_operation operation_of(const Plain& plain);
 Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member,
                                                          const Checked& checked, int root);
-// Returns at least `bytes` bytes of memory.
+// Returns at least `bytes` bytes of memory, with any contents.
 std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std::size_t bytes);
 // The callback BlockRequest::adapt: makes the request again, with the length that other members gave. When
 // the request is over, end_with_theirs() copies the result to the caller's buffer.

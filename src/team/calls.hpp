@@ -1,5 +1,5 @@
-// The collectives that this part calls itself. Unlike after those of the C ABI, no review of the placement
-// comes after them.
+// The collectives that this part calls itself. No review of the placement comes after them, unlike after the
+// C ABI's calls on lines.
 #ifndef FERMATA_TEAM_CALLS_HPP
 #define FERMATA_TEAM_CALLS_HPP
 

@@ -1,6 +1,6 @@
-// Handles that can be told from freed ones. The memory of a freed object is used again only for the same
-// type, and is never returned. The object that was freed first is used first. So the use of a freed handle is
-// an error, not a crash, until kResting more objects of its type have been freed.
+// Handles that can be told from freed ones (serial_of()). The memory of a freed object is used again only for
+// the same type, and is never returned. The object that was freed first is used first. So a function that
+// checks its handle sees that it was freed, until kResting more objects of its type have been freed.
 #ifndef FERMATA_TEAM_CHECKED_HANDLE_HPP
 #define FERMATA_TEAM_CHECKED_HANDLE_HPP
 

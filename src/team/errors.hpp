@@ -26,7 +26,7 @@ inline int answer(const fermata_member* member, Status status) {
   return status == Status::kOk ? 0 : member_status(member, status);
 }
 
-// Runs a function that may throw. An exception becomes a status.
+// Runs a function that may throw a std::exception, which becomes a status.
 template <class F>
 int guarded(F&& f) noexcept {
   try {

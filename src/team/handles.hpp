@@ -1,4 +1,4 @@
-// What the handles of the C ABI are: a team, and a member of it.
+// What the C ABI's handles of a team and of a member are.
 #ifndef FERMATA_TEAM_HANDLES_HPP
 #define FERMATA_TEAM_HANDLES_HPP
 

@@ -1,4 +1,4 @@
-// Times a compiled program on this machine, for the planner.
+// Time compiled programs and collectives on blocks on this machine, for the planner.
 #ifndef FERMATA_TEAM_MEASURE_HPP
 #define FERMATA_TEAM_MEASURE_HPP
 
@@ -14,7 +14,7 @@ namespace fermata {
 Measure measure_on_this_machine();
 
 // The same for a collective on blocks by this schedule. Returns ns from the last arrival to the last
-// departure: the time of a barrier and a call after it, less the time of a barrier alone.
+// departure: the time of a barrier and a call after it, less the time of a barrier alone; at least 1.
 BlockMeasure measure_blocks_on_this_machine();
 
 }  // namespace fermata

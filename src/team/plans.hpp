@@ -29,11 +29,11 @@ struct TeamRequest {
   std::vector<const Plan*> plans;
   std::vector<std::int32_t> hosts;  // of each rank; empty: all on one host
   std::vector<std::string> names;   // of the hosts; empty: not known
-  const void* programs = nullptr;   // what fermata_hosts_plan gave on one of the hosts; null: plan here
+  const void* programs = nullptr;   // the result of packed(), mostly from elsewhere; null: plan here
   std::size_t programs_bytes = 0;
   std::int32_t host = 0;         // this host
-  exec::Team* within = nullptr;  // the new team is in this team's file; null: in a file of its own
-  double refresh_seconds = 0;    // over several hosts: least time between two refreshes; 0: none
+  exec::Team* within = nullptr;  // the new team is in this team's file; null: it has memory of its own
+  double refresh_seconds = 0;    // over several hosts: about the time between two refreshes; 0: none
   bool refresh_keeps = false;    // refreshes update the cache, too
 };
 // A request for a team like `parent`, with other members.
@@ -72,11 +72,12 @@ struct TeamPlans {
   bool reproducible = false;
 };
 Result<TeamPlans> plans_for(const TeamRequest& request);
-// Likewise, for a team in the file of another. The first process that needs plans for this number of members
-// with these tags and CPUs makes them. All later teams in that file use them.
+// Likewise, for a team in the file of another. Mostly the first process that needs plans for such a team (its
+// number of members, tags, CPUs, and whether it is reproducible) makes and stores them. Later such teams in
+// that file use them.
 Result<TeamPlans> plans_within(const TeamRequest& request);
 
-// The plans as bytes, to be sent to the other hosts.
+// The plans as bytes, for other hosts or for later teams.
 std::vector<std::byte> packed(const TeamPlans& plans);
 // Plans from such bytes. kArgument if they are no plans for such a team.
 Result<TeamPlans> plans_from(const TeamRequest& request);

@@ -16,7 +16,7 @@ namespace fermata::team {
 
 // It is in the segment of a team that is refreshed. The team's profile follows it, as JSON.
 struct RefreshStart {
-  double seconds = 0;       // least time between two refreshes
+  double seconds = 0;       // about the time between two refreshes
   std::uint64_t keeps = 0;  // not 0: refreshes also update the cache
 };
 std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& profile);
@@ -34,7 +34,7 @@ inline constexpr std::uint64_t kFirstRefresh = 16;  // calls before the first re
 // member waits for a member that has returned.
 int refresh(fermata_member* member);
 
-// A record of the refreshes, in one process.
+// A record of the refreshes, for one handle of a team.
 struct RefreshLog {
   std::uint64_t refreshes = 0, changes = 0;
   std::int64_t took_ns = 0;  // all refreshes together, each from the time at which all members were in it

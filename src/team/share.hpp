@@ -28,8 +28,8 @@ struct Gathering {
   bool replaces = false;      // the new team replaces the port's team: all members move on
 };
 
-// Publishes this member's arguments for the others. Call it before the barrier that begins a split, a review
-// or a refresh.
+// Publishes this member's arguments for the others. Call it before the barrier or allgather that begins a
+// split, a review or a refresh.
 void announce(const fermata_member* member, std::uint64_t scratch);
 // Returns all members of the member's team, with a request for an equal team on the same hosts.
 Gathering everybody(const fermata_member* member);
@@ -39,7 +39,7 @@ int overwritten();
 std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank);
 // Returns the number that identifies a new team among all teams that use a port. It consists of `number`,
 // which no other team with this leader has, and of the leader's rank in the port's owner, the team from which
-// all others were split. `leader` is the leader's rank in `parent`.
+// all others come. `leader` is the leader's rank in `parent`.
 std::uint32_t subteam_of(const exec::Team& parent, std::uint32_t number, std::uint32_t leader);
 bool is_subteam_number(std::uint32_t number);  // false: larger than subteam_of() can take
 // Collective: makes the team on each host, and gives each member a handle of it.

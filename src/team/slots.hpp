@@ -1,9 +1,10 @@
 // Memory for the ring buffers of persistent collectives. Each request gets a part of the team's heap. Rank 0
 // records the parts, all members use them, and each member frees its hold by itself.
 //
-// A part begins with a count of the members that still hold it. A member that frees its request decrements
-// the count, at any time and without a message. When rank 0 needs memory, it takes back the parts that no
-// member holds. So no member waits until another one frees its request, and rank 0's record needs no lock.
+// On one host, a part begins with a count of the members that still hold it. A member that frees its request
+// decrements the count, at any time and without a message. When rank 0 needs memory, it takes back the parts
+// that no member holds. So no member waits until another one frees its request, and rank 0's record needs no
+// lock.
 #ifndef FERMATA_TEAM_SLOTS_HPP
 #define FERMATA_TEAM_SLOTS_HPP
 
@@ -50,8 +51,7 @@ class SlotHeap {
   std::byte* base_;
   std::map<std::uint64_t, std::uint64_t> room_;  // bytes of each free range, by offset; neighbours are merged
   std::vector<Taken> taken_;
-  // collect() runs at this many parts: about twice as many as its last run left. So it checks a part about
-  // twice.
+  // take() calls collect() at this many parts: about twice as many as the last collect() left.
   std::size_t collect_at_ = 0;
   std::uint64_t used_;   // offset from which on no part has used the memory
   std::uint64_t spare_;  // bytes that parts may still take beyond their need
@@ -101,7 +101,7 @@ class HeldSlots {
 int reserve_all(fermata_request& request);
 // Gets ring buffers for a persistent request. All members call it. Rank 0 finds a part and tells the others
 // its place. `request` null: this member has no memory for its request. It must call all the same, and drops
-// its hold at once. The other members get their ring buffers.
+// its hold at once. The other members get their ring buffers, unless it is rank 0.
 int take_slots(fermata_member* member, const fermata_operation& operation, fermata_request* request);
 
 }  // namespace fermata::team

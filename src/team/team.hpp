@@ -15,7 +15,7 @@ namespace fermata::team {
 int check_team(const fermata_team* team);
 
 int make_team(const TeamRequest& request, fermata_team** out);
-// Offers the team as `name` until `count` processes have fetched it, for at most `within_ns`.
+// Offers the team as `name` until it was fetched `count` times, for at most `within_ns`.
 int serve(const fermata_team& team, const char* name, int count, std::int64_t within_ns);
 // wait, stall_ns: as for exec::Team::attach().
 int attach(const char* name, std::int64_t within_ns, const WaitKind* wait, std::int64_t stall_ns,
@@ -25,8 +25,8 @@ int attach_within(exec::Team& neighbour, std::uint64_t place, const WaitKind* wa
                   fermata_team** out);
 void destroy(fermata_team* team);
 
-// The CPU of each rank, as the team's creator configured them. Empty: its members are not pinned, or another
-// process has overwritten the CPUs.
+// The CPU of each rank, as the team's creator configured them. Empty: some rank has none, or another process
+// has overwritten the CPUs.
 std::vector<std::int32_t> cpus_of(const exec::Team& team);
 // A hash of the team's programs, and of the costs by which its members choose schedules.
 std::uint64_t hash_of_team(const exec::Team& team);
@@ -39,14 +39,16 @@ void leave(fermata_member* member);
 // negative colour.
 int split(fermata_member* member, int colour, int key, fermata_member** out);
 
-// Reviews of where the members run. A team that was made for unpinned members moves to plans for their CPUs
-// once all of them are pinned.
+// Reviews of where the members run. The members of a team that was made for unpinned members move to one with
+// plans for their CPUs, once a review finds all of them pinned.
 bool is_reviewed(const exec::Team& team);
-// The first review comes after call kFirstReview. Each further review comes kReviewStep times as late.
+// The first review comes after call kFirstReview, if that is on a line, else after the next call on lines.
+// Each further review comes about kReviewStep times as late.
 inline constexpr std::uint64_t kFirstReview = 4096;
 inline constexpr std::uint64_t kReviewStep = 16;
 // Collective: all members call it after the same call on lines. If all are pinned by now, to other CPUs than
-// their plans are for, they move to a team with plans for these CPUs. A team over hosts is refreshed instead.
+// their plans are for, they move to a team with plans for these CPUs. In a team that is refreshed
+// (refreshes()), this is refresh() instead.
 int review(fermata_member* member);
 
 }  // namespace fermata::team

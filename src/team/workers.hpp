@@ -14,8 +14,8 @@
 
 namespace fermata {
 
-// The begin of the memory that the members of one repeat share. Between processes it is in anonymous shared
-// pages.
+// The beginning of the memory that the members of one measurement share: anonymous pages, which forked
+// processes share, too.
 struct SharedState {
   std::atomic<std::int32_t> failed{0};  // -Status of the member that failed first
 

@@ -1,5 +1,5 @@
-// Results as expressions over the members' contributions. Equal expressions share one node, so many members
-// that fold in the same way cost as much as one member.
+// Results as expressions over the members' contributions. Equal expressions share one node, so the results of
+// many members that fold in the same way take as much memory as one result.
 #ifndef FERMATA_EXEC_PROOF_EXPRESSIONS_HPP
 #define FERMATA_EXEC_PROOF_EXPRESSIONS_HPP
 

@@ -1,5 +1,5 @@
-// Where slots, words, credits and doors lie in a region, according to the steps of a program. They must not
-// overlap.
+// Where slots, words, credits and doors lie in a region, according to the steps of a set of programs. They
+// must not overlap.
 #ifndef FERMATA_EXEC_PROOF_LOCATIONS_HPP
 #define FERMATA_EXEC_PROOF_LOCATIONS_HPP
 
@@ -44,7 +44,7 @@ struct Location {
   std::uint32_t threshold = 0;  // of a word; for a credit: its batch
   std::uint32_t door = 0;
   Code code = Code::kEnd;    // of the step that signals here
-  std::uint32_t writer = 0;  // of a slot or a credit: the member that signals, and its step
+  std::uint32_t writer = 0;  // the member that signals here (of a word: the first one found), and its step
   std::uint32_t step = 0;
   std::uint32_t peer = 0;     // the receiver, if the signal leaves the host
   std::uint32_t signals = 0;  // steps per episode that signal here: several for a word
@@ -55,7 +55,7 @@ class Locations {
  public:
   Locations(const ProgramHeader& header, const ProofTerms& terms, Scratch& scratch)
       : header_(header), terms_(terms), scratch_(scratch) {}
-  // False: no memory. `most`: the number of places, including doors.
+  // False: no memory. `most`: at least the number of places, including doors.
   bool prepare(std::size_t most);
 
   std::uint32_t count() const { return count_; }
@@ -66,7 +66,7 @@ class Locations {
   // Records a step that signals. The first such step creates its place. Returns null, or why the step is not
   // allowed.
   const char* signal(const Step& step, std::uint32_t member, std::uint32_t index, std::uint32_t* location);
-  // Checks a step that waits. Call it after all signals are known.
+  // Checks a step that waits, with the same result. Call it after all signals are known.
   const char* wait(const Step& step, std::uint32_t member, std::uint32_t* location) const;
   // Checks a step that uses a word. All members that use it must share memory with its first writer.
   const char* use_word(const Step& step, std::uint32_t member) const;

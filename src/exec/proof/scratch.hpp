@@ -29,7 +29,8 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Returns n zeroed elements. Null: there is no memory, or was none in an earlier call.
+  // Returns n zeroed elements. Null: there is no memory or the limit is reached, or that was so in an earlier
+  // call.
   template <class T>
   T* array(std::size_t n) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16);
