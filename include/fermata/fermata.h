@@ -155,8 +155,8 @@ typedef struct fermata_team_config {
                              /* process of the team. 0: FERMATA_STALL_SECONDS decides, first of the */
                              /* process that makes the team, then of one that attaches. Without it there */
                              /* are no reports. */
-  double refresh_seconds;    /* Over several hosts. > 0: the running team refreshes its profile, at most */
-                             /* this often, and changes its plans where that pays. */
+  double refresh_seconds;    /* Over several hosts. > 0: the running team refreshes its profile, about */
+                             /* every so many seconds, and changes its plans where that pays. */
                              /* 0: FERMATA_REFRESH decides; without it there are no refreshes. < 0: never. */
 } fermata_team_config;
 #define FERMATA_TEAM_CONFIG_INIT \

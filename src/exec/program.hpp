@@ -3,8 +3,9 @@
 //
 //   ProgramHeader | MemberProgram[roots x members] | Step[...]
 //
-// Slots, words, credits and the doors of words lie elsewhere in the team's segment: in `regions` copies of a
-// region of region_bytes. A rooted collective has one region per root, any other collective has one region.
+// Slots, words, credits and the doors of words and published lines lie elsewhere in the team's segment: in
+// `regions` copies of a region of region_bytes. A rooted collective has one region per root, any other
+// collective has one region.
 // Offsets in steps count from the start of a region. The doors of members lie outside the regions.
 //
 // On one host a rooted collective has one set of programs; for other roots two members exchange their ranks.

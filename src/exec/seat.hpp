@@ -1,7 +1,8 @@
 // Seat: a member's place in its team, and whether the member can make a call now.
 //
-// A call can start while gate_ is the process's fork generation. The gate is 0 while a call is outstanding,
-// and for good once this member has given up its team. broken_ is the status with which it did so.
+// A call can start while gate_ is the process's fork generation. The gate is 0 while a line call is
+// outstanding (on the fast path, only once the call has to wait), or a block call whose wait has ended early.
+// It is 0 for good once this member has given up its team. broken_ is the status with which it did so.
 #ifndef FERMATA_EXEC_SEAT_HPP
 #define FERMATA_EXEC_SEAT_HPP
 

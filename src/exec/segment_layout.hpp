@@ -20,8 +20,8 @@
 
 namespace fermata::exec {
 
-// Which compiled plan of a team a call uses: by its collective and, with data, whether 8 bytes hold the
-// payload.
+// Which compiled plan of a team a call uses: the plan's collective and, with data, whether 8 bytes hold the
+// payload. A call of another collective may use it, too (api/together.cpp).
 enum class PlanSlot : std::uint8_t {
   kBarrier = 0,
   kBroadcast8,
