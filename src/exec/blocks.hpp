@@ -5,11 +5,12 @@
 //   up to 48 bytes  on the line
 //   more            in a circular buffer after the lines, in pieces of at most a quarter of the buffer and
 //                   at most kMostPiece bytes: so writing and reading overlap, and memory is bounded
-//   large           by single copy: the line carries the address and its owner, and the reader copies or
-//                   folds from there. From another process the kernel copies (process_vm_readv)
+//   large           by single copy (BlockCall::direct_from): the line carries the address and its owner, and
+//                   the reader copies or folds from there. From another process the kernel copies
+//                   (process_vm_readv)
 //
 // A ring has several lines, so that short calls can follow each other without an answer. If a single copy
-// from another process fails, or this process uses none, the reader refuses the piece. From then on that ring
+// from another process fails, or the reader uses none, the reader refuses the piece. From then on that ring
 // carries no addresses.
 //
 // Between two hosts each host has a copy of the ring, at the same offset. The sender's port writes lines and
@@ -149,7 +150,7 @@ struct BlockCall {
   Sizes single_copy[2];
   const Team* team = nullptr;  // null: a test drives the members by hand, in one process
   os::ProcessMemory home;      // this process; {} in a team of threads
-  // a block has its sender's length, and the receiver drops the rest that does not fit
+  // a block may be longer or shorter at its sender; the receiver drops what does not fit
   bool bounded = false;
   std::uint64_t bytes = 0;  // of each block, if all have the same length; else 0
   // kBounce bytes; null: this member refuses single copy from another process
@@ -167,10 +168,11 @@ class BlockOperation {
     std::size_t elements = 0;  // elements to move
     std::size_t room = 0;      // elements that this member's arguments allow: a receive writes no more
     std::size_t done = 0;      // elements moved so far
-    // a send by single copy: the piece that carries the address; 0: not sent yet
+    // a send by single copy: the piece that carries the address; 0: not sent yet, or refused
     std::uint64_t announced = 0;
-    std::uint32_t after = 0;       // 1 + the transfer before it on its edge in this stage; 0: none
-    std::uint32_t after_fold = 0;  // a receive: 1 + the one before it in this stage with the same result
+    std::uint32_t after = 0;  // 1 + the transfer before it on its edge in this stage; 0: none
+    std::uint32_t after_fold =
+        0;  // a receive: 1 + the one before it in this stage with the same `to`; 0: none
     // A receive: sends of this stage read exactly the memory that it writes. It writes each part only after
     // they have sent that part.
     bool follows = false;

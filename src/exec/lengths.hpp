@@ -67,9 +67,9 @@ class Lengths : Parts {
   bool may_retract_tested() const { return log_.is_bounded() && retractable(splits_); }
   // Compares the length of the present call with the lengths at the members from which its data come: the
   // root, or all others. (Over several hosts: with the length of data that have come.) kRetracted: repeat the
-  // call with their length. kOk: no difference of the lengths is
-  // known. kPending: some member has not published its call yet. A difference breaks the team if the call is
-  // not retractable, or if the lengths of the others differ from each other.
+  // call with their length. kOk: no difference of the lengths is known. kPending: some member has not
+  // published its call yet. A difference breaks the team if the call is not retractable, or if the lengths of
+  // the others differ from each other.
   Status settle(bool retractable);
   // For a member that has met the tag of another call. kRetracted: repeat the call. kPending: the member goes
   // on waiting, because members send signals before they publish their calls, and some may not have reached

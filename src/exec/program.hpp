@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kProgramVersion = 3;
 enum class Code : std::uint8_t {
   kEnd = 0,  // the member's part of the episode is done
   kSend,     // write register `reg` and the header of a slot, then ring the doorbell
-  kAwait,  // wait until the slot has this episode; then do with its payload and register `reg` as `fold` says
+  kAwait,    // wait until the slot has this episode; take its payload into register `reg`, as `fold` says
   // add 1 to a word; if that completes the word, ring its doorbell and go on at `target`, else at the next
   // step
   kAdd,

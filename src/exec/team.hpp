@@ -102,7 +102,7 @@ class Team {
   // Sends and receives lines through the port. If the team is broken on another host, or replaces a port
   // owner that is broken, breaks it here too.
   void attend_port();
-  // Tells the other hosts once what broke the team.
+  // Tells the other hosts what broke the team, if this process has not done so yet.
   void tell_abroad();
   // For a member of this host that leaves: sends all its signals, then the notice that it has left. In a
   // broken team it only tells what broke the team.

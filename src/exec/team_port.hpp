@@ -1,4 +1,4 @@
-// TeamPort: a process's end of a transport, for the lines of one team over several hosts.
+// TeamPort: a process's end of a transport between hosts, for the lines of one team.
 //
 // A sub-team uses the port of the port owner, the team from which it was split, directly or not. Its lines
 // carry its number, and the receiver's rank in the port owner and in the sub-team. From use_port_of() to

@@ -36,8 +36,8 @@ Status TeamSegment::check() {
 }
 
 void TeamSegment::wake_everybody() const {
-  // Members that poll a word park at doors in the regions. These are not woken here: their parks have a time
-  // limit.
+  // Members that wait for a word or a published line park at doors in the regions. These are not woken here:
+  // their parks have a time limit.
   const OsCalls with = calls();
   for (std::uint32_t r = 0; r < members(); ++r) fermata::wake<RealAtomics>(door(r), with);
 }

@@ -45,8 +45,8 @@ class TeamSegment {
   DoorLine* doors() const { return reinterpret_cast<DoorLine*>(base() + doors_offset(members())); }
   Door<RealAtomics>& door(std::uint32_t rank) const { return doors()[rank].door; }
   OsCalls calls() const { return {.shared = memory_.is_shared()}; }
-  // Wakes the members that park at their own doors. Members that park at a shared word's door wake up by the
-  // time limit of their park (exec/waiter.hpp).
+  // Wakes the members that park at their own doors. Members that park at the door of a shared word or of a
+  // published line wake up by the time limit of their park (exec/waiter.hpp).
   void wake_everybody() const;
   Places places() const;  // only if the segment has a file of its own
   // How many CPUs the members that have joined can use at once: those in the union of their affinities, or

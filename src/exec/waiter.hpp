@@ -8,9 +8,11 @@
 //   Status broken()             why the wait is futile; kOk: it is not
 //   Status give_up(status)      ends the wait in a broken team
 //   Status time_out(waited_ns)  writes the error text; returns kTimeout
-//   bool report_stall(ns)       false: it could write nothing now
-//   bool advance_others()       other members of this thread; true: they have requests
-//   bool has_port(), void attend_port(), bool from_away()  the awaited data may come from another host
+//   bool report_stall(ns)       reports this wait; false: it could write nothing now
+//   bool advance_others()       advances the requests of this thread's other members; true: there are some
+//   bool has_port()             the team has a port to other hosts
+//   void attend_port()          sends and receives lines through the port
+//   bool from_away()            the awaited data may come through the port
 //   std::int64_t expected_ns()  how long the others need for data that they move
 //
 // Between any two actions of the policy the waiter calls the idle hook, looks at the team and the clock, and

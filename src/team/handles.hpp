@@ -21,8 +21,8 @@ class Refresher;    // team/refresher.hpp
 
 struct fermata_team : fermata::checked::CheckedHandle<fermata_team> {
   fermata::exec::Team* team = nullptr;
-  // The team that the members have moved to after a review of their placement, or by a refresh. Reports
-  // follow them. Aborts follow them after a review, but not after a refresh.
+  // The team that the members have moved to by a refresh, or after the first review that moved them. Reports
+  // follow them there. Aborts follow them after a review, but not after a refresh.
   std::atomic<fermata::exec::Team*> moved{nullptr};
   // Null before the first refresh. os::ProcessLock guards it; from then on it also guards `moved`.
   std::shared_ptr<fermata::team::RefreshLog> refreshed;
@@ -45,7 +45,7 @@ struct fermata_member : fermata::checked::CheckedHandle<fermata_member> {
   bool reviews = false;        // a review may follow the blocking call that is outstanding
   bool may_differ = false;     // fermata_member_set_bounded has been called with on != 0, now or earlier
   std::uint64_t told[4] = {};  // what rank 0 tells about a part of the heap (team/slots.cpp)
-  std::shared_ptr<fermata::team::Blocks> blocks;  // null before its first collective on blocks
+  std::shared_ptr<fermata::team::Blocks> blocks;  // null before the first collective on blocks in this team
   // Set while a split-phase call continues as a collective on blocks, since others gave another length.
   std::shared_ptr<fermata::team::Moved> moved;
   std::uint64_t refreshes = 0;                          // of its team's profile, in which it took part

@@ -13,8 +13,10 @@ namespace fermata {
 // kMemory, and those of the team and its calls.
 Measure measure_on_this_machine();
 
-// The same for a collective on blocks by this schedule. Returns ns from the last arrival to the last
+// Does so for a collective on blocks by this schedule. Returns ns from the last arrival to the last
 // departure: the time of a barrier and a call after it, less the time of a barrier alone; at least 1.
+// Precondition: key.cpus is empty or has a CPU per member. Errors: kVerify (the schedule is not proved),
+// kSystem, kMemory, and those of the team and its calls.
 BlockMeasure measure_blocks_on_this_machine();
 
 }  // namespace fermata

@@ -16,7 +16,7 @@ namespace fermata::team {
 
 // The values that all members send to rank 0. A reduce gives rank 0 the least of each:
 // - subteam(): minus a number for a new team on the port. This process has not seen the number yet.
-// - requests(): -1 if a request is outstanding
+// - requests(): -1 if a request is outstanding, else 0
 // - late(): the least delay of lines from one host to another, with the difference of their clocks
 class Words {
  public:
