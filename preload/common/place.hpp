@@ -1,5 +1,5 @@
 // Describes a call site as text, from the kernel's list of mappings. It does not ask the loader, whose lock
-// may be held by a thread that waits for this one (in a constructor). The text is made at a thread's first
+// may be held by a thread that waits for this one (in a constructor). The text is made at the process's first
 // wait at the site.
 #ifndef FERMATA_PRELOAD_COMMON_PLACE_HPP
 #define FERMATA_PRELOAD_COMMON_PLACE_HPP
@@ -8,10 +8,10 @@
 
 namespace fermata::stats {
 
-// Writes "+0x1234 (/path/program)", counted from the object's first byte in memory. A path that doesn't fit
-// is cut to its last component. It writes "0x7f12" if the address is in no file, or the process cannot read
-// /proc/self/maps. Needs 1 KiB of stack and, meanwhile, one descriptor. It calls only the kernel, is no
-// cancellation point, and keeps errno.
+// Writes "+0x1234 (/path/program)", counted from the object's first byte in memory. A path of more
+// than 103 bytes loses its first components. It writes "0x7f12" if the address is in no file, or the process
+// cannot read /proc/self/maps. Needs 1 KiB of stack and, meanwhile, one descriptor. It makes its system calls
+// directly, is no cancellation point, and keeps errno.
 void describe_place(const void* site, char* to, std::size_t capacity);
 
 }  // namespace fermata::stats

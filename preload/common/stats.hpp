@@ -1,15 +1,17 @@
-// The file that `fermata run --stats` and `--trace` read: one per process and preload library, in the
-// directory that FERMATA_STATS names. It is mapped and shared, so that nothing is lost however the process
-// ends. tools/fermata/run_stats.cpp reads it.
+// The file that `fermata run --stats` and `--trace` read, in the directory that FERMATA_STATS names. Each
+// preload library makes one in each process, and another one after each exec. It is mapped and shared, so
+// that nothing is lost however the process ends. tools/fermata/run_stats.cpp reads it.
 //
-// A record belongs to one thread, barrier and call site, and only its thread writes it. Episodes are counted
-// one by one. The first kFirst are timed, and then about one in kSampled; with FERMATA_TRACE=1 each one is.
-// One exchange at a timed arrival tells which thread came last, and how long after the previous one. The
-// number of an episode alone decides whether it is timed, so that all members time the same ones. The timed
-// numbers are spread so that no rhythm of a program escapes them.
+// A record belongs to one thread, barrier and call site (and one number of members and reason). Only its
+// thread writes it. Calls are counted one by one. The first kFirst are timed, and then about one in kSampled;
+// with FERMATA_TRACE=1 each one is. A call's number decides whether it is timed. The constructors of Wait say
+// what the number counts. If all members make the same calls, they time the same ones. The timed numbers are
+// spread so that no rhythm of a program escapes them. With Arrivals, one exchange at a timed arrival tells
+// how long after the previous one it came, and, where the barrier does not tell it, which thread came last.
 //
-// Not thread-safe beyond that: the waiting thread calls every member function. All of it is part of a wait:
-// it calls neither the loader nor an allocator, takes no lock, and is no cancellation point (docs/waits.md).
+// Not thread-safe beyond that: the waiting thread calls every member function. All of it but start() is part
+// of a wait: it calls neither the loader nor an allocator, takes no lock, and is no cancellation point
+// (docs/waits.md).
 #ifndef FERMATA_PRELOAD_COMMON_STATS_HPP
 #define FERMATA_PRELOAD_COMMON_STATS_HPP
 
@@ -28,15 +30,15 @@ inline constexpr std::uint64_t kSampled = 256;
 inline constexpr std::size_t kPlanText = 80;
 
 struct alignas(64) Record {
-  std::uint64_t object;  // address of the barrier; 0: a barrier of a team
+  std::uint64_t object;  // Meeting::object
   std::uint64_t site;    // return address of the call
   std::uint32_t thread;
   std::uint32_t members;  // arrivals per episode
   std::uint32_t reason;   // 0: Fermata's barrier; else 1 + the note that says why it is not
   std::uint32_t padding;
   std::uint64_t calls;
-  // Episodes that this thread counts. In a process, one thread counts each episode: of Fermata's barriers,
-  // and of those that stay the run-time library's.
+  // Episodes that this thread counts. At most one thread of a process counts an episode, of Fermata's
+  // barriers and of those that stay another library's.
   std::uint64_t episodes;
   std::uint64_t timed;  // timed calls, scaled to all calls; so are the sums below
   std::uint64_t waited_ns;
@@ -45,7 +47,7 @@ struct alignas(64) Record {
   std::uint64_t measured;  // those of which the time since the previous arrival is known
   std::uint64_t late_ns;   // sum of these times
   std::uint64_t longest_ns;
-  char plan[kPlanText];  // the barrier's plan, if it differs from the file's
+  char plan[kPlanText];  // the barrier's plan, if it differs from the file's; in MPI, kind and communicator
   // The call site as text: "+0x1234 (/path/program)", counted from the object's first byte in memory.
   char place[128];
 };
@@ -84,21 +86,23 @@ struct Arrivals {
 };
 
 // Opens the file if FERMATA_STATS asks for it, in this process and in its forked children. False: no
-// statistics are wanted, or the directory cannot be written.
+// statistics are wanted, or the file cannot be made.
 bool start(const char* library, const char* plan);
 
 struct Meeting {
-  const void* object;  // null: a report tells such barriers apart by their members alone
+  // An address that names the barrier. Null: at one site, a report tells such barriers apart by their members
+  // and reason alone.
+  const void* object;
   const void* site;
   std::uint32_t members;
-  const char* reason;  // why the run-time library does it, a literal; null: Fermata does it
+  const char* reason;  // why another library does it, valid for ever; null: Fermata does it
 };
 
 // Where a thread counts its calls of a meeting. There is one table for all threads: thread-local memory comes
 // out of every thread's stack, also in programs that want no statistics. A thread finds its slots without a
 // function call, because all members pay for the time that this takes. Slots and records are never freed.
 struct alignas(64) Slot {
-  std::atomic<std::uint32_t> owner;  // the thread that wrote the rest; 0: free
+  std::atomic<std::uint32_t> owner;  // `self` of the thread that wrote the rest; 0: free; odd: stats.cpp
   std::uint32_t members;
   const void* object;
   const void* site;  // null: the slot counts the owner's calls for the object
@@ -112,7 +116,7 @@ static_assert(sizeof(Slot) == 64);
 inline constexpr unsigned kSlotBits = 16;
 // written at load
 extern Slot* slots __attribute__((visibility("hidden")));
-// 0: this thread owns no slot yet
+// The thread's number, which is even. 0: it has none yet.
 extern __thread std::uint32_t self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 inline std::size_t slot_of(const void* object, const void* site, std::uint32_t owner) {
@@ -142,11 +146,12 @@ inline std::uint64_t next_sampled(std::uint64_t number) {
 // One observed wait, from construction to end().
 class Wait {
  public:
-  // Numbered by this thread's calls at the site. It does not find out which thread came last.
+  // Numbered by this thread's calls for the object, or at the site if there is no object. It does not find
+  // out which thread came last.
   explicit Wait(const Meeting& meeting) {
     if (find(meeting)) begin((*counts_)++);
   }
-  // Numbered by this thread's calls for the object.
+  // Numbered in the same way.
   Wait(const Meeting& meeting, Arrivals& arrivals) : arrivals_(&arrivals) {
     if (find(meeting)) begin((*counts_)++);
   }

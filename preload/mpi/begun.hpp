@@ -1,12 +1,12 @@
-// Non-blocking collectives. Each is an operation of Fermata's, and a generalized request of MPI's (MPI 3.1,
-// section 12.2) that the program holds. So it may stand beside MPI's own requests in any call that completes
-// requests.
+// Non-blocking collectives. Each is an operation of Fermata's. The program holds a generalized request of
+// MPI's for it (MPI 3.1, section 12.2), or, if it was over at once, a receive from MPI_PROC_NULL. So it may
+// stand beside MPI's own requests in any call that completes requests.
 //
-// The collectives of a communicator start in the order in which they were begun. A small one is carried on
-// lines, one at a time, and later ones wait for it. All ranks put the same ones on lines. Those on blocks are
-// requests of Fermata's. Both kinds make progress in every MPI call that waits or tests. While any is
-// outstanding, a call that would wait in MPI polls MPI and Fermata in turn, or has the helper thread beside
-// it.
+// The collectives of a communicator start in the order in which they were begun. Some small
+// ones (Operation::rides()) are carried on lines, one at a time, and later ones wait for it. All ranks put
+// the same ones on lines. Those on blocks are requests of Fermata's. Both kinds make progress in the MPI
+// calls of waiting.hpp, which wait or test. While any is outstanding, a call that would wait in MPI polls MPI
+// and Fermata in turn, or has the helper thread beside it.
 #ifndef FERMATA_PRELOAD_MPI_BEGUN_HPP
 #define FERMATA_PRELOAD_MPI_BEGUN_HPP
 
@@ -28,13 +28,13 @@ struct Begun {
   int status = FERMATA_OK;
   MPI_Request handle = MPI_REQUEST_NULL;
   State* state = nullptr;
-  fermata_request* request = nullptr;  // on blocks, after it has started
-  Begun* behind = nullptr;             // the next one that waits to start, or the next cached one
+  fermata_request* request = nullptr;  // on blocks, or persistent: Fermata's request, once there is one
+  Begun* behind = nullptr;             // the next one that waits to start, is cached, or ends later
   Begun* next = nullptr;               // in a list
   Begun* previous = nullptr;
   // For persistent ones (persistent.hpp):
   Kind kind = kKinds;
-  bool started = false;     // and the program has not completed it yet
+  bool started = false;     // the program has started it, and not completed it yet
   bool in_library = false;  // MPI's request that stands for it is active, too
   int tag = 0;
   Begun* next_persistent = nullptr;
@@ -69,20 +69,20 @@ inline bool any_begun() {
 
 // Completed non-blocking collectives with an error that the program does not know yet. Open MPI would report
 // it to the error handler of MPI_COMM_WORLD. So the call that completes such a request first takes the error
-// away, and then reports it to the request's communicator.
+// away, and then reports it as MPI's own collective would (told_of() in waits.cpp).
 extern std::atomic<int> failures;
 int claim_error(MPI_Request handle, MPI_Comm* comm);
 bool is_failed(MPI_Request handle);
 
-// In MPICH 4.0 and 5.0, MPI_Testall gives wrong answers for two sorts of requests, while all other functions
-// are right: for MPICH's own persistent collectives, and for arrays of more than 64 requests of different
+// In MPICH 4.0 and 5.0, MPI_Testall gives wrong answers for two sorts of requests, where other functions are
+// right: for MPICH's own persistent collectives, and for arrays of more than 64 requests of different
 // kinds. Fermata's requests are of different kinds: generalized requests, and receives that are over at once.
 // True from the first such request on. Then on MPICH the preload does MPI_Testall by other functions.
 extern std::atomic<bool> testall_errs;
 
 // Ready to be prepared; null: there is no memory.
 Begun* new_begun();
-void drop(Begun* begun);  // one that did not begin
+void drop(Begun* begun);  // one that has no request of Fermata's, or whose request is freed
 // as_before() returns a completed one of the communicator that is the same, instead of this one, if there is
 // any. recycle() caches a completed one, or frees it. drop_kept() frees the cached ones. The caller holds the
 // state.
@@ -98,19 +98,19 @@ Begun* outstanding_of(MPI_Request handle);
 int prepare_request(Begun* begun);
 void start_again(Begun* begun);
 void make_empty(MPI_Status* status);  // makes it what MPI calls an empty status
-// Waits for this one alone. Not if several threads may call.
+// Waits until this one is over. Not if several threads may call.
 void wait_for(Begun* begun);
-// Makes progress on all that are outstanding.
+// Makes progress on what is outstanding, in a few communicators at a time.
 void progress();
-// Likewise, while that member waits.
+// Likewise, while that member waits, in other communicators.
 void progress_beside(const fermata_member* waiting);
-// Frees those that are over, after calls that may have completed some.
+// Frees those that MPI has released, after calls that may have completed some.
 void reap();
-// Makes progress until nothing is outstanding, or nothing comes any more. Also frees the persistent ones.
+// Makes progress until nothing is outstanding, or for many rounds. Also frees the persistent ones.
 void finish_all();
 void give_way();
 
-// Makes progress on all that are outstanding, except in the communicator whose member is `waiting`.
+// Makes progress on what is outstanding, except in the communicator whose member is `waiting`.
 // complete_later() completes those whose end the helper noticed.
 void advance_all(const fermata_member* waiting);
 void complete_later();
@@ -164,7 +164,7 @@ int start_thread(pthread_t* thread, void* (*body)(void*), void* argument);
 bool make_helper();
 // After a collective was counted as outstanding: calls in which other threads wait may need help from now on.
 void help_waiting_calls();
-// Returns after the helper has finished its present call.
+// Returns when the helper rests. Nothing may want it any more.
 void let_helper_rest();
 
 // Around code that makes progress. If only one thread calls, it may be within a call that waits in MPI. MPI

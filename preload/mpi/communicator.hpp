@@ -23,7 +23,7 @@ struct alignas(64) State {
   std::uint32_t begun_kinds = 0;              // likewise, for non-blocking and persistent ones
   int size = 0, rank = 0;
   bool crowded = false;              // it has more ranks, on all hosts, than this host has CPUs
-  std::uint64_t ours = 0, left = 0;  // collectives by Fermata, and by MPI
+  std::uint64_t ours = 0, left = 0;  // collectives by Fermata; by MPI, or lost (recovery.hpp)
   const char* reason = nullptr;      // why MPI does its collectives
   // non-blocking allgathers may go from rank to rank, because their lengths may differ
   bool pairs = false;
@@ -31,22 +31,22 @@ struct alignas(64) State {
   // MPI_Reduce_local, and so the program's operators, may be called on the helper thread
   bool folds_begun = false;
   Pooled* pooled = nullptr;
-  // the ranks' calls differed, so its team is not used any more (recovery.hpp)
+  // the ranks' calls differed, or a rank had no memory, so its team is not used any more (recovery.hpp)
   bool mismatched = false;
   // the first call that MPI does after that; 0: not agreed yet
   std::uint64_t resumes = 0;
-  // starts of persistent requests, which `ours` includes; and requests that were made
+  // starts of persistent requests, which `ours` includes; and persistent requests that were made
   std::uint64_t starts = 0, prepared = 0;
-  std::uint32_t users = 0;                           // requests that outlive the communicator; under lock
+  std::uint32_t users = 0;                           // requests that need this state; under lock
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // taken if several threads may call
   State* next = nullptr;                             // in the list of all states
   State* next_unused = nullptr;                      // in the list of states without a communicator
-  // For a communicator that was made when its parent's `makings` were above kEager (communicator.cpp): how
-  // many blocking collectives remain until it gets a team. A team is not worth its cost before, since the
-  // ranks need several steps to agree on it. The same at all ranks.
+  // For a communicator whose parent is not known, or had `makings` above kEager (communicator.cpp): how many
+  // blocking collectives remain until it gets a team. A team is not worth its cost before, since the ranks
+  // need several steps to agree on it. The same at all ranks.
   std::uint32_t until_team = 0;
-  // The `makings` of its parent when this one was made, and the calls since then that made communicators from
-  // this one. The same at all ranks.
+  // The `makings` of its parent when this one was made (0: not known), plus the calls since then that made
+  // communicators from this one. The same at all ranks.
   std::uint32_t makings = 0;
   // Non-blocking collectives (begun.hpp): the one on lines, those not started yet, and how many are on blocks
   // and in all.
@@ -54,8 +54,8 @@ struct alignas(64) State {
   Begun* waiting = nullptr;
   Begun* last_waiting = nullptr;
   int in_blocks = 0, begun = 0;
-  // Small ones are tested for an early end only now and then: `pass` begin untested between two tests.
-  // passed: how many have begun since the last test.
+  // Small ones are tested for an early end. If they do not end early, only some are: `pass` begin untested
+  // between two tests. passed: how many have begun since the last test.
   std::uint32_t pass = 0, passed = 0;
   State* next_active = nullptr;  // in the list of states with any
   Begun* kept = nullptr;         // completed ones, cached for later calls that are the same
@@ -74,7 +74,8 @@ inline std::size_t cache_slot(MPI_Comm comm) {
   return static_cast<std::size_t>((bits ^ bits >> 9) * 0x9E37'79B9'7F4A'7C15u >> 56);
 }
 State* find_slowly(MPI_Comm comm);
-// Null: a communicator that was made in a way that is not watched, or no communicator.
+// Null: a communicator that was made in a way that is not watched, or for which this rank had no memory; or
+// no communicator.
 inline State* find(MPI_Comm comm) {
   // order: acquire, as kMovedRead: the state was filled before it was published. Pairs with publish()
   State* const s = cache[cache_slot(comm)].load(std::memory_order_acquire);
@@ -131,8 +132,8 @@ void forget(State* state);  // a state that no communicator got
 // Are communicators watched?
 bool watches();
 // All ranks of the parent call it, or else all of the communicator, which is null if this rank is not in it.
-// MPI_COMM_WORLD and a program's first communicators get their teams here. All others get one after they have
-// been used enough (State::until_team). A communicator of one rank gets none.
+// MPI_COMM_WORLD and a program's first communicators get their teams here. Others may get one after they have
+// been used enough (State::until_team). Some get none, for example those of one rank (unfit()).
 void set_up(State* state, MPI_Comm comm, const Origin& origin);
 // All ranks call it, in a blocking collective that is not Fermata's. True: the communicator has its team now,
 // and this kind is Fermata's.

@@ -39,7 +39,7 @@ class FlatBlocks {
     fit_ = true;
   }
   bool fit() const { return fit_; }
-  // The blocks share no memory with it.
+  // True: the blocks share no memory with it. False: they may.
   bool is_apart_from(const void* at, std::size_t bytes) const {
     const auto other = reinterpret_cast<std::uintptr_t>(at);
     return other + bytes <= at_ || at_ + span_ <= other;

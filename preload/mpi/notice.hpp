@@ -30,7 +30,7 @@ struct Settings {
   bool verbose = false;
   std::uint32_t kinds = 0;  // a bit for each kind that may be Fermata's
 };
-extern Settings settings;  // written at load
+extern Settings settings;  // written at load; MPI_Init may set `disabled` later
 
 // Writes one line. say() does so only if FERMATA_VERBOSE=1, say_always() in any case.
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -22,7 +22,7 @@ struct Arguments {
   Side in = {}, out = {};
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
-  bool irregular = false;  // a v function, or such a reduce_scatter
+  bool irregular = false;  // blocks may differ: a v function, such a reduce_scatter, or as calls.hpp says
   // For an allgather: each block goes directly from its sender to each receiver. So only the sender and the
   // receiver of a block need to agree on its length.
   bool pairwise = false;
@@ -37,7 +37,7 @@ class Operation {
   Operation& operator=(const Operation&) = delete;
 
   // False: MPI is to do it, or this rank has no memory for it (lacks_memory()). All ranks get the same
-  // answer, except for memory and mistakes. Only take_length() among the later calls needs memory.
+  // answer, except for memory and mistakes.
   bool prepare(const State& state, const Arguments& arguments);
   bool lacks_memory() const { return lacks_memory_; }
   void prepare_barrier();  // as a request; a barrier by fermata_arrive() needs no operation
@@ -64,7 +64,8 @@ class Operation {
     return load_count_ == 0 && blocks_ == 0 && op_.fold == nullptr && own_bytes_ == kAsSaid;
   }
   bool is_same(const Operation& other, int ranks) const;
-  // For an operation that outlives the call that begins it. It keeps the operator and the datatypes, which
+  // For an operation that outlives the call that begins it, or that runs while other threads may free its
+  // objects. It keeps the operator and the datatypes, which
   // the program may free; with `loads` also the types of inputs that are packed again.
   void use_objects(bool loads);
   // Unpacks what came, as Fermata's status says: all, or what there was room for. Returns MPI's error.

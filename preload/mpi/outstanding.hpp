@@ -1,5 +1,5 @@
-// The lists of this process's non-blocking collectives: the outstanding ones, and those that are over and not
-// yet freed. begun.hpp declares the functions that other calls use.
+// The lists of this process's non-blocking and started persistent collectives: the outstanding ones, and
+// those that are over and not yet freed. begun.hpp declares the functions that other calls use.
 #ifndef FERMATA_PRELOAD_MPI_OUTSTANDING_HPP
 #define FERMATA_PRELOAD_MPI_OUTSTANDING_HPP
 
@@ -9,7 +9,7 @@ namespace fermata::preload {
 
 // From now on this one is outstanding. It has its handle and its state.
 void enlist(Begun* begun);
-// It is over. A persistent one is in no list after that, unless MPI has released it.
+// It is over. A persistent one is in no list after that, unless the program has freed its request.
 void move_to_ended(Begun* begun);
 // For one that was never outstanding.
 void add_to_ended(Begun* begun);

@@ -2,9 +2,9 @@
 // start them in any order.
 //
 // The program holds a persistent receive of MPI's, of no data from this rank itself, which only one message
-// matches. If the program waits for that request alone, MPI is not asked at all. If the request stands among
-// others, the receive is started, too, and the message is sent when the collective is over. So all functions
-// that complete, test and free requests work, also on inactive ones.
+// matches. MPI_Wait, MPI_Waitall and MPI_Test do not ask MPI about a started one. In the other calls that
+// complete or test requests, the receive is started, too, and the message is sent when the collective is
+// over. So all functions that complete, test and free requests work, also on inactive ones.
 #ifndef FERMATA_PRELOAD_MPI_PERSISTENT_HPP
 #define FERMATA_PRELOAD_MPI_PERSISTENT_HPP
 
@@ -19,8 +19,8 @@ inline bool any_persistent() {
 
 // Makes what begun->operation holds persistent, collectively, and takes `begun`. begun null: this rank has no
 // memory for it. Returns what the MPI function returns. *left true: `begun` is freed, and MPI is to make the
-// collective, at all ranks. The reason is that the team has no room for more, a rank has no memory, or the
-// lengths differ.
+// collective, at all ranks. The reason is that the team has no room for more, a rank has no memory, or
+// lengths or calls differ.
 int make_persistent(Begun* begun, State& state, Kind kind, const Arguments& arguments, MPI_Request* out,
                     bool* left);
 // Called when a persistent collective is over.

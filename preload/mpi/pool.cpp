@@ -1,6 +1,6 @@
 // How a team is made. The first rank proposes an unused team of exactly these ranks, by its id. If all ranks
-// have it unused, they take it. Else the first rank makes a new team. All teams of a host lie in one segment
-// (segment.hpp).
+// have it unused, they take it. Else the first rank makes a new team. All teams whose ranks are on one host
+// lie in that host's segment (segment.hpp).
 #include "pool.hpp"
 
 #include <fermata/mpi.h>

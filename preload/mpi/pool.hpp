@@ -37,7 +37,8 @@ Pooled* take_team(const Council& council, const int* ranks, int size, int rank, 
 void give_back(Pooled* pooled, bool broken);
 // Destroys all teams.
 void drop_teams();
-// Fermata's own communicator, to drive MPI's progress; MPI_COMM_NULL: MPI is not initialized.
+// Fermata's own communicator, to drive MPI's progress and for messages; MPI_COMM_NULL: MPI is not
+// initialized, or did not make it.
 extern MPI_Comm private_comm;
 int own_rank();  // in private_comm
 // Lets MPI make progress.

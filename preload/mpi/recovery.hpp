@@ -1,7 +1,7 @@
 // What happens after calls that differ. Fermata finds that ranks made different calls (different lengths
-// suffice), and their team cannot be used any more. The communicator still can: its ranks agree on the call
-// from which MPI does everything. So no rank waits for one that has done its part of a call in the team. A
-// rank that has no memory for its part of a call tells the others in the same way.
+// may suffice), and their team cannot be used any more. The communicator still can: its ranks agree on the
+// call from which MPI does everything. So no rank waits for one that has done its part of a call in the team.
+// A rank that has no memory for its part of a call tells the others in the same way.
 #ifndef FERMATA_PRELOAD_MPI_RECOVERY_HPP
 #define FERMATA_PRELOAD_MPI_RECOVERY_HPP
 

@@ -1,6 +1,6 @@
-// The segment of this host in which all teams of its ranks lie. Its owner (`ground`) is a team that nobody
-// joins, made in MPI_Init, where a thread of the first rank hands out the segment's descriptor. So a new team
-// takes memory and agreement, and opens no file.
+// The segment of this host, in which the teams lie whose ranks are all on this host. Its owner (`ground`) is
+// a team that nobody joins, made in MPI_Init, where a thread of the first rank hands out the segment's
+// descriptor. So a new team takes memory and agreement, and opens no file.
 #ifndef FERMATA_PRELOAD_MPI_SEGMENT_HPP
 #define FERMATA_PRELOAD_MPI_SEGMENT_HPP
 
@@ -12,7 +12,7 @@
 
 namespace fermata::preload {
 
-// A number that no other process can guess; not 0.
+// A number that no other process can guess, unless getrandom() gives none; not 0.
 std::uint64_t new_id();
 // Can this process open what it takes to hand a team out: its memory, a socket or two, and one to spare?
 bool can_open_few();

@@ -50,9 +50,11 @@ inline Side side_by_side(const void* at, MPI_Count count, MPI_Datatype type) {
 }
 
 inline bool is_in_place(const Side& side) { return side.at == MPI_IN_PLACE; }
-// Do the blocks of the two sides share any memory?
+// Do the memory ranges of the two sides overlap? A range goes from the side's first block to its last one,
+// gaps included.
 bool meet(const Side& a, int a_blocks, const Side& b, int b_blocks);
-// Do any two of the blocks, given by counts and displacements, share an element?
+// Do any two of the blocks, given by counts and displacements, share an element? Also true if there is no
+// memory to find out.
 bool overlaps_itself(const Side& side, int blocks);
 
 }  // namespace fermata::preload

@@ -9,7 +9,7 @@
 
 namespace fermata::preload {
 
-// The classes of types that predefined operators apply to (MPI 3.1, section 5.9.2).
+// The classes of types that predefined operators apply to (MPI 3.1, sections 5.9.2 and 5.9.4).
 enum TypeClass : std::uint8_t {
   kNoClass = 0,
   kInteger = 1,

@@ -1,11 +1,13 @@
-// The calls that wait in MPI, or test there, except for collectives that may be Fermata's. scripts/mpi-calls
-// lists those that an MPI library has.
+// The calls that wait in MPI, or test there, besides those of real.hpp (collectives that may be Fermata's,
+// calls that make communicators, MPI_Init and MPI_Finalize). scripts/mpi-calls lists those that an MPI
+// library has.
 #ifndef FERMATA_PRELOAD_MPI_WAITING_HPP
 #define FERMATA_PRELOAD_MPI_WAITING_HPP
 
 #include "mpi.hpp"
 
-// Polled, together with Fermata's outstanding collectives (waits.cpp, messages.cpp).
+// Polled, together with Fermata's outstanding collectives (waits.cpp, messages.cpp). Sendrecv_replace has the
+// helper beside it.
 // clang-format off
 #define FERMATA_MPI_WAITS(X) \
   X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) \

@@ -24,7 +24,7 @@ class Watched {
     if (counts_) [[unlikely]]
       end();
   }
-  // MPI does the call after all.
+  // Does not count this call: MPI does it after all, or an Operation does.
   void forget() {
     if (counts_) [[unlikely]]
       cancel();
@@ -46,7 +46,7 @@ class Watched {
 const char* why_left(const State* state, Kind kind);
 const char* why_left_begun(const State* state, Kind kind);
 
-// Leaves a call to MPI, because find() or Operation::prepare() said so.
+// Leaves a call to MPI, and counts it.
 template <class Call>
 int leave(State* s, Kind kind, const void* site, const char* why, Call&& call) {
   const Watched observed(s, kind, site, why);

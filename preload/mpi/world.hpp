@@ -1,4 +1,5 @@
-// What each rank knows of all ranks of MPI_COMM_WORLD: their hosts, CPUs and helper threads.
+// What each rank knows of all ranks of MPI_COMM_WORLD: their hosts, CPUs, thread levels and helper
+// threads.
 #ifndef FERMATA_PRELOAD_MPI_WORLD_HPP
 #define FERMATA_PRELOAD_MPI_WORLD_HPP
 

@@ -1,5 +1,6 @@
 // What FERMATA_VERBOSE=1 writes to stderr: one line at load, one for each variable of Fermata's in the
-// environment that is wrong, one at the first fallback of each kind, and one at the end.
+// environment that is wrong, one at the first fallback of each kind, and one at the end (not with
+// FERMATA_DISABLE).
 #ifndef FERMATA_PRELOAD_OPENMP_NOTICE_HPP
 #define FERMATA_PRELOAD_OPENMP_NOTICE_HPP
 
@@ -20,14 +21,15 @@ enum class Fallback : std::uint8_t {
   kLateTasks
 };
 
-void be_verbose();  // without it the functions below write nothing
+void be_verbose();  // without it the functions below, except say_once, write nothing
 bool verbose();
 void say_loaded(bool disabled);
 const char* text_of(Fallback kind);
 void say_fallback(Fallback kind, const char* detail = "");
-void say_once(const char* text, const char* detail);  // once in a process, whether verbose or not
+// The first call in a process writes its text, whether verbose or not. Later calls write nothing.
+void say_once(const char* text, const char* detail);
 
-// Counts a region that has ended. planned: it had planned barriers; it had `episodes` of them.
+// Counts a region that has ended. planned: it had a team; episodes: its planned barriers and reductions.
 void count_region(bool planned, std::uint64_t episodes);
 
 }  // namespace fermata::preload

@@ -1,7 +1,7 @@
 // What one loaded object (the program or a library) defines, imports and needs, read from its ELF headers in
 // memory. An Object is valid only inside the callback of dl_iterate_phdr, where no other thread can unload
-// it. Nothing here calls the loader. So nothing waits for a thread that holds the loader's lock while it runs
-// a constructor.
+// it. Nothing here takes the lock that the loader holds while it runs constructors: dl_iterate_phdr has a
+// lock of its own.
 #ifndef FERMATA_PRELOAD_OPENMP_OBJECTS_HPP
 #define FERMATA_PRELOAD_OPENMP_OBJECTS_HPP
 

@@ -1,6 +1,6 @@
-// The decision for one parallel region. Its first thread at a barrier makes it. Either all barriers are
-// planned ones, of a team that only this region has, or all are the run-time library's. It holds until the
-// region ends, or a task is made.
+// The decision for one parallel region. Its first thread at a barrier or reduction makes it. Either all
+// barriers within the region are planned ones, of a team that only this region has, or all are the run-time
+// library's. It holds until the region ends, a task is made, or the team fails.
 #ifndef FERMATA_PRELOAD_OPENMP_REGION_HPP
 #define FERMATA_PRELOAD_OPENMP_REGION_HPP
 
@@ -77,13 +77,14 @@ static_assert(sizeof(Position) == 16);
 
 void failed_to_meet(Position position);
 
-// This thread is about to make a task. Must be called before the task exists. The run-time library's barrier
-// then follows the region's next planned barrier, since it runs the task. All later barriers are the run-time
-// library's alone.
+// This thread is about to make a task. Must be called before the task exists. If the region's next
+// planned call is a barrier, the run-time library's barrier follows it, since it runs the task. All later
+// barriers are the run-time library's alone.
 void note_task(Region& region, std::uint32_t rank);
 
-// Were tasks made before the last barrier that this thread was in? All threads get the same answer: a thread
-// that makes a task notes it before its next barrier, with the number of barriers before.
+// Were tasks made before the last planned barrier or reduction that this thread was in? All threads get the
+// same answer: a thread that makes a task notes it before its next barrier, with the number of barriers
+// before.
 bool left_for_tasks(const Region& region, std::uint32_t rank);
 inline bool has_tasks(const Region& region, std::uint32_t rank) {
   // order: relaxed: the barriers order it
@@ -111,7 +112,8 @@ inline bool allreduce(Position position, void* data, std::size_t bytes, fermata_
 // Why the run-time library does a barrier with this place.
 Fallback why_left(Position position);
 
-// All threads have left the region. Its team is cached for the next region of its size.
+// All threads have left the region. Its team is kept for another region of its size, unless it has failed or
+// too many are kept.
 void end(Region& region);
 
 }  // namespace fermata::preload

@@ -126,9 +126,10 @@ RunTime read_run_time(const Object& object);
 // bound it there without this library. `object` is an address in the calling object: the region's function,
 // clang's ident_t, or else the return address. Null: no loaded object has the entry points.
 //
-// A known answer takes a look at a small table. For other callers, and always for one that imports nothing of
-// OpenMP or lies in no object, the call takes the lock of dl_iterate_phdr, for some microseconds. It takes
-// the loader's lock only if several libraries are loaded and nothing else tells which one it is.
+// A known answer takes a look at a small table. Other calls take the lock of dl_iterate_phdr, for some
+// microseconds: those of unknown callers, those from code that is in no object, all calls while a dlclose
+// runs, and, outside of regions, those from an object that imports nothing of OpenMP. They take the loader's
+// lock only if several libraries are loaded and nothing else tells which one it is.
 struct Caller {
   const RunTime* run_time = nullptr;
   std::uintptr_t low = 0, span = 0;  // addresses of the calling object; one byte where there is none
@@ -143,7 +144,7 @@ extern "C" __attribute__((visibility("hidden"))) std::atomic<std::uint8_t> ferma
 
 namespace fermata::preload {
 
-// FERMATA_DISABLE is set: every call is passed on by a jump.
+// FERMATA_DISABLE is set: no run-time library's regions are planned (RunTime::planned).
 bool disabled();
 
 // Says, once in a process, that the run-time library of a call lacks the function, or that there is no such

@@ -15,7 +15,8 @@ void watch();  // at load
 
 // What a thread counts in one region. A call's number is how many calls its team has had from this rank
 // before. All members of the team have made the same calls, in any region and at any nesting. The number is
-// asked for once a region and then counted, because only this thread calls as this rank in this region.
+// asked for at a thread's first call after it has entered or left a region. Then it is counted, because only
+// this thread calls as this rank in this region.
 struct Own {
   std::uint64_t serial;  // the region that the other fields belong to; 0: none
   std::uint64_t next;    // the number of the next call that is timed
@@ -71,8 +72,8 @@ template <class Meet>
   return met;
 }
 
-// Must in_planned_timed() do this planned barrier, to time it? Else it is counted here, if statistics are on.
-// If the barrier then fails, it was the team's last one.
+// Must in_planned_timed() do this planned barrier, to time it or to find its record? Else it is counted here,
+// if statistics are on. If the barrier then fails, it was the team's last one.
 inline bool is_timed(Position position, const void* site) {
   return watched && !count_untimed(position, site);
 }

@@ -1,4 +1,5 @@
-// The C library's own functions, and whether its barriers are laid out as tag.hpp assumes.
+// The functions that this library wraps, and whether the C library's barriers are laid out as tag.hpp
+// assumes.
 #ifndef FERMATA_PRELOAD_PTHREAD_REAL_HPP
 #define FERMATA_PRELOAD_PTHREAD_REAL_HPP
 
@@ -12,7 +13,8 @@ struct Real {
   int (*destroy)(pthread_barrier_t*);
 };
 
-// What the next library in the search order has. A missing one returns ENOSYS.
+// What the next library in the search order has: the C library, or another one that wraps them. A missing
+// function's substitute returns ENOSYS.
 Real find_real();
 
 // Runs the real functions on a barrier of their own and checks what they wrote: glibc's five words as

@@ -8,8 +8,8 @@ namespace {
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-// The forking thread holds the lock. So the child does not inherit this lock, or one of Fermata's under it,
-// from a thread that the child does not have.
+// The forking thread holds the lock. So the child does not inherit this lock, or a half-made change of the
+// table, from a thread that the child does not have.
 void before_fork() { pthread_mutex_lock(&lock); }
 void after_fork() { pthread_mutex_unlock(&lock); }
 int watched = 0;  // error of pthread_atfork; 0: forks are watched

@@ -1,10 +1,10 @@
-// Which of the program's barriers are Fermata's. Entries are never freed nor moved, so that a tag may be
-// checked against the table whatever the tag holds.
+// Which of the program's barriers are Fermata's. The memory of entries is never freed nor moved,
+// so that a tag may be checked against the table whatever the tag holds.
 //
 // Life of an entry: bind (init) -> looked up by each wait -> unbind (destroy) -> free list. Binding an
 // address that has an entry recycles it: a program may initialize again without a destroy, or after it has
-// overwritten the tag. One lock guards all changes, and also keeps fork away from Fermata's own lock. A
-// look-up takes no lock.
+// overwritten the tag. One lock guards all changes. A forking thread holds it, so a child never inherits
+// it from another thread. A look-up takes no lock.
 #ifndef FERMATA_PRELOAD_PTHREAD_TABLE_HPP
 #define FERMATA_PRELOAD_PTHREAD_TABLE_HPP
 
@@ -32,7 +32,7 @@ class Table {
     std::uint32_t next;  // in the bucket or the free list, as index + 1; under the lock
     std::uint32_t unused;
   };
-  static_assert(sizeof(Entry) == 32);  // two in a line, and none in two lines
+  static_assert(sizeof(Entry) == 32);  // so none lies in two lines
 
   constexpr Table() = default;
 
@@ -50,7 +50,8 @@ class Table {
   // Removes the barrier's entry, if it has one.
   void unbind(pthread_barrier_t* barrier);
 
-  // The barrier's entry, whose fields do not change while a thread may wait; null: it is not Fermata's.
+  // The barrier's entry; null: it is not Fermata's. Its fields, except `next`, do not change while a thread
+  // may wait.
   const Entry* find(const pthread_barrier_t* barrier) const {
     const Tag tag = read_tag(barrier);
     if (tag.magic != kMagic || tag.index >= kCapacity) return nullptr;

@@ -8,7 +8,7 @@
 //   bytes  0..23   Fermata's barrier (fermata_anonymous_shared)
 //   bytes 24..31   kSharedMagic
 //
-// A barrier that stays glibc's has an index that no entry has: kLeft + the reason.
+// A barrier that init leaves to glibc has an index that no entry has: kLeft + the reason.
 //
 // A private barrier's tag alone proves nothing: it may be garbage, or copied with the barrier. The table's
 // entry has to name the same address and generation (table.hpp).
