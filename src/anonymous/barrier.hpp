@@ -32,7 +32,8 @@ class OsCalls {
   std::uint32_t times_ = 0;
 };
 
-// How many leaves a barrier of `count` has if the CPUs are in `domains` localities.
+// How many leaves a barrier of `count` has if the CPUs are in `domains` localities. 1: a barrier without a
+// completion is a counter.
 std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains);
 
 // Properties of a new barrier besides its count. Tests use this to force shapes that would not be chosen on a
@@ -45,9 +46,9 @@ struct Shape {
 };
 
 // This thread's spin count: how many times it checks a phase before wait_long(). It holds for the barrier
-// where the thread last waited long. One count per barrier would be wrong: a thread that shares its CPU with
-// the awaited thread would lower it. Then all other threads would wait long, and lower it further. Access to
-// static TLS needs no call.
+// where the thread last waited long with the automatic policy. One count per barrier would be wrong: a thread
+// that shares its CPU with the awaited thread would lower it. Then all other threads would wait long, and
+// lower it further. Access to static TLS needs no call.
 struct Spins {
   const void* barrier = nullptr;
   std::uint32_t looks = 0;

@@ -1,7 +1,8 @@
 // The barrier on one word: a ticket counter that never goes back. A phase is over when its last ticket has
 // been taken.
 //
-// Source: the centralized barrier of power8-barriers, with an epoch in place of the sense. Nothing is reset.
+// Source: the centralized barrier of power8-barriers, with an epoch in place of the sense. The count is never
+//   reset.
 // Steps:
 //   1. Take a ticket; ticket / count is the phase.
 //   2. The add that takes a phase's last ticket also releases the phase. Then ring if a thread parks.

@@ -1,5 +1,5 @@
-// Divides by a number that is known in advance, without a divide instruction. A divide instruction takes 26
-// to 90 cycles, as long as the barrier itself (60).
+// Divides by a number that is known in advance, without a divide instruction. On some processors a 64-bit
+// divide takes 26 to 90 cycles, which would be a large part of a short barrier. Only the constructor divides.
 // Source: T. Granlund, P. L. Montgomery, "Division by invariant integers using multiplication", PLDI 1994,
 // figure 4.1.
 #ifndef FERMATA_ANONYMOUS_DIVIDE_HPP

@@ -16,7 +16,7 @@ class SharedBarrier : private Shared<RealAtomics> {
   Met meet();
   void destroy();  // returns when all threads have left
 };
-// fermata.h promises this size, and a pthread_barrier_t has room for it.
+// barriers.h promises this size, and a pthread_barrier_t has room for it.
 static_assert(sizeof(SharedBarrier) == 24);
 
 }  // namespace fermata::anonymous

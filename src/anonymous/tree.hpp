@@ -14,8 +14,8 @@
 //      phase, then rings where a thread parks.
 //   5. All others wait for their domain's phase.
 // Cost: one atomic add for each arrival, on a line that stays in the domain; one for each leaf and one for
-//   each eight leaves, on lines that the domains share. The release writes two lines of each domain: its leaf
-//   and its phase.
+//   each eight leaves, on lines that the domains share. The release writes the inner nodes' lines and two
+//   lines of each domain: its leaf and its phase.
 // Why right: A node is one word: the tickets left (signed, high half) and the episode (low half). So a ticket
 //   says to which episode it belongs. A take from an empty node has no effect: it only makes the tickets left
 //   more negative, and the episode's completer overwrites them. No thread takes a ticket of the next episode

@@ -17,7 +17,8 @@ namespace fermata::api {
 int request_of(const fermata_team_config& config, team::TeamRequest& out);
 // Copies as much text as fits, and a terminating zero. *length: in, the capacity; out, the bytes needed.
 int copy_text(const std::string& text, char* buffer, std::size_t* length);
-// Repeats a call that has returned kRetracted. `executes`: the members call fermata_execute.
+// Makes a call that has returned kRetracted again, with the other members' length. `executes`: the members
+// call fermata_execute.
 int call_with_their_length(fermata_member* member, const fermata_operation& operation, bool executes);
 
 }  // namespace fermata::api

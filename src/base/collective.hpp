@@ -24,7 +24,8 @@ enum class Collective : std::uint8_t {
   kExscan = 10
 };
 // The first kLineCollectiveCount collectives can have plans on lines (src/plan/plan.hpp): the line of a
-// signal carries the payload. The other collectives, and larger payloads, move as blocks.
+// signal carries the payload. The other collectives, and larger payloads, move as blocks. Exception: small
+// blocks may travel together (bytes_together()).
 inline constexpr int kLineCollectiveCount = 4;
 
 constexpr bool rides_on_a_line(Collective c) { return static_cast<int>(c) < kLineCollectiveCount; }
@@ -127,9 +128,9 @@ constexpr const char* name_of(Collective c) { return rules_of(c).name; }
 // Bytes of payload on one 64-byte line, after its 8-byte header.
 inline constexpr std::size_t kLinePayload = 56;
 
-// Small blocks of a call travel together on one line, as one broadcast, reduce or allreduce of all of them.
-// Returns the bytes of these blocks, or 0 if they do not fit or the collective has at most one block. In a
-// gather or scatter of two members only one block travels, since the root's own stays.
+// Small blocks of a call can travel together on one line, as one broadcast, reduce or allreduce of all of
+// them. Returns the bytes of these blocks, or 0 if they do not fit or the collective has at most one block.
+// In a gather or scatter of two members only one block travels, since the root's own stays.
 constexpr std::size_t bytes_together(Collective c, std::size_t members, std::size_t block) {
   if (!has_several_blocks(c) || block > kLinePayload) return 0;
   const bool square = holds<&CollectiveRules::is_square>(c);

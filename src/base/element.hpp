@@ -1,9 +1,9 @@
-// The element types as C++ types, and apply(): one operator applied to two elements. Every fold computes the
-// same results as apply(), on a line or in a kernel.
+// The element types as C++ types, and apply(): one operator applied to two elements. Every fold by these
+// operators computes the same results as apply(), on a line or in a kernel.
 //
-// Each operator gives the same bits when its operands are swapped, so members whose plans fold in mirrored
-// order agree. This file decides which NaN is the result. Processors return one of two NaN operands, and
-// compilers swap the operands of a sum, so neither can make the choice.
+// Each operator gives the same bits (a pair's gap aside) when its operands are swapped, so members whose
+// plans fold in mirrored order agree. This file decides which NaN is the result. Processors return one of two
+// NaN operands, and compilers swap the operands of a sum, so neither can make the choice.
 #ifndef FERMATA_BASE_ELEMENT_HPP
 #define FERMATA_BASE_ELEMENT_HPP
 

@@ -2,7 +2,7 @@
 //
 // A load that is wider than the store before it waits until that store has left the store buffer. If another
 // CPU has the line, this takes as long as moving the line. Vectorized copies of a payload just written would
-// make each allreduce so much slower. So the compiler must not merge these accesses.
+// make each allreduce that much slower. So the compiler must not merge these accesses.
 #ifndef FERMATA_BASE_WORD_HPP
 #define FERMATA_BASE_WORD_HPP
 

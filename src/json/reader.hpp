@@ -45,8 +45,8 @@ class ObjectReader {
   const JsonNode* array(std::string_view key);   // null if absent; complains about another type
   const JsonNode* object(std::string_view key);  // null if absent; complains about another type
 
-  // Calls visit(reader, node) for each object in the array `key`, if there is one. Complains about keys other
-  // than `known`.
+  // Calls visit(reader, node) for each item of the array `key`, if there is one. Complains about items that
+  // are no objects, about keys other than `known`, and about repeats.
   template <class Visit>
   void each(std::string_view key, std::initializer_list<std::string_view> known, Visit&& visit) {
     const JsonNode* const list = array(key);

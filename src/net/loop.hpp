@@ -1,5 +1,5 @@
-// A transport within one process, for tests. Its links delay, reorder and lose packets at random; the options
-// say how often, and their seed makes it repeatable.
+// A transport within one process, for tests. Its links delay, reorder and lose packets at random. The options
+// say how often, and their seed fixes the random numbers.
 #ifndef FERMATA_NET_LOOP_HPP
 #define FERMATA_NET_LOOP_HPP
 
@@ -17,7 +17,7 @@ namespace fermata::net {
 
 struct LoopOptions {
   std::int64_t delay_ns = 0;   // the delay of each packet
-  std::int64_t jitter_ns = 0;  // at most this much is added at random
+  std::int64_t jitter_ns = 0;  // less than this is added at random
   double held = 0;             // share of the packets that take four times as long, so others overtake them
   double lost = 0;             // share of the packets that are lost, acknowledgements included
   std::uint64_t seed = 1;
@@ -36,18 +36,18 @@ class Loop {
   const Port* port(std::uint32_t process) const { return &ends_[process]->port; }
   // From now on the process sends nothing, and nothing lands there. Packets that it has sent still arrive.
   void kill(std::uint32_t process);
-  // From now on each packet between the two processes has this delay.
+  // From now on packets between the two processes have this delay instead of delay_ns.
   void set_delay(std::uint32_t a, std::uint32_t b, std::int64_t ns);
   // From now on all packets between the two processes are lost, also those on their way.
   void cut(std::uint32_t a, std::uint32_t b);
 
   struct Counts {
-    std::uint64_t packets = 0;  // packets that were sent
+    std::uint64_t packets = 0;  // packets that were sent, with repeats and acknowledgements
     std::uint64_t lost = 0;     // packets of these that were lost
     std::uint64_t repeats = 0;
   };
   Counts counts() const;
-  // How many packets with lines the two processes have sent each other.
+  // How many packets with lines the two processes have sent each other, with repeats.
   std::uint64_t packets_between(std::uint32_t a, std::uint32_t b) const;
 
  private:

@@ -10,27 +10,27 @@
 //   arrived.)
 // - A write never waits. The transport copies line and block, and stores what it cannot send at once. The
 //   plan bounds how much that is: a sender writes a slot again only after its receiver has read it
-//   (schedule/verify.hpp). So each edge has at most as many lines on their way as it has slots. A collective
-//   on blocks has at most as many bytes on their way as its ring buffer holds.
+//   (schedule/verify.hpp). So each edge has at most as many lines on their way as it has slots. An edge of a
+//   collective on blocks has at most as many bytes on their way as its ring buffer holds.
 // - A write is reliable: its line lands, or the receiver's process is_gone(). A transport over a link that
 //   loses packets repeats them itself. No layer above can do this: the sender of a lost signal has often
 //   returned to its program, and only the transport still has the line.
 // - Landing is a max-write: header and payload replace the slot's contents if the line's header is greater,
 //   by signed difference. So a line that comes twice, or after a later line of its slot, does no harm. A
-//   transport need not keep the order or look for repeats.
+//   transport need not keep the order, except at a flush(), or look for repeats.
 // - Payload before header: a thread that sees the header sees the payload. In some transports a line becomes
 //   visible in smaller pieces, for example by remote stores. Such a transport sends the header after the
-//   payload, with a flush between. land() needs no such care. No layer above asks for this.
+//   payload, with a flush between. land() needs no such care.
 // - A thread that sees the header also sees everything that the writing thread knew before write(), including
 //   what that thread learned from others. A collective is the point of coherency. Queues between threads pass
 //   this on by their locks. A system call, or a network card's doorbell, is at least a full fence.
 // - A transport need not move data outside of progress(), flush() and close(). Waiting members call
 //   progress() again and again.
 //
-// Any thread of the process may call any of these functions at any time. One thread of a process at a time
-// calls land(). The port is a table of functions, because libfermata-rt has no C++ run-time library and
-// because transports come in libraries of their own. include/fermata/hosts.h has the same types in C; src/api
-// compares the two.
+// Any thread of the process may call any of these functions at any time before close(). One thread of a
+// process at a time calls land(). The port is a table of functions, because libfermata-rt has no C++ run-time
+// library and because transports come in libraries of their own. include/fermata/hosts.h has the same types
+// in C; src/api compares the two.
 #ifndef FERMATA_NET_NET_HPP
 #define FERMATA_NET_NET_HPP
 
@@ -85,8 +85,8 @@ struct Port {
   std::int32_t (*open)(void* self, const Window* window) = nullptr;
   void (*write)(void* self, const Line* line, const Block* block) = nullptr;  // block: null if there is none
   void (*progress)(void* self) = nullptr;
-  // Not 0: no more lines come from that rank's process, and all earlier lines have landed. The process has
-  // closed its port, has died, or has not answered for too long.
+  // Not 0: no more lines come from that rank's process. It has closed its port, has died, or has not answered
+  // for too long. All its earlier lines have landed, unless the connection was lost.
   std::int32_t (*is_gone)(void* self, std::uint32_t rank) = nullptr;
   // Waits until the lines written so far need no further call in this process, for at most most_ns ns. These
   // lines land before the lines that are written later.

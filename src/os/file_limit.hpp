@@ -1,5 +1,5 @@
-// How long a file may become. If a file grows beyond RLIMIT_FSIZE, the kernel sends SIGXFSZ, which ends the
-// program.
+// How long a file may become. If a file grows beyond RLIMIT_FSIZE, the kernel sends SIGXFSZ, which by
+// default ends the program.
 #ifndef FERMATA_OS_FILE_LIMIT_HPP
 #define FERMATA_OS_FILE_LIMIT_HPP
 

@@ -13,7 +13,7 @@
 
 namespace fermata::os {
 
-// ---- Clock: monotonic, in ns, the same in all processes of a host.
+// ---- Clock: monotonic, in ns, the same in all processes of a host (of a time namespace).
 std::int64_t now_ns();
 
 // ---- Scheduler
@@ -22,10 +22,10 @@ std::uint32_t thread_id();
 std::uint32_t process_id();
 // How many CPUs the calling thread may run on, at least 1.
 std::int32_t affinity_count();
-// How many CPUs of the machine are online.
+// How many CPUs of the machine are online. If the kernel does not say it: affinity_count().
 std::int32_t online_cpus();
 // Finds the CPUs that the calling thread may run on. Writes the OS indices of at most `capacity` of them to
-// `cpus`. Returns how many there are.
+// `cpus`. Returns how many there are; 0: the kernel does not say it.
 std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity);
 // kArgument: the CPU is not among those that the thread may use. kSystem: errno says why.
 Status pin_thread(std::int32_t cpu);
@@ -34,18 +34,19 @@ Status pin_thread(std::int32_t cpu);
 std::int32_t process_cpus(std::int32_t enough);
 // The CPU that the calling thread runs on, or ran on a moment ago; at least 0.
 std::int32_t current_cpu();
-// Localities: sets of CPUs that share a last-level cache. For each CPU that the calling thread may run on,
+// Localities: sets of CPUs that share a level-3 cache. For each CPU that the calling thread may run on,
 // this sets domain_of[cpu] to the number of its locality, from 0. If the thread is bound to one CPU, this
 // does the same for all online CPUs. All entries without a locality become 0. Returns how many localities
-// there are, at least 1. If the kernel does not say which CPUs share a cache, everything is one locality.
-// Reads files below ROOT/sys; ROOT is empty except in tests.
+// there are, at least 1. If the kernel does not say which CPUs share such a cache, or there are more than
+// 64 localities, everything is one locality. Reads files below ROOT/sys; ROOT is empty except in tests.
 std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity, const char* root = "");
 // The tightest CPU quota of this process's control group and of all its visible ancestors (version 2:
 // cpu.max, version 1: cpu.cfs_quota_us).
 struct CgroupQuota {
-  double cpus = 0;           // 0: no quota
-  std::int32_t version = 0;  // of the hierarchy: 1 if one with the cpu controller is mounted, else 2; 0: none
-  char group[512] = {};      // directory of this process's group
+  double cpus = 0;  // 0: no quota
+  // Of the hierarchy: 1 if a version 1 hierarchy with the cpu controller is mounted, else 2; 0: none.
+  std::int32_t version = 0;
+  char group[512] = {};  // directory of this process's group
 };
 // Reads ROOT/proc/self/cgroup, ROOT/proc/self/mountinfo and the mounts below ROOT; ROOT is empty except in
 // tests.
@@ -59,8 +60,9 @@ std::uint32_t within_quota(std::uint32_t cpus, const char* root = "");
 // Returns false if neither variable has an absolute path, or if the name does not fit.
 bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity);
 
-// The same number in all processes that can pass each other a segment (serve_fd). Such processes share a
-// kernel, a host name and a network namespace.
+// The same number in all processes that share a kernel, a host name and a network namespace. They can pass
+// each other a segment (serve_fd). Without /proc, each process has a number of its own, which its later
+// children share.
 std::uint64_t host_id();
 
 // ---- Futex, shared between processes if `shared`. futex_sleep returns after a wake-up, a signal or a
@@ -69,11 +71,12 @@ enum class Slept { kWoken, kTimeout, kInterrupted, kChanged };
 Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t ns, bool shared);
 void futex_wake_all(std::atomic<std::uint32_t>& word, bool shared);
 
-// ---- Asymmetric fence. Each process calls register_fence once, before other threads rely on the fence.
+// ---- Asymmetric fence. Each process calls register_fence before other threads rely on the fence, for each
+// value of `shared` that it uses.
 // Returns false if the kernel does not permit it.
 bool register_fence(bool shared);
-// A full fence in the calling thread and in every running thread of a registered process. If the kernel
-// refuses, a full fence in the calling thread only.
+// A full fence in the calling thread and in every running thread of this process, or, if `shared`, of all
+// registered processes. If the kernel refuses, a full fence in the calling thread only.
 void heavy_fence(bool shared);
 
 // ---- Memory: zeroed and page-aligned; the first touch allocates each page.
@@ -95,8 +98,8 @@ Status create_shared(const char* name, std::size_t bytes, Segment* out);
 Status map_shared(std::int32_t fd, Segment* out);   // takes over the descriptor; the size is the file's
 void shorten(Segment* segment, std::size_t bytes);  // unmaps all pages after the first `bytes`
 void unmap(Segment* segment);                       // also closes the descriptor
-// Maps a part of a shared segment's file. The segment keeps the descriptor. `offset` is a multiple of the
-// page size.
+// Maps a part of a shared segment's file. That segment keeps the descriptor, and `out` has none. `offset` is
+// a multiple of the page size.
 Status map_part(std::int32_t fd, std::uint64_t offset, std::size_t bytes, Segment* out);
 // Makes the file at least this long. Returns kMemory if that is not possible.
 Status extend(std::int32_t fd, std::uint64_t bytes);
@@ -110,7 +113,8 @@ bool write_at(std::int32_t fd, std::uint64_t offset, const void* bytes, std::siz
 
 // ---- Passing a descriptor to unrelated processes of the same user, through an abstract unix socket. Each
 // side checks that the other side belongs to this user. Neither side waits longer than its time limit,
-// whatever other users do with such sockets. kBusy: another process holds the name.
+// whatever other users do with such sockets. kBusy: the name is taken. serve_fd() returns after `count`
+// receivers have acknowledged the descriptor.
 Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int64_t timeout_ns);
 // On error, *why is a static text that says why.
 Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd, const char** why);
@@ -139,8 +143,8 @@ class ErrnoGuard {
   int saved_;
 };
 
-// ---- Fork. One lock per process, for short and rare work on process-wide tables. In a forked child the lock
-// is free and the tables are consistent.
+// ---- Fork. One lock for each library that has these functions, for short and rare work on its tables. In a
+// forked child the lock is free and the tables are consistent.
 class ProcessLock {
  public:
   ProcessLock();
@@ -155,7 +159,7 @@ inline std::uint32_t fork_generation() {
 }
 
 // ---- Single copy between processes: another process of the same user reads this process's memory directly,
-// by one system call.
+// mostly by one system call.
 struct ProcessMemory {
   // The value at `proof`. Process ids alone do not suffice: they differ between namespaces and are reused.
   std::uint64_t word = 0;

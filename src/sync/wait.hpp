@@ -1,6 +1,6 @@
-// Wait policies: small types that decide what a waiting member does next. src/exec acts on the decision,
-// checks the slot again, and calls the idle hook between any two actions. So no policy can wait for ever
-// without the hook.
+// Wait policies: small types that decide what a waiting member does next. src/exec and src/anonymous act on
+// the decision, and check again. src/exec also calls the idle hook between any two actions. So no policy can
+// wait for ever without the hook.
 //
 //   policy  cache lines touched while waiting                used for
 //   spin    the slot's line, in the local cache              members with a CPU each, no other load
@@ -51,10 +51,11 @@ struct ParkWait {
 
 // What the members of a team tell each other about yields. A yield is expensive if another program's thread
 // (a stranger) ran during it.
-// Members write a Pace only when a yield was expensive, or when yields are cheap again.
+// Members write a Pace seldom: when a yield was expensive, when parks are over, when yields are cheap again,
+// and before slow work (exclude_until()).
 struct Pace {
   std::atomic<std::uint64_t> park_until;  // number of the call up to which the members park
-  // How many calls to park for at the next expensive yield; 0: parking gained nothing lately.
+  // How many calls to park for at the next expensive yield; 0: parking is not known to gain.
   std::atomic<std::uint32_t> length;
   std::atomic<std::uint64_t> busy_until;  // number of the call up to which members work more than they wait
   // The last park_until for which the member that set it has found out whether parking gained.
@@ -122,7 +123,8 @@ struct HostsWait {
 //
 // Some expensive yields say nothing about co-tenants and do not count:
 // - A single expensive yield: a hypervisor took the CPU, or a kernel thread ran. At least two expensive
-//   yields must take a quarter of the observed time, and that time must be kEvidenceNs or longer.
+//   yields must take kLostNs together and a quarter of the observed time, and that time must be kEvidenceNs
+//   or longer.
 // - Yields in a team's first calls, and in the first call of each collective and size (exclude_until()).
 //   Members then choose schedules and touch memory for the first time, which takes milliseconds. If these
 //   yields counted, 16 processes in alltoall would park for thousands of calls, at 370 us each instead of 55.
@@ -131,9 +133,10 @@ struct HostsWait {
 // it takes while they yield. A park costs 2 to 100 times as much as a yield, so parking loses beside a
 // stranger that runs a third of the time.
 // - If parking gained nothing, nobody parks for kRest times as long, but at most for kMostParkNs.
-// - If parking gained, the next expensive yield starts four times as many parked calls, if calls then take
-//   longer than parked ones. Without this condition, 16 processes beside short compiler runs are slow for up
-//   to 16384 calls. For example, an allreduce takes 150 us instead of 40, an exscan 50 to 130 instead of 1.3.
+// - If parking gained, the next expensive yield starts four times as many parked calls, up to a limit. It
+//   does so only if calls then take longer than parked ones. Without this condition, 16 processes beside
+//   short compiler runs are slow for up to 16384 calls. For example, an allreduce takes 150 us instead of 40,
+//   an exscan 50 to 130 instead of 1.3.
 // - Once kSoon cheap yields in a row and kFirstPark calls have come, and these calls were faster than parked
 //   ones, the team forgets the gain.
 //

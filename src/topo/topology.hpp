@@ -12,7 +12,7 @@
 
 namespace fermata {
 
-// Domains nest; a smaller value is nearer. kSelf: the same CPU.
+// Domains mostly nest (common_level() has an exception); a smaller value is nearer. kSelf: the same CPU.
 enum class Level : std::uint8_t { kSelf = 0, kCore, kL2, kL3, kNuma, kPackage, kMachine, kNetwork };
 inline constexpr int kLevelCount = 8;
 const char* name_of(Level level);

@@ -86,7 +86,7 @@ class MpiPort {
   int me_ = 0;
   bool any_thread_ = false;
   const std::thread::id driver_ = std::this_thread::get_id();
-  std::mutex guard_;  // guards all members below, and calls of MPI
+  std::mutex guard_;  // guards all members below, and calls of MPI between open() and close()
   fermata_window window_{};
   std::vector<Peer> peers_;  // by process
   Message incoming_[kReceives];

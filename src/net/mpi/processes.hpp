@@ -15,13 +15,15 @@ namespace fermata::net {
 
 // What each process sends to the others.
 struct ProcessInfo {
-  std::uint64_t host = 0;  // fermata_host_id()
-  int pinned = -1;
+  std::uint64_t host = 0;  // fermata_host_id(), plus the simulated host's number
+  int pinned = -1;         // as Processes::pinned
   char name[80] = {};
   // For fermata_team_create_mpi: what the process says about the team (team.cpp).
   int members = 0;  // below 0: a status
   int wait = 0, tagged = 0;
-  std::uint64_t meeting[2] = {};  // the name by which a host's processes meet; no other process can guess it
+  // The name by which a host's processes meet. No other process can guess it, unless getrandom() is
+  // forbidden.
+  std::uint64_t meeting[2] = {};
 };
 
 struct Processes {
@@ -52,9 +54,9 @@ int agreed_after(MPI_Comm comm, Step&& step) {
   return agreed(comm, status);
 }
 
-// Collective. FERMATA_FAKE_HOSTS=k divides the processes into k simulated hosts, in blocks of ranks. `mine`:
-// what this process says about a team. All processes return the same status: MEMORY, or SYSTEM if MPI
-// reported an error.
+// Collective. FERMATA_FAKE_HOSTS=k, k > 1, divides the processes of one host into k simulated hosts, in
+// blocks of ranks (fake_host_of()). `mine`: what this process says about a team. All processes return the
+// same status: OK, MEMORY, or SYSTEM if MPI reported an error.
 int find_processes(MPI_Comm comm, ProcessInfo mine, Processes& out);
 
 }  // namespace fermata::net

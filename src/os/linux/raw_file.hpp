@@ -30,7 +30,7 @@ class RawFile {
     return fd_ >= 0 ? syscall(SYS_read, fd_, text, capacity) : -1;
   }
   // Reads the next line without its newline, and skips what exceeds capacity - 1 bytes. Returns false at the
-  // end of the file.
+  // end of the file, or if it cannot be read.
   bool line(char* text, std::size_t capacity) {
     std::size_t length = 0;
     int c = next();
