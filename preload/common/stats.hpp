@@ -31,9 +31,9 @@ inline constexpr std::size_t kPlanText = 80;
 
 struct alignas(64) Record {
   std::uint64_t object;  // Meeting::object
-  std::uint64_t site;    // return address of the call
+  std::uint64_t site;    // Meeting::site
   std::uint32_t thread;
-  std::uint32_t members;  // arrivals per episode
+  std::uint32_t members;  // arrivals per episode; 0: not known
   std::uint32_t reason;   // 0: Fermata's barrier; else 1 + the note that says why it is not
   std::uint32_t padding;
   std::uint64_t calls;
@@ -93,7 +93,7 @@ struct Meeting {
   // An address that names the barrier. Null: at one site, a report tells such barriers apart by their members
   // and reason alone.
   const void* object;
-  const void* site;
+  const void* site;  // the call's return address, or an address that stands for it
   std::uint32_t members;
   const char* reason;  // why another library does it, valid for ever; null: Fermata does it
 };
@@ -132,7 +132,7 @@ inline bool fits(const Slot& s, const Meeting& m, std::uint32_t owner) {
 }
 extern std::uint64_t sampled_below __attribute__((visibility("hidden")));  // written at load
 
-// Is this episode timed? Multiples of the golden ratio are spread evenly for any stride.
+// Is the call of this number timed? Multiples of the golden ratio are spread evenly for any stride.
 inline bool is_sampled(std::uint64_t number) {
   return number < kFirst || number * 0x9E37'79B9'7F4A'7C15u <= sampled_below;
 }

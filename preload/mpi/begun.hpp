@@ -1,10 +1,10 @@
 // Non-blocking collectives. Each is an operation of Fermata's. The program holds a generalized request of
-// MPI's for it (MPI 3.1, section 12.2), or, if it was over at once, a receive from MPI_PROC_NULL. So it may
-// stand beside MPI's own requests in any call that completes requests.
+// MPI's for it (MPI 3.1, section 12.2), or, if it was over at once without an error, a receive from
+// MPI_PROC_NULL. So it may stand beside MPI's own requests in any call that completes requests.
 //
-// The collectives of a communicator start in the order in which they were begun. Some small
-// ones (Operation::rides()) are carried on lines, one at a time, and later ones wait for it. All ranks put
-// the same ones on lines. Those on blocks are requests of Fermata's. Both kinds make progress in the MPI
+// The collectives of a communicator start in the order in which they were begun. Barriers and some other
+// small ones (Operation::rides()) are carried on lines, one at a time, and later ones wait for it. All ranks
+// put the same ones on lines. Those on blocks are requests of Fermata's. Both kinds make progress in the MPI
 // calls of waiting.hpp, which wait or test. While any is outstanding, a call that would wait in MPI polls MPI
 // and Fermata in turn, or has the helper thread beside it.
 #ifndef FERMATA_PRELOAD_MPI_BEGUN_HPP

@@ -65,8 +65,8 @@ class Operation {
   }
   bool is_same(const Operation& other, int ranks) const;
   // For an operation that outlives the call that begins it, or that runs while other threads may free its
-  // objects. It keeps the operator and the datatypes, which
-  // the program may free; with `loads` also the types of inputs that are packed again.
+  // objects. It keeps the operator and the datatypes, which the program may free; with `loads` also the types
+  // of inputs that are packed again.
   void use_objects(bool loads);
   // Unpacks what came, as Fermata's status says: all, or what there was room for. Returns MPI's error.
   int finish(int status = FERMATA_OK);

@@ -2,9 +2,10 @@
 // start them in any order.
 //
 // The program holds a persistent receive of MPI's, of no data from this rank itself, which only one message
-// matches. MPI_Wait, MPI_Waitall and MPI_Test do not ask MPI about a started one. In the other calls that
-// complete or test requests, the receive is started, too, and the message is sent when the collective is
-// over. So all functions that complete, test and free requests work, also on inactive ones.
+// matches. MPI_Wait, MPI_Waitall and MPI_Test do not ask MPI about a started collective, as long as no other
+// call that completes or tests requests has met it. Such a call starts the receive, too, and the message is
+// sent when the collective is over. So all functions that complete, test and free requests work, also on
+// inactive ones.
 #ifndef FERMATA_PRELOAD_MPI_PERSISTENT_HPP
 #define FERMATA_PRELOAD_MPI_PERSISTENT_HPP
 

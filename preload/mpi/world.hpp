@@ -1,5 +1,4 @@
-// What each rank knows of all ranks of MPI_COMM_WORLD: their hosts, CPUs, thread levels and helper
-// threads.
+// What each rank knows of all ranks of MPI_COMM_WORLD: hosts, CPUs, thread levels, helper threads.
 #ifndef FERMATA_PRELOAD_MPI_WORLD_HPP
 #define FERMATA_PRELOAD_MPI_WORLD_HPP
 

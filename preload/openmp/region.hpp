@@ -25,7 +25,7 @@ struct alignas(kLine) Region {
   int (*level)() = nullptr;                 // the run-time library's
   // Addresses of the object that entered the region: calls from there go to this region's run-time library.
   std::uintptr_t low = 0, span = 0;
-  // 1 + the barriers of the region before its first task; 0: no task was made
+  // 1 + the planned barriers and reductions before the region's first task; 0: no task was noted
   std::atomic<std::uint64_t> tasked{0};
   const RunTime* run_time = nullptr;
   std::atomic<bool> failed{false};
@@ -77,9 +77,9 @@ static_assert(sizeof(Position) == 16);
 
 void failed_to_meet(Position position);
 
-// This thread is about to make a task. Must be called before the task exists. If the region's next
-// planned call is a barrier, the run-time library's barrier follows it, since it runs the task. All later
-// barriers are the run-time library's alone.
+// This thread is about to make a task. Must be called before the task exists. If the region's next planned
+// call is a barrier, the run-time library's barrier follows it, since it runs the task. All later barriers
+// are the run-time library's alone.
 void note_task(Region& region, std::uint32_t rank);
 
 // Were tasks made before the last planned barrier or reduction that this thread was in? All threads get the

@@ -1,10 +1,10 @@
-// Which of the program's barriers are Fermata's. The memory of entries is never freed nor moved,
-// so that a tag may be checked against the table whatever the tag holds.
+// Which of the program's barriers are Fermata's. The memory of entries is never freed nor moved, so that a
+// tag may be checked against the table whatever the tag holds.
 //
 // Life of an entry: bind (init) -> looked up by each wait -> unbind (destroy) -> free list. Binding an
 // address that has an entry recycles it: a program may initialize again without a destroy, or after it has
-// overwritten the tag. One lock guards all changes. A forking thread holds it, so a child never inherits
-// it from another thread. A look-up takes no lock.
+// overwritten the tag. One lock guards all changes. A forking thread holds it, so a child does not
+// inherit it from another thread. A look-up takes no lock.
 #ifndef FERMATA_PRELOAD_PTHREAD_TABLE_HPP
 #define FERMATA_PRELOAD_PTHREAD_TABLE_HPP
 

@@ -4,8 +4,8 @@
 // until word >= 2 x number, its `token`; the odd bit does not disturb this test. The bit is in the word
 // itself, so the atomic operation that advances the phase also tells whether a thread parks. So neither side
 // needs a fence, and the ringer needs no store if no thread parks. (sync/doorbell.hpp needs fences, because
-// there the signal and `armed` are two places.) Only ringers clear the bit, so a parker that finds the bit
-// set writes nothing.
+// there the signal and `armed` are two places.) Only ringers clear the bit (and whoever makes a new barrier
+// in reused memory), so a parker that finds the bit set writes nothing.
 //
 // Why no wake-up is lost:
 // - Parker: read the bell; set the bit, or find it set; sleep while the bell has the value that was read.

@@ -30,7 +30,7 @@ inline constexpr int kLineCollectiveCount = 4;
 
 constexpr bool rides_on_a_line(Collective c) { return static_cast<int>(c) < kLineCollectiveCount; }
 // A collective from another process may be any number. For a number that is no collective, rules_of returns
-// the rules of a barrier, and the other functions return false.
+// the rules of a barrier, and the functions below that return a bool return false.
 constexpr const CollectiveRules& rules_of(Collective c) { return rules_of(static_cast<int>(c)); }
 template <bool (CollectiveRules::*kRule)() const>
 constexpr bool holds(Collective c) {

@@ -1,6 +1,6 @@
 // Ring buffer: carries any number of pieces from one writer to one reader. It has `slots` slots. Each slot's
-// header says which piece is in it, and a credit says which piece was read last. Pieces are numbered from 1
-// and the numbers never wrap.
+// header says which piece is in it. A credit says up to which piece the reader has read, as it last told.
+// Pieces are numbered from 1 and the numbers never wrap.
 //
 // The writer may write piece n once piece n - slots has been read. The reader gives credit for at most half
 // of the slots at a time, or at once if the writer may wait for that piece. So the writer never waits for a

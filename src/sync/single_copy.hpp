@@ -1,5 +1,6 @@
-// Single copy: a member reads a block directly in the memory of another member, its owner. If the team
-// breaks, the owner may free the block. Before that, the owner waits until no member reads the block.
+// Single copy between members of one process: a member reads a block directly in the memory of another
+// member, its owner. If the team breaks, the owner may free the block. Before that, the owner waits until no
+// member reads the block. (Between processes the kernel reads the block, and the owner need not wait.)
 //
 // This is Dekker's pattern:
 // - Reader: set the flag `reading`, fence, check that the team is not broken, read, clear the flag.

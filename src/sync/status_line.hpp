@@ -1,5 +1,5 @@
-// The protocol of status lines. A member describes its calls in its status line. Members that have waited
-// long read it. There is one writer, which never waits for readers, and any number of readers.
+// The protocol of status lines. A member describes its calls in its status line. Other members read it,
+// mostly after a long wait. There is one writer, which never waits for readers, and any number of readers.
 //
 // A Line has these atomics:
 // - `sequence`: 2 x the number of the newest call, + 1 once that call is over;

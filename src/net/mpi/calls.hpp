@@ -1,5 +1,5 @@
-// The functions of the MPI library that the transport calls, as pointers. preload/mpi intercepts the
-// program's calls, also those of PMPI_ functions. It would intercept the transport's calls, too, if they went
+// The functions of the MPI library that libfermata-net calls, as pointers. preload/mpi intercepts the
+// program's calls, also those of PMPI_ functions. It would intercept this library's calls, too, if they went
 // by name.
 #ifndef FERMATA_NET_MPI_CALLS_HPP
 #define FERMATA_NET_MPI_CALLS_HPP

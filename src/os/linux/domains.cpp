@@ -1,4 +1,4 @@
-// Finds out which CPUs share a last-level cache, and on which CPU the calling thread runs.
+// Finds out which CPUs share a level-3 cache, and on which CPU the calling thread runs.
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
