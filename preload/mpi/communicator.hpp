@@ -17,7 +17,7 @@ struct Begun;
 struct Pooled;
 
 struct alignas(64) State {
-  std::atomic<MPI_Comm> comm{MPI_COMM_NULL};  // null: freed
+  std::atomic<MPI_Comm> comm{MPI_COMM_NULL};  // null: freed, or not published yet
   fermata_member* member = nullptr;           // null: MPI does its collectives
   std::uint32_t kinds = 0;                    // a bit for each kind that is Fermata's
   std::uint32_t begun_kinds = 0;              // likewise, for non-blocking and persistent ones
@@ -37,7 +37,7 @@ struct alignas(64) State {
   std::uint64_t resumes = 0;
   // starts of persistent requests, which `ours` includes; and persistent requests that were made
   std::uint64_t starts = 0, prepared = 0;
-  std::uint32_t users = 0;                           // requests that need this state; under lock
+  std::uint32_t users = 0;  // requests that need this state; under communicator.cpp's lock, not the next one
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // taken if several threads may call
   State* next = nullptr;                             // in the list of all states
   State* next_unused = nullptr;                      // in the list of states without a communicator
