@@ -9,7 +9,7 @@
 // Cost: 2 (P - 1) signals in 4 stages; member 0 awaits about P / 2 slots.
 // Why right: after step 1 an even rank knows of its pair, after step 2 member 0 of all members. The release
 //   is the transposed arrival.
-// Limits: none. Pairs are neighbours, so rank order holds for root 0.
+// Limits: no alltoall and no scans. Pairs are neighbours, so rank order holds for root 0.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 
