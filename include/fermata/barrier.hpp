@@ -66,7 +66,7 @@ class barrier {
     if (status < 0) detail::throw_status(status, "fermata::barrier");
   }
   // A thread may destroy the barrier as soon as its own wait has returned. All other threads must have
-  // arrived, and must wait or have waited.
+  // arrived, and must wait or have waited. With a completion function, their calls must have returned, too.
   ~barrier() { fermata_anonymous_destroy(handle_); }
   barrier(const barrier&) = delete;
   barrier& operator=(const barrier&) = delete;
@@ -114,10 +114,10 @@ class barrier {
 };
 
 // A barrier for threads that know their rank, 0 to members - 1. Each rank arrives once per phase. Its calls
-// may come from different threads, one after the other. With many members it is faster than fermata::barrier:
-// each member writes flags of its own, instead of adding to a word that all share. Its functions throw
-// std::system_error if memory runs out, if a rank or the number of members (1 to 4096) is invalid, and in a
-// forked child of the process that made the barrier.
+// may come from different threads, one after the other. If many members have a CPU each, it is mostly faster
+// than fermata::barrier: each member writes flags of its own, instead of adding to a word that all share. Its
+// functions throw std::system_error if memory runs out, if a rank or the number of members (1 to 4096) is
+// invalid, and in a forked child of the process that made the barrier.
 class ranked_barrier {
  public:
   explicit ranked_barrier(std::uint32_t members) {

@@ -13,10 +13,10 @@ extern "C" {
 
 /* ---- Anonymous barriers -----------------------------------------------------------------------------------
  * Barriers for threads without ranks, of one process or of several (fermata_anonymous_shared_init). With many
- * threads of one process that do know their rank, ranked barriers are faster (fermata_ranked_create). Any
- * thread may arrive, as at a pthread_barrier_t or std::barrier. A phase is full after `count` arrivals, and
- * further arrivals belong to the next phase. So more than `count` threads may use the barrier
- * (fermata_anonymous_drop has an exception). The functions are in libfermata-rt. */
+ * threads of one process that do know their rank, ranked barriers are mostly faster (fermata_ranked_create).
+ * Any thread may arrive, as at a pthread_barrier_t or std::barrier. A phase is full after `count` arrivals,
+ * and further arrivals belong to the next phase. So more than `count` threads may use the barrier (not with
+ * fermata_anonymous_drop or FERMATA_ANONYMOUS_COMPLETION). The functions are in libfermata-rt. */
 
 typedef struct fermata_anonymous fermata_anonymous;
 
@@ -41,9 +41,9 @@ FERMATA_API void fermata_anonymous_destroy(fermata_anonymous* barrier);
 
 /* -- meet at a barrier of threads without ranks --
  * fermata_anonymous_meet is the whole barrier. fermata_anonymous_arrive and fermata_anonymous_wait are its
- * two halves, for a thread with work between them. fermata_anonymous_drop is for a thread that stops
- * taking part. Threads that do a step before each release (FERMATA_ANONYMOUS_COMPLETION) must not call
- * fermata_anonymous_meet. */
+ * two halves, for a thread with work between them. fermata_anonymous_drop is for a thread that stops taking
+ * part. Threads that do a step before each release (FERMATA_ANONYMOUS_COMPLETION) arrive and wait instead of
+ * calling fermata_anonymous_meet. */
 
 /* Arrives once and waits. Returns FERMATA_LAST to exactly one caller per phase, FERMATA_OK to the others
  * (fermata_anonymous_drop has an exception). UNSUPPORTED: the barrier has FERMATA_ANONYMOUS_COMPLETION. */
@@ -59,7 +59,7 @@ FERMATA_API int fermata_anonymous_arrive(fermata_anonymous* barrier, uint32_t ar
  * continues. */
 FERMATA_API int fermata_anonymous_drop(fermata_anonymous* barrier, uint64_t* phase);
 /* Releases the threads of a full phase. With FERMATA_ANONYMOUS_COMPLETION, the thread that got FERMATA_LAST
- * calls it. UNSUPPORTED: the barrier has no FERMATA_ANONYMOUS_COMPLETION. */
+ * calls it, with the phase that it got. UNSUPPORTED: the barrier has no FERMATA_ANONYMOUS_COMPLETION. */
 FERMATA_API int fermata_anonymous_release(fermata_anonymous* barrier, uint64_t phase);
 /* Waits until the phase is over. If it is, the call returns at once. */
 FERMATA_API int fermata_anonymous_wait(fermata_anonymous* barrier, uint64_t phase);
@@ -102,7 +102,7 @@ typedef struct fermata_ranked fermata_ranked;
 
 /* Makes a barrier for `members` ranks, 1..4096. Errors: ARGUMENT, MEMORY. */
 FERMATA_API int fermata_ranked_create(uint32_t members, fermata_ranked** out);
-/* Frees the barrier. All threads must have left it. NULL does nothing. */
+/* Frees the barrier. All calls of it must have returned. NULL does nothing. */
 FERMATA_API void fermata_ranked_destroy(fermata_ranked* barrier);
 /* Writes a description of the barrier for people: "dissemination, packed; saved; waiting: auto". A NUL ends
  * it, and it is cut to capacity bytes. "saved": the plan comes from `fermata plan`; else "built-in". Errors:

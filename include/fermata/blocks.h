@@ -25,17 +25,18 @@ extern "C" {
  * - Memory: each sender has a ring buffer of about 288 KiB at most for each receiver, allocated at its first
  *   use. Some schedules need memory for up to P/2 blocks in transit at each member. A call in place may also
  *   copy its whole input.
- * - Paths: up to 56 bytes in all blocks together can travel on signals' cache lines, except in scans. The
- *   receiver reads a long block directly from the sender's memory (single copy). Between processes it does so
- *   where the system permits it and the profile says that it is faster.
+ * - Paths: up to 56 bytes in all blocks together can travel on signals' cache lines, except in scans. On one
+ *   host, the receiver reads a long block directly from the sender's memory (single copy). In a team of
+ *   processes it does so where the system permits it and the profile says that it is faster, or as
+ *   FERMATA_CMA says.
  *
  * Errors of each call: those of fermata_barrier, ARGUMENT (or in and out overlap, or a count is too large),
  * UNSUPPORTED (the team has more than 1,024 members). */
 
 /* Pass it instead of `in`, and the input is read from the place where the output goes. That place is out. For
  * allgather, and for gather's root, it is this member's block in out. A scatter's root passes it instead of
- * `out`, and its own block stays where it is. If there is no such place, the call returns
- * FERMATA_ERR_ARGUMENT. */
+ * `out`, and its own block stays where it is. If there is no such place and the count is not 0, the call
+ * returns FERMATA_ERR_ARGUMENT. */
 #define FERMATA_IN_PLACE ((void*)-1)
 
 /* -- collect a block of every member at the root --
@@ -100,7 +101,7 @@ FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, 
 
 /* -- send a block from every member to every member --
  * For transposes, sorts, and other redistributions of data. All members wait for all, if no block is empty.
- * Where each member has data for a few others only, this is the wrong call: it sends to all. */
+ * Where each member has data for a few others only, fermata_alltoall is the wrong call: it sends to all. */
 
 /* in: P x count elements; block j is for rank j. out: P x count elements; block i is from rank i. Errors:
  * UNSUPPORTED (the team has more than 256 members). */
@@ -156,8 +157,9 @@ enum fermata_collective {
 };
 /* The order in which contributions are folded. */
 enum fermata_order {
-  FERMATA_ANY_ORDER = 0,    /* The fastest one, the same at all members and on every run. An operator of */
-                            /* the caller's own must then commute bit by bit. */
+  FERMATA_ANY_ORDER = 0,    /* The plan's order, mostly the fastest: the same at all members, and on every */
+                            /* run of the plan. An operator of the caller's own must then commute bit by */
+                            /* bit. */
   FERMATA_RANK_ORDER = 1,   /* For an operator that does not commute. It must associate. */
   FERMATA_LEFT_TO_RIGHT = 2 /* ((0 op 1) op 2) op ...: bit by bit the result of a serial loop over the */
                             /* ranks, whatever the team and the machine. It suits sums of floating-point */
@@ -232,28 +234,30 @@ FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* o
 
 /* Makes a persistent operation. All members make this call in the same order as their other calls. It may
  * wait. Then each member starts the operation any number of times, in any order with other requests. A start
- * needs no memory. An operation holds slots of the team until all members have freed it. After a TIMEOUT
- * there is no operation, and fermata_resume ends the call. Errors: MEMORY (at all members: persistent
- * operations hold all of the team's 16 MiB of slots; at one member alone: it has no memory for its part, and
- * the others must free theirs), those of fermata_execute (except TRUNCATED). */
+ * needs no further memory, except after fermata_request_reset. An operation holds slots of the team until all
+ * members have freed it. After TIMEOUT or INTERRUPTED there is no operation here, and fermata_resume ends the
+ * call. Errors: MEMORY (at all members: the team's 16 MiB of slots have no room for this operation, or rank 0
+ * has no memory; at one member alone: it has no memory for its part, and the others must free theirs), those
+ * of fermata_execute (except TRUNCATED). */
 FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation,
                                 fermata_request** out);
 
 /* -- start, change and free a request --
- * For requests from fermata_begin, fermata_prepare and fermata_chain. The caller frees each of them, when
- * it is over. Do not start, reset or free a request while it is active. */
+ * For requests from fermata_begin, fermata_prepare and fermata_chain. The caller frees each of them, when it
+ * is over; a chain frees its links. Do not start, reset or free a request while it is active. */
 
 /* Starts the request. A request from fermata_begin begins the same operation once more, as another
  * fermata_begin would. Errors: BUSY (the request is active, or it is from fermata_begin and a call of its
- * member is outstanding), ARGUMENT (the request is a link of a chain, or its member has left), FORKED,
- * BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the team is
+ * member is outstanding), ARGUMENT (the request was freed or is a link of a chain, or its member has left),
+ * FORKED, BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the team is
  * broken). */
 FERMATA_API int fermata_request_start(fermata_request* request);
 /* Sets other buffers for the next start. Counts, displacements and types stay. Errors: ARGUMENT (the buffers
- * do not fit the operation, or the member has left), BUSY (the request is active), FORKED. */
+ * do not fit the operation, or the request was freed, or its member has left), BUSY (the request is active),
+ * FORKED. */
 FERMATA_API int fermata_request_reset(fermata_request* request, const void* in, void* out);
-/* Frees the request. NULL does nothing. BUSY: the request is active. ARGUMENT: the request is a link of a
- * chain. */
+/* Frees the request. NULL does nothing. BUSY: the request is active. ARGUMENT: the request was freed or is
+ * a link of a chain. */
 FERMATA_API int fermata_request_free(fermata_request* request);
 
 /* -- wait for requests, or test them --
@@ -319,7 +323,7 @@ FERMATA_API int fermata_request_set_callback(fermata_request* request, fermata_c
  * itself. Between uses, each may be reset. Each may have a callback, which runs before the next operation
  * starts and may reset that one. fermata_request_reset of a chain sets the first operation's input and the
  * last one's output. The call is local. Errors: ARGUMENT (there is no operation, or one is not persistent, or
- * one is in a chain), BUSY (an operation is active), FORKED. */
+ * is in a chain, or was freed, or its member has left), BUSY (an operation is active), FORKED. */
 FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, fermata_request** out);
 
 /* -- move requests on while the program computes --
@@ -337,7 +341,7 @@ FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, ferma
 FERMATA_API int fermata_progress(fermata_member* member, double max_us);
 /* Switches this process's progress thread on or off. That thread moves the data of requests while their
  * members' threads compute. It helps only if it has a CPU of its own. on 1: it runs. 0: it ends before the
- * call returns. -1: it runs if FERMATA_PROGRESS_THREAD=1 is in the environment (the default). A member's own
+ * call returns. -1: it runs if FERMATA_PROGRESS_THREAD in the environment is on (the default). A member's own
  * thread completes its requests, runs their callbacks and starts the next links of chains, in its next call.
  * Operators of the caller's own run in either thread. Any thread may make this call, at any time. Errors:
  * SYSTEM (the thread could not be created). */

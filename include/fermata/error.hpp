@@ -1,4 +1,4 @@
-// The C++ headers share this: errors as exceptions, and handles that free their objects.
+// fermata.hpp and its parts share this: errors as exceptions, and handles that free their objects.
 #ifndef FERMATA_ERROR_HPP
 #define FERMATA_ERROR_HPP
 
@@ -8,12 +8,12 @@
 
 #include "fermata/fermata.h"
 
-// The major version is part of each name. So libraries that were compiled with different major versions can
-// be in one process.
+// The major version is part of each name in this namespace. So libraries that were compiled with different
+// major versions can be in one process.
 namespace fermata::inline v0 {
 
-// The exception that every function throws on an error of the C ABI. It holds the status. Its text is the
-// status's text and fermata_error_detail().
+// The exception that functions of fermata.hpp and its parts throw on an error of the C ABI. It holds the
+// status. Its text is the status's text and fermata_error_detail().
 class Error : public std::runtime_error {
  public:
   explicit Error(int status)

@@ -11,14 +11,16 @@
  * - fermata_error_detail() describes the calling thread's last error in a sentence. The functions of
  *   libfermata-rt (anonymous and ranked barriers) leave no detail. Those of mpi.h and job.h do not always
  *   leave one.
- * - Handles are opaque. Destroying NULL does nothing. Do not use a freed handle. Functions mostly detect a
- *   freed team or request, and return ARGUMENT.
- * - Fermata never exits or aborts the process, and does not change signal masks. It prints only stall
- *   reports, and only if FERMATA_STALL_SECONDS or config.stall_seconds asks for them.
- * - A config struct begins with its own size. Initialize it with its _INIT macro.
+ * - Handles are opaque. Destroying NULL does nothing. Do not use a freed handle. Most functions on a team or
+ *   a request detect a freed one, and return ARGUMENT.
+ * - Fermata never exits or aborts the process. Signal masks stay as they are, except while a call creates the
+ *   progress thread. The functions print only stall reports, and only if FERMATA_STALL_SECONDS or
+ *   config.stall_seconds asks for them.
+ * - fermata_team_config, fermata_plan_request and fermata_operation begin with their own size. Initialize
+ *   them with their _INIT macros.
  * - FERMATA_DISABLE=1 switches the preload libraries off, but not this API.
- * - The only state outside the process is the cache of plans and profiles. It is in $XDG_CACHE_HOME/fermata,
- *   or in $HOME/.cache/fermata if XDG_CACHE_HOME is not set or not an absolute path. */
+ * - Fermata keeps only its cache of plans and profiles in files. The cache is in $XDG_CACHE_HOME/fermata, or
+ *   in $HOME/.cache/fermata if XDG_CACHE_HOME is not set or not an absolute path. */
 #ifndef FERMATA_FERMATA_H
 #define FERMATA_FERMATA_H
 
@@ -51,7 +53,7 @@ typedef struct fermata_plan fermata_plan;
  * affinity has changed: a handle stays as it was. */
 
 /* Describes the CPUs that this process may use. It respects the process's affinity and cgroup quota. Errors:
- * SYSTEM. */
+ * SYSTEM (the system or hwloc does not describe this machine). */
 FERMATA_API int fermata_topology_discover(fermata_topology** out);
 /* Loads a topology from a file: hwloc's XML, or what `fermata topo` prints with --text or --json. Load XML
  * only from a source that you trust, since hwloc reads it unchecked. Errors: NOT_FOUND (the file cannot be
@@ -68,8 +70,9 @@ FERMATA_API void fermata_topology_destroy(fermata_topology* topology);
  * these calls. None of them measures: the command `fermata profile` does. */
 
 /* Loads a profile that `fermata profile` has measured. path NULL: this machine's profile for threads, from
- * the cache. Errors: NOT_FOUND (the file cannot be opened, or the cache has no profile), PARSE, SYSTEM,
- * UNSUPPORTED (this build of Fermata reads no JSON). */
+ * the cache. Errors: NOT_FOUND (the file cannot be opened, or the cache has no profile), PARSE, SYSTEM (with
+ * path NULL: the file cannot be read, or the system or hwloc does not describe this machine), UNSUPPORTED
+ * (this build of Fermata reads no JSON). */
 FERMATA_API int fermata_profile_load(const char* path, fermata_profile** out);
 /* Frees the profile. NULL does nothing. */
 FERMATA_API void fermata_profile_destroy(fermata_profile* profile);
@@ -101,13 +104,14 @@ typedef struct fermata_plan_request {
   {sizeof(fermata_plan_request), 1, FERMATA_BARRIER, FERMATA_THREADS, 0, NULL, NULL, NULL, NULL, NULL}
 
 /* Makes a proved plan. If the request names no topology, profile, algorithm or layout, the call takes the
- * cache's plan, if there is one. Otherwise the planner chooses by the profile or by estimates. The call
- * never measures. Errors: ARGUMENT, NOT_FOUND (the algorithm does not exist), PARSE (the name of the
- * algorithm or the layout is malformed), VERIFY, UNSUPPORTED (no plan has this algorithm, layout and
- * payload, or the payload exceeds 56 bytes), SYSTEM. */
+ * cache's plan, if there is one. Otherwise the planner chooses by the profile or by estimates. The call never
+ * measures. Errors: ARGUMENT, NOT_FOUND (the algorithm does not exist), PARSE (the name of the algorithm or
+ * the layout is malformed), VERIFY, UNSUPPORTED (no plan has this algorithm, layout and payload, or the
+ * payload exceeds 56 bytes), SYSTEM (the system or hwloc does not describe this machine). */
 FERMATA_API int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out);
-/* Loads a plan that `fermata plan` has saved. The call proves the plan again before it accepts it. Errors:
- * NOT_FOUND (the file cannot be opened), PARSE, VERIFY, UNSUPPORTED (this build of Fermata reads no JSON). */
+/* Loads a plan of a barrier, broadcast, reduce or allreduce of at most 56 bytes that `fermata plan` has
+ * saved. The call proves the plan again before it accepts it. Errors: NOT_FOUND (the file cannot be opened),
+ * PARSE, VERIFY, UNSUPPORTED (this build of Fermata reads no JSON). */
 FERMATA_API int fermata_plan_load(const char* path, fermata_plan** out);
 /* Writes the text that `fermata explain` prints. At the call, *length is the buffer's capacity in bytes. At
  * the return, it is the number of bytes that the text needs, with the final NUL. A text that does not fit is
@@ -131,7 +135,7 @@ typedef struct fermata_member fermata_member; /* One rank's handle. One thread a
  * each call: make it once and keep it. */
 
 enum fermata_wait {
-  FERMATA_WAIT_AUTO = 0,  /* spins, yields or parks, whichever suits the number of members and CPUs */
+  FERMATA_WAIT_AUTO = 0,  /* spins, yields or sleeps: by the numbers of members and CPUs, and by the load */
   FERMATA_WAIT_SPIN = 1,  /* spins: where each member has a CPU */
   FERMATA_WAIT_YIELD = 2, /* yields: where members outnumber CPUs, without other programs */
   FERMATA_WAIT_PARK = 3   /* sleeps until it is woken: for loaded machines and long waits */
@@ -152,7 +156,7 @@ typedef struct fermata_team_config {
   const fermata_plan* const* plans; /* plan_count plans that replace the cached or estimated ones */
   size_t plan_count;
   double stall_seconds;      /* > 0: a member that has waited for so long reports on stderr, in any */
-                             /* process of the team. 0: FERMATA_STALL_SECONDS decides, first of the */
+                             /* process of the team. Otherwise FERMATA_STALL_SECONDS decides, first of the */
                              /* process that makes the team, then of one that attaches. Without it there */
                              /* are no reports. */
   double refresh_seconds;    /* Over several hosts. > 0: the running team refreshes its profile, about */
@@ -164,7 +168,7 @@ typedef struct fermata_team_config {
 
 /* Makes a team. Its plans come from config->plans, from the cache or from estimates. The call measures
  * nothing. Errors: ARGUMENT (or a plan is for another number of members, or for several hosts), MEMORY,
- * SYSTEM, VERIFY. */
+ * SYSTEM, UNSUPPORTED (a plan cannot be compiled), VERIFY. */
 FERMATA_API int fermata_team_create(const fermata_team_config* config, fermata_team** out);
 /* Frees this process's handle. When the last process frees its handle, the team's memory is freed. Before the
  * call, each member of this process must have left (fermata_member_leave). A member that has not left must
@@ -179,16 +183,17 @@ FERMATA_API int fermata_team_size(const fermata_team* team);
  * user may attach: the name is no secret. */
 
 /* Offers a team of processes to unrelated processes of the same user, through an abstract Unix socket. `name`
- * has 1 to 99 bytes. The call waits until `count` calls of fermata_team_attach have succeeded, or until
+ * has 1 to 99 bytes. The call waits until it has served `count` calls of fermata_team_attach, or until
  * `seconds` have passed (TIMEOUT). Then the name is free again. A process that attaches again counts again.
  * Errors: ARGUMENT (or the team is of threads, or from fermata_team_create_within), BUSY (the name is taken),
- * SYSTEM, TIMEOUT (fewer than `count` calls of fermata_team_attach have succeeded). */
+ * SYSTEM, TIMEOUT (fewer than `count` calls of fermata_team_attach were served). */
 FERMATA_API int fermata_team_serve(fermata_team* team, const char* name, int count, double seconds);
 /* Attaches to a served team. The call retries until `seconds` have passed (TIMEOUT). A process needs one
  * handle, however many ranks it joins. If it attaches again, it gets another handle of the same team. The
- * team's configuration holds here, too. This process's FERMATA_WAIT overrides config.wait. Errors: ARGUMENT
- * (the name is empty or too long), MISMATCH (another version of Fermata made the team, or its memory is
- * damaged), MEMORY, SYSTEM, TIMEOUT (nobody has served the team under this name). */
+ * team's configuration holds here, too. The FERMATA_WAIT of this process overrides config.wait, if the
+ * process has no handle of the team yet. Errors: ARGUMENT (the name is empty or too long), MISMATCH (another
+ * version of Fermata made the team, or its memory is damaged), MEMORY, SYSTEM, TIMEOUT (no process of this
+ * user has served a team under this name, or it did not answer). */
 FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_team** out);
 
 /* -- make further teams of processes that share one --
@@ -199,11 +204,11 @@ FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_te
  * `neighbour`, or of another team in that memory. The call opens no descriptor and passes none. The two teams
  * may have different members. Nobody needs to have joined `neighbour`. As long as any process holds the new
  * team, the other processes can attach by *place. The memory of `neighbour` stays until its last team is
- * freed. It holds at most 2,048 further teams at a time. Teams with the same members, tags and CPUs share one
- * search for plans. A forked child may use its copy of the handle while its parent's is valid, or once the
- * child has joined. The memory that a killed process held stays taken. Errors: ARGUMENT (or one of the two
- * teams is of threads), MEMORY (memory ran out, or the memory of `neighbour` holds 2,048 further teams),
- * those of fermata_team_create. */
+ * freed. It holds at most 2,048 further teams at a time. Teams without plans of their own in `config` share
+ * one search for plans if they have the same members, tags and CPUs (up to 128 different searches). A forked
+ * child may use its copy of the handle while its parent's is valid, or once the child has joined. The memory
+ * that a killed process held stays taken. Errors: ARGUMENT (or one of the two teams is of threads), MEMORY
+ * (memory ran out, or the memory of `neighbour` holds 2,048 further teams), those of fermata_team_create. */
 FERMATA_API int fermata_team_create_within(fermata_team* neighbour, const fermata_team_config* config,
                                            uint64_t* place, fermata_team** out);
 /* Attaches to the team at `place`. `neighbour` is any team in the same memory. Errors: ARGUMENT (the team
@@ -218,11 +223,13 @@ FERMATA_API int fermata_team_attach_within(fermata_team* neighbour, uint64_t pla
 
 #define FERMATA_ANY_RANK (-2) /* the lowest rank that nobody has joined yet */
 
-/* Joins the team as `rank`: 0..members-1, or FERMATA_ANY_RANK. Each rank is joined once. The thread or
- * process that will call the collectives makes this call. The call checks that the plans in the team's memory
- * are still those with which the team was made. Errors: ARGUMENT (or the rank is on another host, or this
- * process has given the team no port), BUSY (the rank is taken), FORKED (a forked child cannot join a team of
- * threads), MEMORY, MISMATCH (the plans have changed), SYSTEM. */
+/* Joins the team as `rank`: 0..members-1, or FERMATA_ANY_RANK. Each rank is joined once: it is not free again
+ * after fermata_member_leave. The thread or process that will call the collectives makes this call. The call
+ * checks that the plans in the team's memory are still those with which the team was made. Errors: ARGUMENT
+ * (or the rank is on another host, or this process has given the team no port, or the other processes have
+ * freed the team, which a forked child joins), BUSY (a member has joined as this rank before, or, with
+ * FERMATA_ANY_RANK, as every rank), FORKED (a forked child cannot join a team of threads), MEMORY, MISMATCH
+ * (the plans have changed), SYSTEM. */
 FERMATA_API int fermata_team_join(fermata_team* team, int rank, fermata_member** out);
 /* Gives up the rank and frees the handle. Members that wait for this one, at the time or later, get
  * FERMATA_ERR_MEMBER_LOST. NULL does nothing. */
@@ -247,20 +254,21 @@ FERMATA_API void fermata_team_abort(fermata_team* team);
  * it. Processes pass each other the new team within the member's timeout, 30 s at most. If TIMEOUT or
  * INTERRUPTED leaves an operation outstanding, the split cannot continue: break the team
  * (fermata_team_abort). Errors: those of fermata_barrier, MEMORY, SYSTEM, UNSUPPORTED (a team over hosts was
- * split too often). */
+ * split too often, or has more than 1,024 members). */
 FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out);
 
 /* -- limit the time of a wait, and go on after it --
  * For programs that must not wait for ever. A timeout ends the wait, not the operation. So do not use the
  * buffers, and do not begin another collective, before fermata_resume has ended the operation. After a
- * timeout of fermata_request_wait, wait_all or wait_any, wait for the requests again instead. */
+ * timeout of fermata_depart, call fermata_depart again. After a timeout of fermata_request_wait, wait_all or
+ * wait_any, wait for the requests again instead. */
 
-/* Sets how many seconds a blocking call may wait. <= 0: no limit (the default). After FERMATA_ERR_TIMEOUT the
- * operation is still outstanding. fermata_resume waits for it again, with the same buffers.
- * fermata_team_abort or fermata_member_leave abandons it. Until then, every other collective of this member
- * returns FERMATA_ERR_BUSY, except the start of a persistent operation. This does not hold for waits for
- * requests: after FERMATA_ERR_TIMEOUT the requests are still active, and the member may make other calls.
- * Errors: ARGUMENT (seconds is a NaN). */
+/* Sets how many seconds one wait in a blocking call may take. Most calls wait once. <= 0: no limit (the
+ * default). After FERMATA_ERR_TIMEOUT the operation is still outstanding. fermata_resume waits for it again,
+ * with the same buffers. fermata_team_abort or fermata_member_leave abandons it. Until then, every other
+ * collective of this member returns FERMATA_ERR_BUSY, except the start of a persistent operation. This does
+ * not hold for waits for requests: after FERMATA_ERR_TIMEOUT the requests are still active, and the member
+ * may make other calls. Errors: ARGUMENT (seconds is a NaN). */
 FERMATA_API int fermata_member_set_timeout(fermata_member* member, double seconds);
 /* Continues the operation that a timeout or an idle hook left outstanding, with the same buffers. The
  * member's time limit holds for this wait, too. It does not continue a wait for a request. Errors: ARGUMENT
@@ -272,9 +280,10 @@ FERMATA_API int fermata_resume(fermata_member* member);
  * transport. The hook must not call collectives of the same member. It should be short: the member does
  * not look for its signal meanwhile. */
 
-/* A waiting member calls its idle hook after a bounded spin, and before and between timed parks. If the hook
- * returns 0, the member waits on. Any other value makes the blocking call return FERMATA_ERR_INTERRUPTED, and
- * the operation stays outstanding: fermata_resume ends it. A request stays active: wait for it again. */
+/* A waiting member calls its idle hook after a bounded spin, and then before each further spin, yield or
+ * sleep. If the hook returns 0, the member waits on. Any other value makes the blocking call return
+ * FERMATA_ERR_INTERRUPTED, and the operation stays outstanding: fermata_resume ends it. A request stays
+ * active: wait for it again. */
 typedef int (*fermata_idle_hook)(fermata_member* member, void* user);
 
 /* Sets the function that this member calls while it waits, with `user` as its last argument. NULL: none. */
@@ -294,16 +303,18 @@ FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double sec
  * value. A receiver stores as much as fits into its buffer. If its buffer is longer than the data, the rest
  * of the buffer stays unchanged. If more data came than fits, it gets TRUNCATED, and the team stays usable.
  * This holds for gatherv, scatterv and alltoallv; for blocking broadcast, scatter, gather and reduce; and for
- * broadcast and reduce that are begun. In fermata_reduce and fermata_gather, all members but the root must
- * give the same length. 0: off (the default). */
+ * broadcast and reduce that are begun (fermata_begin, fermata_arrive_with). In a reduce, and in a gather
+ * other than gatherv, all members but the root must give the same length. Everywhere else, all members must
+ * give the same lengths. 0: off (the default). */
 FERMATA_API int fermata_member_set_bounded(fermata_member* member, int on);
 
 /* -- see where each member is --
  * For logs and debuggers, when a team seems to hang. FERMATA_STALL_SECONDS and config.stall_seconds make
  * waiting members write such lines by themselves. The text is for people: do not parse it. */
 
-/* Writes a text with one line per member: the call in which the member is. *length is as in
- * fermata_plan_text. Any thread may call it at any time. */
+/* Writes a text with one line per member: the call in which the member is, or its last one. *length is as in
+ * fermata_plan_text. Over several hosts, it knows only the members on this host. Any thread may call it while
+ * the handle is valid. */
 FERMATA_API int fermata_team_report(const fermata_team* team, char* buffer, size_t* length);
 
 /* -- pin a thread --

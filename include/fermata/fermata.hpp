@@ -55,7 +55,7 @@ class Topology {
 
 class Profile {
  public:
-  // An empty path stands for this machine's profile, from the cache.
+  // An empty path stands for this machine's profile for threads, from the cache.
   static Profile load(const std::string& path = {}) {
     fermata_profile* raw = nullptr;
     detail::check(fermata_profile_load(path.empty() ? nullptr : path.c_str(), &raw));
@@ -254,7 +254,7 @@ struct TeamOptions {
   bool tagged = false;
   // The CPU to which the program pins each rank, for the planner; empty: unpinned. The team pins no thread.
   std::vector<int> cpus;
-  std::vector<const fermata_plan*> plans;  // plans that replace the cached ones
+  std::vector<const fermata_plan*> plans;  // plans that replace the cached or estimated ones
   double stall_seconds = 0;
 };
 

@@ -21,8 +21,8 @@ extern "C" {
 
 /* -- give a team over hosts its transport --
  * For programs that bring their own transport between hosts: a fabric, sockets, a message library.
- * fermata/mpi.h has a transport over MPI. Write the functions of a fermata_port, and give it to the team
- * in each process, before the first member joins. Do not block in write or is_gone: members call them
+ * fermata/mpi.h has a transport over MPI. Write the functions of a fermata_port, and give it to the team in
+ * each process, before the first member joins. Do not block in write, progress or is_gone: members call them
  * while they wait. */
 
 /* A line: the new contents of a slot, on the way to a member on another host. A slot is one cache line in the
@@ -30,7 +30,7 @@ extern "C" {
 typedef struct fermata_line {
   uint64_t offset;  /* the slot's place in the window, the same on all hosts */
   uint64_t header;  /* A newer header is greater than an older one, by their signed difference. */
-  uint32_t to;      /* the receiver's rank */
+  uint32_t to;      /* the receiver's rank in the port's team */
   uint16_t words;   /* how many words of payload are valid, 0..7 */
   uint16_t from;    /* the sender's host; valid if sent_ns is not 0 */
   uint32_t subteam; /* not 0: the line is for a team that was split from the port's team. */
@@ -66,7 +66,7 @@ typedef struct fermata_window {
  * A thread that reads a line's header also sees all earlier writes that the sending thread saw.
  * - write: never waits, and copies what it cannot send at once. Each line lands, with its block (NULL: none),
  *   unless the receiver is gone. A line may land twice, or after a later line of its slot: both are harmless.
- * - progress: moves all data that waits, in both directions. Waiting members call it again and again.
+ * - progress: moves data that waits, in both directions. Waiting members call it again and again.
  * - is_gone: returns whether the rank's process is gone: it has closed its port, has died, or has not
  *   answered for too long. Not 0: it sends nothing more, and all that it sent has landed.
  * - flush: waits until all earlier lines will land without a further call here, for at most most_ns ns. They
@@ -86,8 +86,8 @@ typedef struct fermata_port {
 
 /* Gives the team this process's port. Each process of a team over several hosts calls it, before its first
  * member joins. The team copies *port and opens the port. It closes the port when the team is freed. Errors:
- * ARGUMENT (a function of the port is NULL, or the team is not over hosts), BUSY (the team has a port),
- * MEMORY, and the errors of open. */
+ * ARGUMENT (a function of the port is NULL, or port->size is wrong, or the team is not over hosts), BUSY (the
+ * team has a port), MEMORY, and the errors of open. */
 FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* port);
 
 /* -- find the processes that can share a segment --
@@ -95,22 +95,23 @@ FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* por
  * the different ones from 0. The number is not the host's name or address, and it changes with each boot. */
 
 /* Returns a number that is the same in all processes that can share a segment (fermata_team_serve). Processes
- * can share one if they have the same kernel, host name and network namespace. There are no errors. */
+ * can share a segment, the memory of a team on one host, if they have the same kernel, host name and network
+ * namespace. There are no errors. Without /proc, each process gets a number of its own. */
 FERMATA_API uint64_t fermata_host_id(void);
 
 /* -- make a team over several hosts --
- * One process of each host makes the team, with the same arguments but `host`. The other processes of the
- * host attach to it (fermata_team_attach). Then each process gives the team its port
- * (fermata_team_connect) and joins its ranks. Programs that use MPI call fermata_team_create_mpi instead.
- * Give all hosts the same plans: each host that plans by itself may choose other ones. */
+ * One process of each host makes the team, with the same arguments except `host`. The other processes of the
+ * host attach to it (fermata_team_attach). Then each process gives the team its port (fermata_team_connect)
+ * and joins its ranks. Programs that use MPI call fermata_team_create_mpi instead. Give all hosts the same
+ * plans: each host that plans by itself may choose other ones. */
 
 /* Makes this host's part of a team of config->members members, as fermata_team_create does. hosts[r] is the
  * number of rank r's host, from 0 to members - 1. `host` is this host's number. One process of each host
  * makes this call, and the host's other processes attach (fermata_team_serve). All hosts give the same
  * config->plans, or none. These plans must be for these hosts, as `fermata plan` makes them from the profile
- * of an MPI job on these hosts. A plan of fermata_plan_make is for one host. Plans depend on the hosts alone,
- * and config->cpus is ignored. Errors: ARGUMENT (or a plan is for another number of members or for other
- * hosts), MEMORY, SYSTEM, VERIFY. */
+ * of an MPI job on these hosts. A plan of fermata_plan_make is for one host. config->cpus is ignored. Errors:
+ * ARGUMENT (or a plan is for another number of members or for other hosts), MEMORY, SYSTEM, UNSUPPORTED (a
+ * plan cannot be compiled for these hosts), VERIFY. */
 FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host,
                                           fermata_team** out);
 
@@ -127,12 +128,12 @@ FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, con
  * names, the call finds no measured costs. At the call, *length is the capacity of `plans` in bytes. At the
  * return, it is the number of bytes that the plans need. If the capacity is too small or `plans` is NULL, the
  * call succeeds and writes only *length. Errors: ARGUMENT (or a plan is for another number of members or for
- * other hosts), MEMORY, VERIFY. */
+ * other hosts), MEMORY, UNSUPPORTED (a plan cannot be compiled for these hosts), VERIFY. */
 FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts,
                                    const char* const* names, const int* cpus, void* plans, size_t* length);
 /* As fermata_team_create_hosts, with the plans that fermata_hosts_plan made on any one of the hosts.
  * config->plans is ignored. Errors: ARGUMENT (or the plans are damaged, or for another number of members, or
- * config->tagged differs), MEMORY, SYSTEM, VERIFY (the plans are for other hosts). */
+ * config->tagged differs), MEMORY, SYSTEM, VERIFY (the plans cannot run on these hosts). */
 FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host,
                                             const void* plans, size_t length, fermata_team** out);
 
@@ -141,15 +142,16 @@ FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, c
  * parse it. */
 
 /* Writes how often the team's profile was refreshed so far (config.refresh_seconds), and how often the
- * members changed to other plans. Both pointers may be NULL. Also writes a text, as fermata_team_report does,
- * unless length is NULL. The text says how long the refreshes took. In the process of rank 0 it also has a
- * line for each link that changed, and says why plans changed or did not. */
+ * members changed to other plans. The numbers are those of the members that joined by this handle. Both
+ * pointers may be NULL. Also writes a text, unless length is NULL; *length is as in fermata_plan_text. The
+ * text says how long the refreshes took. If rank 0 joined by this handle, it also says which links changed
+ * lately, and why plans changed or did not. */
 FERMATA_API int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes,
                                        char* buffer, size_t* length);
 
 /* -- check that all hosts run the same plans --
- * For programs that make a team on each host by themselves: compare the numbers of all hosts, by the
- * program's own means, before the first member joins. */
+ * For programs that make a team on each host by themselves: compare the hashes of all hosts, by the program's
+ * own means, before the first member joins. */
 
 /* Writes a hash of the plans with which the team was made. The hash must be the same on all hosts. If it is
  * not, do not use the team. */

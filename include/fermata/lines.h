@@ -18,7 +18,8 @@ extern "C" {
  * writes. In a reduce, the root sees the writes of all.
  *
  * Errors of each call: MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the
- * team is broken), BROKEN, TIMEOUT, INTERRUPTED, FORKED, BUSY (this member has an operation outstanding). */
+ * team is broken), BROKEN, TIMEOUT, INTERRUPTED, FORKED, BUSY (this member has an operation outstanding),
+ * SYSTEM (this call is done, but the team could not change to plans for its members' CPUs). */
 
 /* -- element types, and operators on them --
  * The type and the operator of a reduction: fermata_allreduce, fermata_reduce, fermata_reduce_scatter,
@@ -44,6 +45,8 @@ enum fermata_op {
  *   equal, and NaNs are equal. A NaN wins over every number.
  * - sum and prod: NaNs are made quiet, and the one whose bits are the largest unsigned number is the result.
  *   A NaN that arises (infinity - infinity, 0 * infinity) is the positive quiet NaN without payload.
+ * - FERMATA_HALF and FERMATA_BFLOAT16: the only NaN that an operator gives is the positive quiet one without
+ *   payload.
  *
  * All members must use the same rounding mode. They must also agree on whether subnormal numbers are flushed
  * to zero. */
@@ -61,20 +64,22 @@ typedef struct fermata_int16_int { int16_t value; int32_t index; } fermata_int16
 
 /* Waits until all members have called it. */
 FERMATA_API int fermata_barrier(fermata_member* member);
-/* The first half of a split-phase barrier. It does not wait. It never returns TIMEOUT or INTERRUPTED. */
+/* The first half of a split-phase barrier. It does not wait. It never returns TIMEOUT, INTERRUPTED or
+ * SYSTEM. */
 FERMATA_API int fermata_arrive(fermata_member* member);
 /* The second half: waits until all members have arrived. It also ends what fermata_arrive_with has begun.
- * Errors: ARGUMENT (nothing is outstanding), TRUNCATED (fermata_arrive_with began the operation, and more
- * data came than fits). It never returns BUSY. */
+ * After TIMEOUT or INTERRUPTED, call it again. Errors: ARGUMENT (nothing is outstanding), TRUNCATED
+ * (fermata_arrive_with began the operation, and more data came than fits). It never returns BUSY or
+ * SYSTEM. */
 FERMATA_API int fermata_depart(fermata_member* member);
 /* Tells whether fermata_depart would wait. Returns OK if fermata_depart would not wait, else PENDING. It
- * never returns TIMEOUT, INTERRUPTED or BUSY. */
+ * never returns TIMEOUT, INTERRUPTED, BUSY or SYSTEM. */
 FERMATA_API int fermata_test(fermata_member* member);
 
 /* -- a barrier that finds members at different places --
- * For programs in which members may reach different barriers by mistake: each barrier of the source gives
- * a tag of its own. It needs config.tagged. Do not set that for teams without tags, since it rules out
- * some of the fastest plans. */
+ * For programs in which members may reach different barriers by mistake: each barrier of the source gives a
+ * tag of its own. It needs config.tagged (fermata_team_create). Do not set that for teams without tags, since
+ * it rules out some of the fastest plans. */
 
 /* A barrier that compares tags, as UPC's barrier with an expression. If two members gave different tags,
  * every member gets MISMATCH, and the team stays usable. A member that called fermata_barrier matches any
@@ -83,8 +88,8 @@ FERMATA_API int fermata_test(fermata_member* member);
 FERMATA_API int fermata_barrier_tagged(fermata_member* member, uint32_t tag);
 
 /* -- fold the data of all members --
- * For sums, extremes and flags over all members. Put values that are due at the same time into one call: two
- * cost about as much as one. fermata_reduce is not a barrier: only the root waits for all. Another member may
+ * For sums, extremes and flags over all members. Put values that are due at the same time into one call: it
+ * costs less than two calls. fermata_reduce is not a barrier: only the root waits for all. Another member may
  * wait for members whose data it passes on, or until its own data have been read. All members give the same
  * count, type and operator. */
 

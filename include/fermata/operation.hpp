@@ -230,7 +230,7 @@ inline void check_blocks(const std::size_t* counts, const std::size_t* displacem
 }
 
 // For blocks of different sizes: checks the counts, and sets f.count to the elements of member `rank`'s own
-// block.
+// block. (An alltoall does not use f.count.)
 inline void set_own_count(const Operation& o, fermata_operation& f, std::size_t members, int rank) {
   const CollectiveRules& rules = rules_of(f.collective);
   const bool in_here = f.in == FERMATA_IN_PLACE;

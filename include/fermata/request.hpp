@@ -80,7 +80,8 @@ class Request {
     return true;
   }
   // Waits until the request is over. Throws its error, or what a continuation threw. Throws
-  // Error(FERMATA_ERR_TIMEOUT) after Member::set_timeout's time; the request is then still active.
+  // Error(FERMATA_ERR_TIMEOUT) after Member::set_timeout's time, and Error(FERMATA_ERR_INTERRUPTED) if the
+  // idle hook ends the wait; the request is then still active.
   void wait() { finished(fermata_request_wait(state_->raw)); }
 
   // Sets other buffers of the same sizes for the next start. The request must not be active.

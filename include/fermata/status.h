@@ -14,8 +14,8 @@ extern "C" {
 #endif
 
 /* ---- Status -----------------------------------------------------------------------------------------------
- * What the functions' int status means. Each function also returns ARGUMENT for a NULL pointer that it needs,
- * and MEMORY if it cannot get memory. */
+ * What the functions' int status means. A function with such a status also returns ARGUMENT for a NULL
+ * pointer that it needs, and MEMORY if it cannot get memory. */
 
 /* -- what a status means, and the reason of an error --
  * Call fermata_error_detail right after a function has returned an error, to log or show the reason.
@@ -28,26 +28,27 @@ enum fermata_status {
   FERMATA_LAST = 2,              /* This arrival filled the phase of an anonymous barrier. */
   FERMATA_ERR_ARGUMENT = -1,     /* An argument is out of its documented range. */
   FERMATA_ERR_MEMORY = -2,       /* Memory ran out. */
-  FERMATA_ERR_SYSTEM = -3,       /* A system call failed. The detail says what it was for. */
+  FERMATA_ERR_SYSTEM = -3,       /* A call of the system or a library failed. The detail says which. */
   FERMATA_ERR_TIMEOUT = -4,      /* The time limit has passed. fermata_resume continues a collective. */
   FERMATA_ERR_MEMBER_LOST = -5,  /* A member has died or left. The detail names it. The team is broken. */
-  FERMATA_ERR_MISMATCH = -6,     /* Members disagree in tags, calls or plans. The detail says how. */
-  FERMATA_ERR_BROKEN = -7,       /* An earlier error or fermata_team_abort broke the team. Destroy it. */
-  FERMATA_ERR_PARSE = -8,        /* A file is malformed. The detail gives the line and the reason. */
-  FERMATA_ERR_UNSUPPORTED = -9,  /* The call is not available here. The detail says what it needs. */
+  FERMATA_ERR_MISMATCH = -6,     /* Members disagree in tags, calls, plans or versions. */
+  FERMATA_ERR_BROKEN = -7,       /* fermata_team_abort or a rarer error broke the team. Destroy it. */
+  FERMATA_ERR_PARSE = -8,        /* A file or a name is malformed. The detail gives the reason. */
+  FERMATA_ERR_UNSUPPORTED = -9,  /* The call is not available here. The detail says why. */
   FERMATA_ERR_FORKED = -10,      /* The handle belongs to the parent of this forked process. */
-  FERMATA_ERR_BUSY = -11,        /* An operation or request is outstanding, or a rank or name is taken. */
+  FERMATA_ERR_BUSY = -11,        /* Something is outstanding, or a rank, a name or a port is taken. */
   FERMATA_ERR_INTERRUPTED = -12, /* The idle hook ended the wait. fermata_resume continues a collective. */
   FERMATA_ERR_VERIFY = -13,      /* A schedule or plan failed its proof. */
-  FERMATA_ERR_NOT_FOUND = -14,   /* The file, plan, profile or algorithm does not exist. */
+  FERMATA_ERR_NOT_FOUND = -14,   /* A file, profile or algorithm does not exist or cannot be opened. */
   FERMATA_ERR_TRUNCATED = -15    /* More data came than fits. Fermata dropped the rest. */
                                  /* See fermata_member_set_bounded. */
 };
 
 /* Returns a general text for the status: static storage, never NULL. */
 FERMATA_API const char* fermata_status_string(int status);
-/* Returns a sentence about this thread's last error, or "" if there was none. The text is valid until this
- * thread's next call of Fermata. */
+/* Returns a sentence about this thread's last error, or "" if there was none. Errors of libfermata-rt
+ * (anonymous and ranked barriers) leave the text as it was. The text is valid until this thread's next call
+ * of Fermata. */
 FERMATA_API const char* fermata_error_detail(void);
 
 /* ---- Version ----------------------------------------------------------------------------------------------
