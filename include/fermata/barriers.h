@@ -127,8 +127,9 @@ FERMATA_API uint64_t fermata_ranked_calls(const fermata_ranked* barrier, uint32_
 
 /* Computes acc = acc op other. acc and other never overlap. */
 typedef void (*fermata_fold)(void* acc, const void* other, void* context);
-/* Folds the data of all ranks, 1..56 bytes, in rank order. Every rank gets the same bits in its data. Errors:
- * ARGUMENT, FORKED, MISMATCH (ranks made different calls; the barrier cannot be used again). */
+/* Folds the data of all ranks, 1..56 bytes, in rank order and from the left: ((0 op 1) op 2) op ... Every
+ * rank gets the same bits in its data. Errors: ARGUMENT, FORKED, MISMATCH (ranks made different calls; the
+ * barrier cannot be used again). */
 FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank, void* data, size_t bytes,
                                          fermata_fold fold, void* context);
 

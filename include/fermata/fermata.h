@@ -1,6 +1,6 @@
 /* Fermata: barriers and small collectives that are planned for the machine on which they run. fermata.h
  * declares the C ABI, of which status.h, lines.h, blocks.h and barriers.h are parts. hosts.h, mpi.h and job.h
- * add teams over several hosts.
+ * are for teams over several hosts, and for MPI.
  *
  * Conventions
  * - A function with an int status returns 0 (FERMATA_OK), a positive status that is no error, or a negative
@@ -19,7 +19,7 @@
  * - fermata_team_config, fermata_plan_request and fermata_operation begin with their own size. Initialize
  *   them with their _INIT macros.
  * - FERMATA_DISABLE=1 switches the preload libraries off, but not this API.
- * - Fermata keeps only its cache of plans and profiles in files. The cache is in $XDG_CACHE_HOME/fermata, or
+ * - These functions keep only the cache of plans and profiles in files. It is in $XDG_CACHE_HOME/fermata, or
  *   in $HOME/.cache/fermata if XDG_CACHE_HOME is not set or not an absolute path. */
 #ifndef FERMATA_FERMATA_H
 #define FERMATA_FERMATA_H

@@ -10,9 +10,10 @@
 // as OpenMP demands of barriers. Do not call these functions within work-sharing constructs, tasks, critical,
 // ordered or master.
 //
-// There are two ways to do a call. All threads of a region take the same way: the first thread that comes
-// decides, once, and stores the decision in the region. Both ways fold in rank order, from the left. So the
-// result is the same, bit for bit, at every thread and on both ways.
+// There are two ways to do a call. All threads of a region take the same way in a call: the first thread that
+// comes to a barrier decides, and stores the decision in the region. If the region makes a task later, its
+// further calls take the second way. Both ways fold in rank order, from the left. So the result is the same,
+// bit for bit, at every thread and on both ways.
 // - First way: libfermata-openmp is in the process and plans this region's barriers. The call uses its team.
 //   The library is preloaded, or linked by -lfermata-openmp before the OpenMP run-time.
 // - Second way: the call consists of `omp barrier` and `omp single copyprivate`, and costs what these cost.
@@ -39,9 +40,9 @@
 
 #include "fermata/fermata.h"
 
-// These two do a call and return 1. They return 0 without an effect if this region has no planned barriers.
-// libomp is 1 if the caller is compiled for libomp's own entry points. The symbols are weak: null if
-// libfermata-openmp is not in the process.
+// These two do a call and return 1. They return 0 if the call must be done, or done again, on the second way:
+// this region has no planned barriers, or it has made a task. libomp is 1 if the caller is compiled for
+// libomp's own entry points. The symbols are weak: null if libfermata-openmp is not in the process.
 extern "C" {
 __attribute__((weak, visibility("default"))) int fermata_openmp_barrier(int libomp);
 __attribute__((weak, visibility("default"))) int fermata_openmp_allreduce(int libomp, void* data,

@@ -4,8 +4,8 @@
 // other, so they must start persistent operations instead.
 //
 // An operation goes on in every call of its thread that waits or asks for progress. Continuations run in that
-// call. They may start requests and reset them, and must neither wait nor call Member::progress or run().
-// These two resume coroutines outside of any continuation, so coroutines may do anything.
+// call, or in Request::start(). They may start requests and reset them, and must neither wait nor call
+// Member::progress or run(). These two resume coroutines outside of any continuation, so coroutines may wait.
 #ifndef FERMATA_REQUEST_HPP
 #define FERMATA_REQUEST_HPP
 
