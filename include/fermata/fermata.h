@@ -147,9 +147,10 @@ typedef struct fermata_team_config {
   int engine;                /* FERMATA_THREADS: the team is in memory of this process. */
                              /* FERMATA_PROCESSES: the team is in a memfd, which a forked child inherits. */
                              /* Each process may join any number of ranks, for threads of its own. */
-  int wait;                  /* enum fermata_wait. It holds in all processes of the team. The environment's */
-                             /* FERMATA_WAIT=auto|spin|yield|park overrides it: that of the process that */
-                             /* makes the team for all processes, that of one that attaches for itself. */
+  int wait;                  /* enum fermata_wait, for all processes of the team. The variable FERMATA_WAIT */
+                             /* (auto, spin, yield or park) overrides it. In the process that makes the */
+                             /* team, the variable holds for all processes; in one that attaches, for this */
+                             /* process. */
   int tagged;                /* Not 0: the team's barrier carries tags, so fermata_barrier_tagged works. */
   const int* cpus;           /* `members` entries: the CPU to which the program pins each rank. NULL: */
                              /* unpinned. The planner uses them. The team does not pin its members. */

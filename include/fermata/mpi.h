@@ -11,7 +11,8 @@ extern "C" {
 
 /* ---- Teams over MPI ---------------------------------------------------------------------------------------
  * For MPI programs that call Fermata directly, on one host or on several. Link the library that fits the
- * program's MPI library. The functions are in libfermata-net-openmpi or libfermata-net-mpich. */
+ * program's MPI library: for Open MPI 5 and MPICH 5, that with a 5 at the end of its name, if it was built.
+ * The functions are in libfermata-net-openmpi or libfermata-net-mpich. */
 
 /* -- make a team of the processes of a communicator --
  * For MPI programs that call Fermata directly, also with several threads in each process. All processes of
