@@ -14,7 +14,7 @@ namespace fermata {
 
 // Which half of a collective a request asks for. kWhole is the complete collective. kArrive brings every
 // member's signal or contribution to member 0. kRelease takes the signal or the result from member 0 to every
-// member. Hybrids compose halves.
+// member. The planner composes halves along a tree of clusters (plan/compose_lines.cpp).
 enum class Half : std::uint8_t { kWhole, kArrive, kRelease };
 
 struct Request {
@@ -27,13 +27,15 @@ struct Request {
 
 // How often, and in which order, the members fold the contributions of a collective.
 enum class Folding : std::uint8_t {
-  kOneTree,   // each contribution once, the same tree at every member: right for every commutative operator
+  // Each contribution once; members that fold all contributions fold the same tree: right for every
+  // commutative operator.
+  kOneTree,
   kOnce,      // each contribution once, members fold different trees: right if the operator is associative
   kRepeated,  // some contributions more than once: right only if the operator is associative and idempotent
 };
 
-// What an algorithm says of itself. The planner, the proofs and the tests ask these fields. None of them
-// knows an algorithm by its name.
+// What an algorithm says of itself. The planner and the checks of the table (algo/sweep.hpp) ask these
+// fields. They know no algorithm by its name.
 struct Algorithm {
   const char* name;              // "kary"
   bool has_degree = false;       // its name is spelled with a degree: kary(4)
@@ -41,7 +43,7 @@ struct Algorithm {
   // Can the algorithm do this (not: should it)? For example, butterfly needs a power of two, sense_reversing
   // does barriers only, and algorithms without a root do wholes only.
   bool (*applicable)(const Request&) = nullptr;
-  // Precondition: applicable. The schedule's name includes the degree.
+  // Precondition: applicable. The schedule's name includes the degree, if there is one.
   Schedule (*build)(const Request&) = nullptr;
   // Should the planner pass over it, though it can do this? Returns the reason, or null if it is worth
   // building. A null function: it is always worth building.
@@ -52,8 +54,8 @@ struct Algorithm {
   // False: at some P a barrier can do without one of its signals.
   bool minimal = true;
   bool cuts = false;  // cuts the vector of a broadcast, reduce or allreduce into chunks
-  // Only for operations that must fold left to right. It was not measured whether other operations would
-  // gain.
+  // The planner takes it only for operations that must fold left to right. It was not measured whether other
+  // operations would gain.
   bool serial = false;
 };
 

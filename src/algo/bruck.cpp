@@ -6,12 +6,12 @@
 //      sends only as many as the receiver lacks.
 //   2. Alltoall, stage s: a chunk that has to go a distance d = to - from mod P moves by 2^s if bit s of d is
 //      set. A member sends all its chunks with that bit in one message.
-// Cost: ceil(log2 P) stages of one message sent and one awaited. Allgather: each chunk goes once to each
-//   member. Alltoall: a chunk moves up to log2 P times, and a message has P / 2 chunks. These are the fewest
-//   messages, which suits small chunks.
+// Cost: ceil(log2 P) stages of one message sent and one awaited. With one message per member and stage, no
+//   fewer stages suffice. This suits small chunks. Allgather: each chunk goes once to each other member.
+//   Alltoall: a chunk moves up to log2 P times, and a message has up to P / 2 chunks.
 // Why right: step 1 doubles an interval that begins at the member's own rank. In step 2 the distances of the
 //   set bits add up to d.
-// Limits: allgather and alltoall (up to 256 members).
+// Limits: allgather, and alltoall of up to 256 members.
 // Tried: nothing rejected yet.
 #include <algorithm>
 

@@ -20,10 +20,10 @@ using EdgeStages = std::vector<std::vector<Edge>>;
 std::string spelled(const char* name, std::int32_t degree);
 
 // True if there are 1 to kMaxScheduleMembers members, the root is a member, a half has member 0 as its root,
-// and the degree is at least `least_degree`.
+// and the degree is at least `least_degree`. The next three functions are false where this one is.
 bool sane(const Request& request, std::int32_t least_degree = 0);
-// Schedules in pieces have one or more chunks per member, so most have about members^2 transfers or more. For
-// more members than this, they are composed of smaller schedules (plan/compose_blocks.hpp).
+// Schedules in pieces have one or more chunks per member, so most have about members^2 transfers or more.
+// They are for at most so many members.
 inline constexpr std::int32_t kMostPieces = 1024;
 // True for whole collectives, up to the number of members that schedules in pieces may have (an alltoall:
 // kMaxAlltoallMembers).
@@ -46,7 +46,8 @@ Schedule from_halves(const Request& request, std::string name, const EdgeStages&
                      const EdgeStages& release);
 // Every edge folds (allreduce) or signals (barrier).
 Schedule from_exchange(const Request& request, std::string name, const EdgeStages& edges);
-// A schedule without stages, with the request's name, collective, members, root and chunks (one per block).
+// A schedule without stages, with this name, and the request's collective, members, root (0 if the collective
+// has none) and chunks (one per block).
 Schedule frame_of(const Request& request, std::string name);
 
 Transfer moved(std::int32_t from, std::int32_t to, std::int32_t chunk);
@@ -62,7 +63,7 @@ struct Masters {
   std::int32_t group_size(std::int32_t group) const { return group < pairs ? 2 : 1; }
 };
 
-// Patterns that more than one algorithm uses. binomial.cpp and kary.cpp define them.
+// Patterns that more than one algorithm uses. binomial.cpp and kary.cpp define the first two.
 EdgeStages binomial_arrival(std::int32_t members);
 EdgeStages kary_arrival(std::int32_t members, std::int32_t degree);
 EdgeStages reversed(const EdgeStages& arrival);  // stages in reverse order, each edge reversed

@@ -10,13 +10,12 @@
 //   4. Level by level, the member that completed a node sees the parent's phase and flips the node's own
 //      phase.
 //   5. A leaf's phase releases its members.
-// Cost: P adds and P polls, spread over about P / (k - 1) nodes with at most k adders each; 2 ceil(log_k
-//   P) + 1 stages. The last member to arrive at a node climbs. So the last member of all completes every node
-//   on its path.
+// Cost: about P / (k - 1) nodes, each with at most k adders and k - 1 pollers; 2 ceil(log_k P) + 1 stages.
+//   The last member to arrive at a node climbs. So the last member of all completes every node on its path.
 // Why right: a counter is complete after all members below it have added, the root's counter after all
-//   members. A phase is flipped only after the parent's phase. The compiler of plans needs a canonical form:
-//   the counters of all nodes come first, leaves to root. The phases follow in the same order, each with its
-//   node's counter as agent. Members appear at the leaves only.
+//   members. A phase is flipped only after the parent's phase. In the list of words, the counters of all
+//   nodes come first, leaves to root. The phases follow in the same order, each with its node's counter as
+//   agent. Members appear at the leaves only.
 // Limits: barriers only, since a word carries no data. There are no halves, since nobody knows in advance
 //   which member reaches the root.
 // Tried: nothing rejected yet.

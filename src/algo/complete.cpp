@@ -6,13 +6,15 @@
 //   1. Member i signals i + 1, i + 2, ... cyclically, so that not all members begin with the same receiver.
 //      In an allgather it sends its own chunk to each, in an alltoall the chunk for that receiver. In a scan
 //      it signals higher ranks only.
-//   2. Where data is folded (allreduce, reduce_scatter, scans), every receiver folds all contributions in
-//      rank order. Its own contribution comes at its place, through a slot to itself.
-// Cost: P (P - 1) signals in one stage (scans: half). Every member sends and awaits P - 1 slots. For P = 2 it
-//   is the butterfly.
-// Why right: every pair has its own signal. The list is ordered by sender. So each receiver copies member 0's
-//   contribution, then folds 1, 2, ... P - 1: the same tree, in rank order, at every member.
-// Limits: not for broadcast, reduce, gather and scatter, which linear does. It takes P^2 slots.
+//   2. Where data is folded (allreduce, reduce_scatter, scans), every receiver folds in rank order the
+//      contributions that its result needs. If its own is one of them, it comes at its place, through a slot
+//      to itself. (Member 0 begins with its own.)
+// Cost: P (P - 1) signals in one stage (scans: half), besides the slots to itself. Every member sends and
+//   awaits P - 1 slots (scans: P - 1 together). For P = 2 the barrier is butterfly's.
+// Why right: every pair has its own signal. The list is ordered by sender. So each receiver begins with
+//   member 0's contribution, then folds those of 1, 2, ...: the same tree, in rank order, at every member (a
+//   scan: a part of it).
+// Limits: not for broadcast, reduce, gather and scatter, which linear does. It takes about P^2 slots.
 // Tried: folding the others around a member's own contribution needs no slot to itself. But then every member
 //   folds another tree, and floating-point sums differ between members from P = 3 on.
 #include "algo/build.hpp"

@@ -8,8 +8,8 @@
 //      poll.
 // Cost: P adds on one line, which queue up, and P - 1 readers of the same line, which disturb the adds. There
 //   are 2 stages.
-// Why right: the word is complete after all P adds, and each add carries what its member knew. Run-ahead is
-//   harmless: a member adds for the next episode only after it saw this one complete.
+// Why right: the word is complete after all P adds, and each add carries what its member knew. In a whole
+//   barrier run-ahead is harmless: a member adds for the next episode only after it saw this one complete.
 // Limits: barriers only, since a word carries no data. In the arriving half the others add and member 0
 //   polls. In the releasing half member 0 adds and the others poll.
 // Tried: nothing rejected yet. Between two cores of a Zen 4 machine it was the fastest hand-written barrier,

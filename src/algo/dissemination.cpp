@@ -7,8 +7,8 @@
 //   no release.
 // Why right: after stage s member i knows of the 2^(s+1) members up to itself, cyclically. ceil(log2 P)
 //   doublings reach all P.
-// Limits: no broadcast and no reduce, since it has no root. Unless P is a power of two, the last doubling
-//   overlaps: an allreduce takes contributions more than once, so there it is for idempotent operators only.
+// Limits: barrier and allreduce only. Unless P is a power of two, the last doubling overlaps: an allreduce
+//   takes contributions more than once, so there it is for idempotent operators only.
 //   The members fold in cyclically shifted orders. So operators that do not associate (floating-point sums)
 //   are refused beyond two members, also at powers of two.
 // Tried: nothing rejected yet.

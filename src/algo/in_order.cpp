@@ -5,15 +5,15 @@
 // Steps:
 //   1. Reduce: every member sends its contribution to the root. Allreduce: the vector is cut into P shares,
 //      and every member sends share i to member i. A receiver folds ((0 + 1) + 2) + ..., with its own
-//      contribution at its place, through a slot to itself.
+//      contribution at its place, through a slot to itself. (Member 0 begins with its own.)
 //   2. Allreduce: every member sends its share of the result to every other member.
 // Cost: a reduce takes P - 1 signals in one stage and P - 1 folds at the root. An allreduce takes 2 P (P - 1)
-//   signals in 2 stages, each of 1/P of the vector. A member's links carry as many bytes as in ring, and each
-//   member folds P - 1 shares.
-// Why right: lists are ordered by sender. So each receiver copies member 0's contribution, then folds 1,
+//   signals in 2 stages, each of 1/P of the vector. The slots of members to themselves come in addition. A
+//   member sends and receives as many bytes as in ring, and each member folds P - 1 shares.
+// Why right: lists are ordered by sender. So each receiver begins with member 0's contribution, then folds 1,
 //   2, ... P - 1. This is the tree of a serial loop over the ranks, which left-to-right operations need.
-// Limits: reduce and allreduce. complete does the same for reduce_scatter, scans and short allreduces. It
-//   takes P^2 slots.
+// Limits: reduce and allreduce. complete does the same for reduce_scatter, scans and short allreduces. An
+//   allreduce takes about P^2 slots in each stage.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 

@@ -5,8 +5,8 @@
 //   1. From the deepest level up, one level per stage, the members of a level signal their parents,
 //      (r - 1) / k.
 //   2. The same edges in reverse, from the top level down.
-// Cost: 2 (P - 1) signals in about 2 ceil(log_k P) stages, twice the depth of the tree. A parent awaits and
-//   writes up to k slots per stage. kary(1) is a chain.
+// Cost: 2 (P - 1) signals. The number of stages is twice the depth of the tree: about 2 ceil(log_k P) for
+//   k > 1. kary(1) is a chain, with 2 (P - 1) stages. A parent awaits and writes up to k slots per stage.
 // Why right: a member signals its parent after all its children have signalled it. So member 0 hears from
 //   every member. The release is the transposed arrival.
 // Limits: no alltoall and no scans. Operators that do not commute are refused where folds are not in rank

@@ -1,9 +1,9 @@
-// linear: every member signals member 0, then member 0 signals every member.
+// linear: every member signals the root, then the root signals every member.
 //
 // Source: heterogeneous-mpi-barriers, section V.B, Figure 2; the centralized linear barrier of
 //   reduction-with-barrier, section II.C.
 // Steps:
-//   1. Every other member signals the root, in one stage.
+//   1. Every other member signals the root, in one stage. The root of a barrier is member 0.
 //   2. When the root has all signals, it signals every other member, in one stage.
 // Cost: 2 (P - 1) signals in 2 stages. The root awaits P - 1 slots and writes P - 1, so the critical path
 //   grows with P.

@@ -9,10 +9,10 @@
 //   stage and awaits as many. This pays where the first signal of a stage costs more than the further ones.
 // Why right: after stage s member i knows of the (k + 1) d members up to itself, cyclically: of the d members
 //   up to itself before, and of k further blocks of d. So all P are known after the last stage.
-// Limits: no broadcast and no reduce, since it has no root. In the last stage a block can reach a member that
-//   knows a part of it. An allreduce then takes contributions more than once, so it is for idempotent
-//   operators only. Each counts once if d of the last stage divides P, as for P = (k + 1)^m. The members fold
-//   in different orders, so operators that do not associate are refused beyond two members.
+// Limits: barrier and allreduce only. In the last stage a block can reach a member that knows a part of it.
+//   An allreduce then takes contributions more than once, so it is for idempotent operators only. Each counts
+//   once if d of the last stage divides P, as for P = (k + 1)^m. The members fold in different orders, so
+//   operators that do not associate are refused beyond two members.
 // Tried: all k signals in the last stage too, as in the source. Those with j d >= P tell nothing new.
 #include "algo/build.hpp"
 

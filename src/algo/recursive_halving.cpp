@@ -12,9 +12,9 @@
 //      per group, a reduce_scatter one per member.)
 //   4. The masters of pairs send the second member the whole vector (allreduce) or its chunk
 //      (reduce_scatter).
-// Cost: log2 P stages, or 2 log2 P for an allreduce. Where P is not a power of two, the logarithm is rounded
-//   down and there are 3 stages more. Each stage has one message sent and one awaited, of 1/2, 1/4, ... of
-//   the vector. The bytes are as many as in ring, in far fewer stages.
+// Cost: log2 P stages, or 2 log2 P for an allreduce. Each stage has one message sent and one awaited, of 1/2,
+//   1/4, ... of the vector. The bytes are as many as in ring, in far fewer stages. Where P is not a power of
+//   two, the logarithm is rounded down, there are 3 stages more, and the pairs move more bytes.
 // Why right: after stage s a master has folded the contributions of its block of 2^(s+1) groups, for the
 //   chunks of groups with its low bits. After the last stage it has folded all contributions, for its own
 //   group's chunks.

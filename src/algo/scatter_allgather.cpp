@@ -6,8 +6,8 @@
 //   1. The scatter of binomial, in P chunks.
 //   2. The allgather of ring, without the chunks that a receiver already has. The root has all chunks. A
 //      member that passed on a subtree's chunks has those.
-// Cost: ceil(log2 P) stages that halve the message, then P - 1 stages of one chunk. The root sends twice the
-//   vector instead of log2 P times, which suits long vectors.
+// Cost: ceil(log2 P) stages that halve the message, then up to P - 1 stages of one chunk. The root sends
+//   almost twice the vector instead of log2 P times, which suits long vectors.
 // Why right: after step 1 member i holds chunk i. In step 2 chunk c goes round the ring, and passes only
 //   members that hold it.
 // Limits: broadcast only, in P chunks. For a root other than 0, the ranks 0 and root change places in step 1,

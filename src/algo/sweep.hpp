@@ -28,8 +28,9 @@ struct SweepRow {
   std::string first_wrong = {};
   double ms = 0;
 };
-// Covers all collectives, all operator classes and the given sizes; collectives with a root have several
-// roots. Schedules in pieces go up to kMostPiecesSwept members: more members mean members^2 transfers and
+// Covers whole collectives of all kinds and the given sizes; collectives with a root have several roots. The
+// operators stand for sums of integers and of floating-point numbers, maxima, and matrix products (rank
+// order). Schedules in pieces go up to kMostPiecesSwept members: more members mean members^2 transfers and
 // show nothing new.
 inline constexpr std::int32_t kMostPiecesSwept = 130;
 SweepRow sweep(const Algorithm& algorithm, std::int32_t degree, const std::vector<std::int32_t>& sizes);

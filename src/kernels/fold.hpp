@@ -1,4 +1,4 @@
-// Folds arrays element by element. Large reductions spend most of their time here.
+// Folds arrays element by element. Large reductions spend much of their time here.
 //
 // Every result has the bits of apply() in base/element.hpp, whichever instructions compute it. The order of
 // operations is fixed, and each operation on 16-bit floats rounds its result to 16 bits. Pointers need no
@@ -12,9 +12,9 @@
 
 namespace fermata::kernels {
 
-// out[i] = inputs[0][i] op inputs[1][i] op ... op inputs[k - 1][i], from the left. Reads each array once, and
-// writes out once. out may be one of the inputs; otherwise it must not overlap any input. Preconditions:
-// k >= 1, is_defined(op, type).
+// out[i] = inputs[0][i] op inputs[1][i] op ... op inputs[k - 1][i], from the left. Reads each array once (a
+// part with a NaN in its result twice), and writes out once. out may be one of the inputs; otherwise it must
+// not overlap any input. Preconditions: k >= 1, is_defined(op, type).
 void fold_many(Op op, Type type, void* out, const void* const* inputs, std::size_t k, std::size_t count);
 
 inline void fold_block(Op op, Type type, void* out, const void* left, const void* right, std::size_t count) {

@@ -1,6 +1,6 @@
 // Folds without vector types. fold_elements() folds elements first .. count - 1 one by one: those that
-// vectors leave over, or all of them if there are no vectors. The compiler may vectorize the loops of
-// Portable.
+// vectors leave over, those of a part with a NaN, or all of them if there are no vectors. The compiler may
+// vectorize the loops of Portable.
 #ifndef FERMATA_KERNELS_SCALAR_HPP
 #define FERMATA_KERNELS_SCALAR_HPP
 

@@ -1,4 +1,5 @@
-// Makes one Fold per operator and type from a class with `template <Op, Type> static constexpr Fold of()`.
+// Makes one Fold per operator and type from a class with `template <Op, Type> static constexpr Fold of()`;
+// null where is_defined() is false.
 #ifndef FERMATA_KERNELS_TABLE_HPP
 #define FERMATA_KERNELS_TABLE_HPP
 

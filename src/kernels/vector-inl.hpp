@@ -119,8 +119,8 @@ struct Numbers {
   }
 };
 
-// 16-bit floats, in the low halves of 32-bit lanes. Integer operations convert them on every instruction set,
-// since Highway's own conversions truncate on some.
+// 16-bit floats, in the low halves of 32-bit lanes. These functions convert them on every instruction set, as
+// base/element.hpp does, since Highway's own conversions truncate on some.
 template <class T, class DF, class VI>
 HWY_INLINE hn::Vec<DF> widened(DF df, VI h) {
   const hn::RebindToUnsigned<DF> du;

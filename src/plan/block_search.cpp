@@ -13,8 +13,8 @@
 namespace fermata {
 namespace {
 
-constexpr std::size_t kListedBlocks = 16;  // runners-up that a plan records
-constexpr double kNoise = 0.03;  // of measured times, relative; within the noise, the prediction decides
+constexpr std::size_t kListedBlocks = 16;  // proved candidates that a plan lists, if it times no more
+constexpr double kNoise = 0.03;          // of measured times, relative; within it the chooser's order decides
 constexpr std::size_t kCompared = 4096;  // transfers: larger schedules are not compared with each other
 
 struct BlockTrial : Trial {
@@ -32,8 +32,8 @@ void time_all(std::vector<BlockTrial>& trials, const BlockPlanOptions& options, 
   time_in_rounds(std::move(runners), {.first = options.rounds}, options.progress);
 }
 
-// Builds candidates in the order of prediction, until enough are proved to be timed or listed. Drops
-// duplicates: with few members, different algorithms often build the same schedule.
+// Builds candidates in the chooser's order, until enough are proved to be timed or listed. Drops duplicates:
+// with few members, different algorithms often build the same schedule.
 std::vector<BlockTrial> trials_of(const BlockChooser& chooser, std::size_t timed) {
   std::vector<BlockTrial> trials;
   std::vector<Schedule> seen;
@@ -58,8 +58,8 @@ std::vector<BlockTrial> trials_of(const BlockChooser& chooser, std::size_t timed
   return trials;
 }
 
-// Returns the one that was predicted best, of those whose measured time is within the noise; null: none can
-// run.
+// Returns the first one in the chooser's order, of those whose measured time is within the noise; null: none
+// can run.
 const Trial* pick(const std::vector<BlockTrial>& trials) {
   std::vector<const Trial*> left;
   for (const BlockTrial& t : trials) left.push_back(&t);

@@ -8,8 +8,8 @@
 
 namespace fermata {
 
-// Allocates blocks of space piece by piece. Pieces of one block share one block of space, each at its own
-// offset.
+// Allocates blocks of space piece by piece. Different pieces of one block share a block of space, each at its
+// own offset.
 class Space {
  public:
   explicit Space(std::uint32_t pieces) : pieces_(pieces) {}

@@ -42,7 +42,7 @@ void drop_slow(std::vector<Runner>& runners, double near) {
   });
 }
 
-// "predicted 12% slower", "measured 1.8x slower"
+// "predicted 7% slower", "measured 1.8x slower"
 std::string times_slower(const char* how, double ratio) {
   if (ratio < 0.97) return format("%s %.1fx faster, but more work", how, 1 / ratio);
   if (ratio < 1.005) return std::string(how) + " equal";

@@ -21,7 +21,7 @@ struct Candidate {
   // from the last arrival to the last departure.
   double predicted_ns = 0;
   double measured_ns = 0;  // 0: not measured
-  std::string verdict;     // "chosen", "predicted 1.8x slower", "measured 12% slower", "refused: ..."
+  std::string verdict;     // "chosen", "predicted 1.8x slower", "measured 7% slower", "refused: ..."
   Layouts layout = {};     // of lines
   bool operator==(const Candidate&) const = default;
 };
@@ -30,7 +30,7 @@ struct Candidate {
 struct Trial {
   double predicted_ns = 0;
   double measured_ns = 0;  // 0: not measured
-  double spread = 0;       // of the repeats, relative to their median
+  double spread = 0;       // half the distance between the repeats' quartiles, relative to their median
   double behind = 0;       // its time relative to the best time when it was dropped; 0: it was not dropped
   std::string refusal;     // why it may not run; empty: it may run
 };
@@ -45,8 +45,8 @@ struct Runner {
   std::vector<double> samples = {};
 };
 
-// After `first` rounds, those whose time exceeds `near` times the best are dropped. The others run `further`
-// rounds.
+// After `first` rounds, if `further` is not 0, those whose time exceeds `near` times the best are dropped.
+// The others run `further` rounds.
 struct Rounds {
   int first = 1;
   int further = 0;
@@ -60,11 +60,12 @@ void time_in_rounds(std::vector<Runner> runners, const Rounds& rounds, const Pro
 
 // The measured time; the predicted one if it was not measured.
 double time_of(const Trial& trial);
-// Returns the trials that may be chosen: neither refused nor dropped, and timed if any of them was. A dropped
+// Returns the trials that may be chosen: neither refused nor dropped, and timed if any trial was. A dropped
 // one never wins, even if the machine got slower while the others were timed.
 std::vector<const Trial*> standing(const std::vector<const Trial*>& trials);
+// Precondition for both: there is a trial. within() returns those whose time exceeds the least time by at
+// most `noise`, a share of the least time.
 const Trial* fastest(const std::vector<const Trial*>& trials);
-// Returns those whose time exceeds the least time by at most `noise`, a share of the least time.
 std::vector<const Trial*> within(const std::vector<const Trial*>& trials, double noise);
 
 // Calls of a collective whose members do not all wait for each other overlap. There, a gain of a quarter of

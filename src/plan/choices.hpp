@@ -1,4 +1,4 @@
-// Lists of what the search tries: degrees of trees, and layouts.
+// What the search for plans on lines tries (degrees of trees, and layouts), and what it asks of a schedule.
 #ifndef FERMATA_PLAN_CHOICES_HPP
 #define FERMATA_PLAN_CHOICES_HPP
 
@@ -9,8 +9,8 @@
 
 namespace fermata {
 
-// Degrees of trees over `members`. Up to 64 members: 2 .. members - 1. For more members: 2 .. 16, then each a
-// quarter larger than the one before, below members - 1.
+// Degrees of trees over `members`. Up to 64 members: 2 .. members - 1, or 2 alone if there are none. For more
+// members: 2 .. 16, then each a quarter larger than the one before, below members - 1.
 std::vector<std::int32_t> degrees_to_try(std::int32_t members);
 
 // Layouts whose costs can differ for this payload:
@@ -25,9 +25,9 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
 
 // The same layout with other numbers of slots. If the machine's lines have 64 bytes, each also with 128-byte
 // lines, since many CPUs fetch lines in pairs.
-// Slots: 1, 2 and 4. The episodes of broadcast and reduce may overlap. They have 4 slots, or enough to move
-// several lines at a time, which makes an episode shorter. The variant that needs the least memory comes
-// first. crowded: members share CPUs.
+// Slots: 1, 2 and 4. The episodes of broadcast and reduce may overlap, and more slots let more of them
+// overlap. They have 4 slots, or as many as a limit on memory allows, up to 128 (512 if crowded). The variant
+// that needs the least memory comes first. crowded: members share CPUs.
 std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology,
                                             const PlanKey& key, bool crowded);
 
@@ -43,14 +43,15 @@ bool publishes(const Schedule& schedule, StageRun run);
 // True if one of these receivers is on another host, which a published line cannot reach.
 bool publishes_across(const Schedule& schedule, StageRun run, const std::vector<std::int32_t>& hosts);
 
-// Returns the host of each rank. If the topology has several hosts, each rank without a known CPU gets a host
-// of its own.
+// Returns the host of each rank: key.hosts, else the hosts of key.cpus. If the topology has several hosts,
+// each rank without a known CPU gets a host of its own.
 std::vector<std::int32_t> hosts_of(const Topology& topology, const PlanKey& key);
-// True if members on two hosts use one word. A word needs coherent memory, so it must not span hosts.
+// True if members on two hosts use one word, or words that signal each other. Words need coherent memory, so
+// they must not span hosts.
 bool words_join_hosts(const Schedule& schedule, const std::vector<std::int32_t>& hosts);
 
-// Returns the largest number of edges that share one line if src/plan/layout.cpp packs the schedule. There,
-// the slots of all edges around one member (the lower rank of an edge's two ends) are side by side.
+// Returns the largest number of edges that share one line in the packed stages. src/plan/layout.cpp puts the
+// slots of all edges around one member (the lower rank of an edge's two ends) side by side.
 std::int32_t packed_sharers(const Schedule& schedule, const Layouts& layouts, std::int32_t payload);
 
 bool only_words(const Schedule& schedule);  // all signals go to words or come from words

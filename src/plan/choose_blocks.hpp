@@ -35,9 +35,9 @@ struct BlockCandidate {
   // tree.
   std::string name;
   double ns = 0;       // predicted, from the last arrival to the last departure
-  double path_ns = 0;  // the same without the limits of memory and network, and without fold_apart
-  // The number of stages and of transfers between two members, times `segments`. A transfer between hosts
-  // counts twice: it is also work for another process and the network.
+  double path_ns = 0;  // its critical path alone: without limits of memory and network, without fold_apart
+  // The number of transfers between two members, and of stages that have such transfers, times `segments`. A
+  // transfer between hosts counts twice: it is also work for another process and the network.
   std::size_t steps = 0;
   const Algorithm* algorithm = nullptr;  // of the table; null: a composition, number `composed`
   std::int32_t degree = 2, segments = 1;
@@ -53,8 +53,8 @@ class BlockChooser {
 
   // The cheapest one comes first. Among equal times, the shorter path comes first. Where calls overlap,
   // `steps` decides: for rooted collectives among the candidates near the cheapest, for scans of members that
-  // share CPUs among all. No candidate is verified yet, and none is stored as a schedule, since hundreds of
-  // schedules for many members would fill the memory.
+  // share CPUs among all. No candidate is verified yet. Only compositions are stored as schedules, since
+  // hundreds of schedules for many members would fill the memory.
   const std::vector<BlockCandidate>& ranked() const { return ranked_; }
   Schedule build(const BlockCandidate& candidate) const;
 
@@ -75,9 +75,9 @@ class BlockChooser {
 
 // Returns the first ranked schedule that is proved for wanted.op. The candidate whose name has the hash
 // `preferred` (plan/block_knowledge.hpp) is tried first.
-// Preconditions: collective is not a barrier; root is a member; alltoall has at most kMaxAlltoallMembers
-// members. Other collectives with a block per member have at most 1024. Within these limits there is always a
-// schedule. Beyond them the result has no chunks, and compile_blocks refuses it.
+// Preconditions: collective is not a barrier; root is a member; there are at most kMostBlockMembers members
+// (exec/block_program.hpp), or kMaxAlltoallMembers in an alltoall. Within these limits there is always a
+// schedule. If there is none, the result has no chunks, and verify() refuses it.
 Schedule choose_blocks(const BlockCase& wanted, const CostModel* model, std::uint64_t preferred = 0);
 
 }  // namespace fermata

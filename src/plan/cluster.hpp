@@ -12,9 +12,8 @@ namespace fermata {
 
 // The paper's sparseness (heterogeneous-mpi-barriers VII.A). It is used where the distances show no gap.
 inline constexpr double kDefaultSparseness = 0.35;
-// Sorted distances that differ by less than this factor differ by noise, not by a gap. The smallest step
-// between domains in the published tables is 1.18 (power8-barriers, Table II: same chip, other chip of the
-// module).
+// Sorted distances that differ by less than this factor differ by noise, not by a gap. The step from one chip
+// to the other chip of a module, 1.18, is a gap (power8-barriers, Table II).
 inline constexpr double kSmallestGap = 1.15;
 
 // Returns the mean of O + L in both directions, ns; 0 if i == j.
@@ -36,8 +35,9 @@ double sparseness_from_gap(std::vector<double> distances);
 Cluster cluster_by_distance(const CostModel& model, double sparseness);
 
 // The tree of domains that the topology declares for these CPUs (one OS index per rank): hosts, packages,
-// NUMA nodes, L3, L2, cores, CPUs. A level that does not divide a node is skipped. The tree is one leaf if
-// `cpus` is empty, or if the topology lacks one of them.
+// NUMA nodes, L3, L2, cores, CPUs. A level that does not divide a node is skipped. A node that a level would
+// divide into single ranks is a leaf. The tree is one leaf if `cpus` has no entry for each rank, or if the
+// topology lacks one of them.
 Cluster cluster_by_topology(const Topology& topology, const std::vector<std::int32_t>& cpus,
                             const CostModel& model);
 
@@ -48,7 +48,7 @@ Cluster innermost(const Cluster& tree);
 int depth_of(const Cluster& tree);  // 0 for a leaf
 // Adds the tree unless it is there.
 void add_tree(std::vector<Cluster>& trees, Cluster tree);
-// Adds the tree cut below each depth, and its innermost level alone.
+// Adds the tree cut below each depth that is less than its own, from 1 on, and its innermost level alone.
 void add_levels(std::vector<Cluster>& trees, const Cluster& tree);
 
 // Text for people: "4 x 6", "2 x (2 x 6)"; where sizes differ, a list of them: "(6, 5)".

@@ -30,8 +30,8 @@ struct LinePrograms {
   std::uint32_t bytes = 0;  // of a region
 };
 
-// Error: kUnsupported, if a member's program, with its branches at words, needs more than kMostBranchedSteps
-// steps.
+// Error: kUnsupported, if a member's program must be branched (line_programs.cpp) and then needs more than
+// kMostBranchedSteps steps.
 inline constexpr std::size_t kMostBranchedSteps = 65536;
 Result<LinePrograms> line_programs(const Plan& plan, const Schedule& schedule, const Placed& placed,
                                    const Credited& credited);

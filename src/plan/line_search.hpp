@@ -17,7 +17,7 @@ namespace fermata {
 struct Draft {
   Schedule schedule;
   Cluster levels;      // the tree of its composition; one leaf if it is flat
-  std::string family;  // its algorithm without degree; finalists come from several families
+  std::string family;  // its algorithm without degree, or how it was composed; finalists are of several
 };
 
 // A draft with a layout.
@@ -31,8 +31,9 @@ struct Entry : Trial {
 // The key with all of its fields, or what is wrong with it.
 Result<PlanKey> normalised(PlanKey key, const Topology& topology);
 
-// Builds every algorithm of the table over all members at once, with the degrees of degrees_to_try. Adds the
-// algorithms that cannot serve this collective, or should not, to `refused`, with the reason.
+// Builds the algorithms of the table over all members at once, with the degrees of degrees_to_try, without
+// duplicates. Adds the algorithms that cannot serve this collective, or should not, to `refused`, with the
+// reason.
 std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std::vector<Candidate>& refused);
 
 // Builds one algorithm, as spelled, over all members. Errors: those of parse_algorithm; kUnsupported if it
@@ -41,13 +42,14 @@ Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const st
 
 // Greedy compositions along each tree (heterogeneous-mpi-barriers VII.B). Each cluster gets the cheapest
 // arrival and the cheapest departure. The root may instead get a whole collective, after which its
-// participants need no departure. Further drafts use one family at all levels of a tree.
+// participants need no departure. Further drafts use one algorithm at all levels of a tree where it is
+// applicable.
 std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model,
                                    const std::vector<Cluster>& trees);
 
-// Returns trees for compositions, without duplicates: by distance, by topology, and the outer or inner levels
-// of these alone. For barriers and allreduces over hosts, also the first two led by the cluster that is
-// nearest to all others.
+// Returns trees for compositions, without duplicates: by distance (not if options.clusters_from_topology), by
+// topology, and the outer or inner levels of these alone. For barriers and allreduces over hosts, also the
+// trees by distance and by topology, each led by the cluster that is nearest to all others.
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
                                   const PlanOptions& options);
 
@@ -57,11 +59,12 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts,
                   const std::vector<std::size_t>& finalists, std::vector<Entry>& entries,
                   const PlanOptions& options, const Measure& measure);
 
-// Returns the best of `finalists`, as an index into `entries`. If they were timed, it has the least measured
-// time; among times within the noise, the simplest one wins. If not, it has the least predicted period; among
-// periods that the model cannot distinguish, the one with the least latency wins.
-// - crowded: members share CPUs. Within a wider margin, the finalist whose members await the fewest signals
-//   wins.
+// Returns the best of `finalists`, as an index into `entries`; the first one if none may run. If they were
+// timed, it has the least measured time; among times within the noise, the simplest one wins. If not, it has
+// the least predicted period; among periods that the model cannot distinguish, the one with the least latency
+// wins.
+// - crowded: members share CPUs. Within a wider margin, a finalist whose busiest member awaits the fewest
+//   signals wins (not if the best one has credits). The latency does not count.
 // - hosts: of a team over several hosts. Within the margin, the finalist with the fewest messages between
 //   hosts wins.
 std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries,

@@ -39,7 +39,8 @@ struct PlanKey : TeamKey {
   bool operator==(const PlanKey&) const = default;
 };
 
-// A node of the tree that clustering found. The first rank of a node leads it. A leaf has no children.
+// A node of the tree that clustering found. A leaf has no children. In plans on lines, the first rank of a
+// node leads it.
 struct Cluster {
   std::vector<std::int32_t> ranks;
   std::vector<Cluster> children;
@@ -55,18 +56,18 @@ struct Plan {
   Layouts layout;
   std::int32_t credit_batch = 0;  // receivers give credits every so many episodes, a power of two; 0: never
   double predicted_latency_ns = 0;
-  double predicted_period_ns = 0;
-  double measured_period_ns = 0;  // 0: not measured
-  double bound_ns = 0;            // number of stages x one-way latency of the nearest pair
+  double predicted_period_ns = 0;  // over hosts: the latency
+  double measured_period_ns = 0;   // 0: not measured
+  double bound_ns = 0;             // number of stages x one-way latency of the nearest pair
   std::vector<Candidate> candidates;
   std::string date;
   bool operator==(const Plan&) const = default;
 };
 
-// Maps slots and words to addresses and makes one program per member. It first verifies the schedule, and the
-// reuse of the layout's slots with the plan's credits. At the end it proves the compiled program
-// (exec/proof/proof.hpp). An unproved plan is never compiled. Errors: kVerify, kArgument, kUnsupported
-// (beyond the format's limits).
+// Maps slots and words to addresses and makes one program per member (over hosts, for a rooted collective:
+// per root and member). It first verifies the schedule, and the reuse of the layout's slots with the plan's
+// credits. At the end it proves the compiled program (exec/proof/proof.hpp). An unproved plan is never
+// compiled. Errors: kVerify, kArgument, kUnsupported (beyond the format's limits).
 Result<std::vector<std::byte>> compile_lines(const Plan& plan);
 
 // A callback. It executes a compiled program, with each member on its CPU in key.cpus, and returns the period
@@ -80,7 +81,9 @@ struct PlanOptions {
   std::string layout;                   // empty: search; else e.g. "packed+2slots", "packed:published"
   bool clusters_from_topology = false;  // the topology's domains instead of measured distances
   double sparseness = 0;                // 0: from the largest relative gap; without one, 0.35
-  int measure_best = 0;                 // how many of the best predicted candidates to time; 0: predict only
+  // About how many of the best predicted candidates to time, at least 12 (above 64 members: 4). Variants of
+  // the fastest ones are timed, too. 0: predict only.
+  int measure_best = 0;
   Progress progress;
 };
 

@@ -1,5 +1,5 @@
-// What the files of plans on lines and for blocks have in common: header, team, candidates, and their place
-// in the cache. For src/plan only.
+// What the files of plans on lines and for blocks have in common: header, team, origin, candidates with their
+// layouts, and the place in the cache. For src/plan only.
 #ifndef FERMATA_PLAN_PLAN_FILE_HPP
 #define FERMATA_PLAN_PLAN_FILE_HPP
 
@@ -46,7 +46,7 @@ std::string candidates_text(const std::vector<Candidate>& candidates, CandidateF
                             const std::string& indent);
 std::vector<Candidate> read_candidates(const JsonNode* node, CandidateForm form, ObjectReader& outer);
 
-// Returns PREFIX-<hash of key>.json in the cache directory; empty if there is none.
+// Returns PREFIX-<hash of key>.json in the cache directory; empty if there is no cache directory.
 std::string cached_path(const char* prefix, const std::string& key);
 
 }  // namespace fermata

@@ -22,12 +22,14 @@ struct LinkChange {
 // How long the team has run, and how long planning and a change of plans take: ns of the same clock.
 struct RefreshTimes {
   double age = 0;
-  double planning = 0;  // of all plans, at the last judgement
+  double planning = 0;  // of all plans, when they were last made
   double change = 0;    // to other plans, at the last change; before the first change, a guess
 };
 
 struct Judgement {
-  std::vector<std::optional<Plan>> plans;  // the better plans; empty: the current plans stay
+  // The plans to change to: one for each kind with a known plan, the better of the present and the new one.
+  // Empty: the current plans stay.
+  std::vector<std::optional<Plan>> plans;
   bool planned = false;
   bool again = false;  // the next refresh should come soon
   std::string why;     // empty: there was nothing to judge
@@ -69,8 +71,8 @@ class Refresh {
   bool sure_ = false;  // the last judgement found that a change pays
 };
 
-// Writes the changes into the newest cached profile of an MPI job on these hosts. Returns its path. Error:
-// kNotFound if there is none.
+// Writes the changes into the newest cached profile of an MPI job on these hosts. Returns its path. Errors:
+// kNotFound if there is none; those of save_profile() (profile/store.hpp).
 Result<std::string> keep_links(const Refresh& refresh, const std::vector<LinkChange>& changes);
 
 }  // namespace fermata

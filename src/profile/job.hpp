@@ -29,7 +29,7 @@ struct JobOptions {
   // Measures one pair of processes for each pair of hosts, and a few pairs of each level within a host. The
   // other pairs get these costs.
   bool sample = false;
-  // The aim for each pair, of messages and of memory. Slow messages may take longer.
+  // The aim for each pair, of messages and of memory, if `seconds` is 0. Slow messages may take longer.
   double seconds_per_pair = 0.3;
   // The budget for everything; 0: no budget, so all pairs. Measures as many pairs as fit into the budget,
   // first one pair for each pair of hosts.
@@ -41,16 +41,17 @@ struct JobOptions {
 // result are in the order of these CPUs.
 using MeasureHost = std::function<Result<Profile>(const Topology& topology, const ProfileOptions& options)>;
 
-// Collective. All processes get the same profile, or each gets an error. `here`: the CPUs
-// that this process may use. Hosts measure their memory at the same time, but hosts on one machine take
-// turns. Pairs of processes measure messages one after the other.
+// Collective. All processes get the same profile, or each gets an error. `here`: the CPUs that this process
+// may use. Hosts measure their memory at the same time, but hosts on one machine take turns. Pairs of
+// processes measure messages one after the other; at the end, pairs of hosts also send at once, to find out
+// whether they share a network.
 Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options,
                             const MeasureHost& measure_host);
 
 // Measures messages between processes a and b, as in section IV.A of heterogeneous-mpi-barriers. Both call
 // it.
-// - O: the intercept of half a round trip over the message size: 1 to 2^20 bytes, or less if the time is
-//   short.
+// - O: the intercept of half a round trip over the message size: 1 to 2^20 bytes. If the time is short, it
+//   ends earlier, but not before 64 bytes.
 // - L: the slope over 1 to 32 empty synchronous messages at once.
 // - G: the time of each byte of a 256 KiB message beyond O.
 // o < 0: the measurement failed. If messages are too slow for the budget, each point gets fewer repeats, but

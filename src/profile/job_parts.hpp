@@ -62,7 +62,8 @@ struct JobCosts {
 inline Error job_is_lost() { return {Status::kSystem, "the job's processes could not be reached"}; }
 
 // Measures the memory of each host. The result has one profile for each host, and all processes get it. A
-// host that did not measure gets the profile of a host on the same machine, else that of the first host.
+// host that did not measure gets the profile of an earlier host on the same machine, else that of the first
+// host. Error: kSystem if the first host has none.
 Result<std::vector<Profile>> measure_memory(const JobProcesses& processes, const Topology& here,
                                             const MeasureHost& measure);
 
@@ -71,12 +72,12 @@ struct JobLinks {
   std::size_t left_out = 0;  // pairs for which there was no time
   double left_ns = 0;        // what is left of the time budget; equal in all processes
 };
-// Measures messages between processes of different hosts, and sets the costs of all such pairs. begin_ns:
-// when the measurement of the job began.
+// Measures messages between processes of different hosts, and sets the costs of all such pairs, and each
+// process's own O. begin_ns: when the measurement of the job began.
 Result<JobLinks> measure_links(const JobProcesses& processes, std::int64_t begin_ns, JobCosts& costs);
 
 struct JobNetwork {
-  double byte_ns = 0;     // of a network that pairs of hosts share; 0: they share none
+  double byte_ns = 0;     // of a network that pairs of hosts share; 0: none was found
   bool left_out = false;  // there was no time for it
 };
 Result<JobNetwork> measure_network(const JobProcesses& processes, const JobLinks& links,

@@ -21,7 +21,7 @@ struct LevelCosts {
   std::array<LinkCost, kLevelCount> at{};
   // Groups of hosts that are nearer to each other than the network level.
   // Hosts h and g share a group if h / hosts == g / hosts.
-  // The first group that holds both hosts counts, so smaller groups come first.
+  // The first group that holds both hosts counts, so smaller groups must come first.
   struct HostGroup {
     std::int32_t hosts = 0;
     LinkCost cost;

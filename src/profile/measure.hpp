@@ -45,7 +45,7 @@ std::vector<BlockWay> measure_blocks(std::int32_t a, std::int32_t b, double seco
 
 struct ManyCost {
   double awaited = 0, reader = 0;
-  bool estimated = false;  // fewer than three CPUs: further lines of one sender stand for further senders
+  bool estimated = false;  // with two CPUs: further lines of one sender stand for further senders and readers
 };
 std::optional<ManyCost> measure_many(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
 

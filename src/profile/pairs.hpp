@@ -20,12 +20,12 @@ struct MeasuringPlan {
   double each = 0, byte_each = 0, extra = 0, self = 0, total = 0;
   int rounds = 1;
 };
-// Plans every pair, or with options.sample some pairs of each level. The total is a few minutes, however many
-// CPUs there are.
+// Plans every pair, or with options.sample some pairs of each level. With the default seconds_per_pair, the
+// total is a few minutes at most, however many CPUs there are. Measuring may take longer.
 MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& options);
 
-// Returns the seconds_per_pair with which the whole profile takes `seconds`. The measurements that are made
-// once per round take about as long as 20 pairs. A pair's bytes take half as long as its signals.
+// Returns the seconds_per_pair with which the whole profile takes about `seconds`. The measurements that are
+// made once per round take about as long as 20 pairs. A pair's bytes take half as long as its signals.
 double share_of_pair(double seconds, std::size_t cpus);
 
 // Section IV.B of heterogeneous-mpi-barriers: similar subsystems have similar submatrices. Pairs whose O + L

@@ -1,6 +1,7 @@
-// Runs a probe. Its members are pinned threads, or pinned forked processes over one shared mapping. They
-// follow the commands of member 0. Each command is one sample. A point is one of the quantities that the
-// probe measures. The samples of all points are interleaved; a point's result is the median of its samples.
+// Runs a probe. Its members are pinned threads, or pinned forked processes over one shared mapping. In
+// sample(), they follow the commands of member 0. Apart from a few at the start, each command is one sample.
+// A point is one of the quantities that the probe measures. The samples of all points are interleaved; a
+// point's result is the median of its samples.
 #ifndef FERMATA_PROFILE_PROBE_HPP
 #define FERMATA_PROFILE_PROBE_HPP
 
@@ -86,14 +87,15 @@ struct Setting {
   double seconds = 0.1;  // budget of the whole probe
 };
 
-// Runs body(member) once in each member, pinned. Returns false if a member could not be created or pinned, or
-// the deadline passed.
+// Runs body(member) once in each member, pinned. Returns false if a member could not be created or pinned or
+// did not reach its end, or if the probe was aborted, for example because the deadline passed.
 bool run_members(const Setting& setting, Control& control, const std::function<void(int)>& body);
 
 // One member's part of a command: runs all its rounds.
 using Role = std::function<void(int member, const Command& command, Control& control)>;
 
-// Median ns per round for each of `points`, as member 0 measures it; empty if the probe failed.
+// Median ns per round for each of `points`, as member 0 measures it; empty if the probe failed. At most 40
+// points.
 std::vector<double> sample(const Setting& setting, std::int32_t points, const Role& role);
 
 }  // namespace fermata::probe

@@ -1,5 +1,5 @@
-// Profile: the cost of a signal between each pair of CPUs and with each layout, and the costs of the
-// scheduler. A profile can be stored in a file.
+// Profile: the costs of signals and of bytes between each pair of CPUs, of signals with each layout, and of
+// the scheduler. A profile can be stored in a file.
 #ifndef FERMATA_PROFILE_PROFILE_HPP
 #define FERMATA_PROFILE_PROFILE_HPP
 
@@ -39,8 +39,8 @@ struct LayoutCost {
   bool operator==(const LayoutCost&) const = default;
 };
 
-// The throughput of a domain's caches and memory, when all its CPUs read each other's memory at once.
-// Level::kNetwork: pairs of hosts send at once, and each pair is slower than alone.
+// The throughput of a domain's caches and memory, when `cpus` of its CPUs (all, but at most 128) read each
+// other's memory at once. Level::kNetwork: pairs of hosts send at once, and each pair is slower than alone.
 struct DomainBytes {
   Level level = Level::kL3;
   std::int32_t cpus = 2;
@@ -94,7 +94,7 @@ struct Profile {
   std::vector<LayoutCost> layouts;
   std::vector<Tearing> tearing;
   double yield_ns = 0;  // a switch by sched_yield between two members on one CPU; 0: unknown
-  double futex_ns = 0;  // from a wake through a futex until the member on another CPU runs
+  double futex_ns = 0;  // from a wake through a futex until the member runs, on another CPU if there is one
   std::vector<Citation> citations;
   std::vector<std::string> remarks;  // for example, that the profile contradicts the declared topology
   bool operator==(const Profile&) const = default;
@@ -126,9 +126,10 @@ const BlockWay* single_copy_beside(const Profile& profile, const BlockWay& ring)
 std::string to_json(const Profile& profile);  // in the lowest format version that can hold the profile
 // If the text has an error, refuses all of it: kParse, with line and reason.
 Result<Profile> profile_from_json(std::string_view text);
-std::string heat_map(const Profile& profile);       // of L, for a terminal
+// For a terminal: of L, or of O + L if L is the same for all pairs and O is not.
+std::string heat_map(const Profile& profile);
 std::string byte_heat_map(const Profile& profile);  // of G; empty if no G is known
-std::string to_table(const Profile& profile);       // for people, <= 100 columns
+std::string to_table(const Profile& profile);       // for people, about 100 columns at most
 
 }  // namespace fermata
 #endif

@@ -18,17 +18,18 @@ std::string cache_directory();
 // else can write.
 void keep_cache_to_owner();
 
-// Errors: kNotFound with the path if there is no file (load_profile also names the command that makes it);
-// kParse if the file is malformed; kSystem if it cannot be read.
+// Errors: kNotFound with the path if there is no file (load_profile also names the command that makes it), or
+// without if there is no cache directory; kParse if the file is malformed, or (load_profile) was measured on
+// another machine or engine; kSystem if it cannot be read.
 Result<Profile> load_profile(const std::string& fingerprint, const std::string& engine);
 Result<Profile> load_profile_file(const std::string& path);
 
-// Returns the newest stored profile of an MPI job that had all of these hosts. Reads only the newest 32
-// files.
+// Returns the newest stored profile of an MPI job that had all of these hosts. Reads only the newest 32 files
+// of jobs. Error: kNotFound.
 Result<Profile> load_job_profile(const std::vector<std::string>& hosts);
 
 // Writes profile-<fingerprint>-<engine>.json into cache_directory(), or job-<fingerprint>.json for an MPI
-// job. Returns the path.
+// job. Returns the path. Errors: kArgument if there is no cache directory or no fingerprint; kSystem.
 Result<std::string> save_profile(const Profile& profile);
 std::string profile_path(const std::string& fingerprint, const std::string& engine);
 // The file in which libfermata-rt looks for a barrier plan for unpinned threads of this machine; empty if
@@ -38,10 +39,10 @@ std::string runtime_barrier_path(std::int32_t members);
 // Writes the whole file or nothing: writes and syncs a temporary file in the same directory, then renames it
 // to `path`. Creates missing directories. Returns the path.
 Result<std::string> write_file_atomically(const std::string& path, std::string_view content);
-// Refuses files larger than 1 GiB.
+// Refuses files larger than 1 GiB (kParse).
 Result<std::string> read_file(const std::string& path);
 
-// There is no cache directory.
+// The error that there is no cache directory: kNotFound.
 Error no_cache();
 // Reads a file in the cache or elsewhere. An error names the file.
 template <class Content>

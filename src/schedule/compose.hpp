@@ -15,14 +15,14 @@ Schedule lift(const Schedule& schedule, const std::vector<std::int32_t>& ranks, 
 
 // Runs two disjoint schedules of the same team in the same stages. kEarly aligns their first stages (for
 // arrivals), kLate their last stages (for departures). b's words follow a's. The numbers of chunks and of
-// registers are the larger ones. The collective is as in `then`. The name is "a/b", or "a" if both have that
-// name.
+// registers are the larger ones. The root is a's, the collective is as in `then`. The name is "a/b"; "a" if
+// both have that name; the other's if one has none.
 enum class Align { kEarly, kLate };
 Schedule beside(const Schedule& a, const Schedule& b, Align align);
 
-// Runs a, then b, of the same team. Words and names are as in `beside`. For the pairs below, which must have
-// equal numbers of chunks, the collective is the one on the right. For other pairs, it is the one with the
-// larger enumerator.
+// Runs a, then b, of the same team. Words, root and name are as in `beside`. For the pairs below, which must
+// have equal numbers of chunks, the collective is the one on the right. For other pairs, it is the one with
+// the larger enumerator.
 //   reduce + broadcast          = allreduce, in either order
 //   reduce_scatter + allgather  = allreduce
 //   scatter + allgather         = broadcast
@@ -40,14 +40,13 @@ Schedule then(const Schedule& a, const Schedule& b);
 Schedule transpose(const Schedule& arrival);
 
 // Cuts each chunk into `segments` and overlaps stages: segment s runs stage t in stage t + s. Chunk c becomes
-// the chunks c x segments .. (c + 1) x segments - 1. Signals without data go with the last segment. If a
-// member sends another one chunks of several segments in one stage, these are one message. If the schedule
-// has no chunks or no stages, or for one segment, the function returns it unchanged. Precondition: chunks x
-// segments is at most kMaxScheduleChunks.
+// the chunks c x segments .. (c + 1) x segments - 1. Signals without data go with the last segment. Each
+// stage is then ordered by order_messages(). If the schedule has no chunks or no stages, or for one segment,
+// the function returns it unchanged. Precondition: chunks x segments is at most kMaxScheduleChunks.
 Schedule pipeline(const Schedule& schedule, std::int32_t segments);
 
 // Lists the transfers from one member to another next to each other, with ascending chunks. Messages keep the
-// order of their first transfers. If this would change the order in which a register is folded, the stage
+// order of their first transfers. If this would change the order in which a register is written, the stage
 // stays as it is.
 void order_messages(Stage& stage);
 

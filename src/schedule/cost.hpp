@@ -1,4 +1,5 @@
-// Predicts the time of a schedule: the critical path from the arrival of all members to the departure of all.
+// Predicts the time of a schedule: of one episode, from the arrival of all members to the departure of all,
+// and of each of many episodes that run back to back.
 #ifndef FERMATA_SCHEDULE_COST_HPP
 #define FERMATA_SCHEDULE_COST_HPP
 
@@ -58,8 +59,8 @@ struct CostModel : CostTerms {
   std::int32_t members = 0;
   std::vector<double> o;  // o(i,j): fixed cost of sending from i to j; o(i,i): a stage without a signal
   std::vector<double> l;  // l(i,j): cost of each signal from i to j
-  // g(i,j): ns per byte beyond the signal's line. Copying in takes this time, and copying out takes it again.
-  // g(i,i): ns per byte of a copy within i. Empty: bytes are free.
+  // g(i,j): ns per byte, in addition to the signal. Copying in takes this time, and copying out takes it
+  // again. g(i,i): ns per byte of a copy within i. Empty: 0.
   std::vector<double> g;
   std::vector<double> direct;  // ns per byte that j reads directly from i's memory; empty: as g
   // The host of each member; empty: all share memory. A message between hosts costs the same in every layout.
@@ -110,7 +111,7 @@ struct Cost {
 //   another host always costs its L.
 // - The factors of layout and stride scale O and L.
 // - On a published line there is one store. The k-th reader gets it (k - 1) x `reader` later.
-// - A slot from a member to itself is free.
+// - A slot from a member to itself is free, except for its bytes.
 //
 // Bytes:
 // - A message takes its sender chunks x chunk_bytes x G longer, and its receiver as well. The two overlap.
@@ -132,7 +133,7 @@ struct Cost {
 // - The others read the word word_read after it is complete, the k-th of them (k - 1) x `reader` later.
 //
 // Shared CPUs:
-// - A member that has to wait gets its CPU back after the other members have run. This takes
+// - A member that has to wait gets its CPU back after the CPU's other members have run. This takes
 //   members_per_cpu x switch_ns.
 // - Members that poll a word read it from another CPU before every second add to it. So an add takes half a
 //   word_read more. This fits counter beside sense_reversing, which polls another word, with 16 members on 2
@@ -141,13 +142,13 @@ struct Cost {
 // This function predicts one episode in which all members arrive at time 0.
 Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes = 0);
 
-// The same latency alone, which is Cost::critical_path_ns. It takes less time.
+// Returns Cost::critical_path_ns alone. It takes less time.
 double latency_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
                     double chunk_bytes = 0);
 
-// Returns the time per episode when episodes run back to back. It is the growth per episode of the member
-// whose time grows most, once that growth is steady, or after 48 episodes. Writes the latency of one episode
-// to `latency_ns`.
+// Returns the time per episode when episodes run back to back, without the limits of memory and network. It
+// is the growth per episode of the member whose time grows most, once that growth is steady, or after 48
+// episodes. Writes the latency of the first episode to `latency_ns`, unless it is null.
 double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
                    double chunk_bytes = 0, double* latency_ns = nullptr);
 

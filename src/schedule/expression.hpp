@@ -1,6 +1,6 @@
 // Expression trees of a data collective: they describe the value of each register symbolically. Equal trees
 // share one node (hash-consing). If 1,024 members fold 1,024 contributions in the same order, the trees take
-// 1,023 nodes, not a million.
+// 1,024 leaves and 1,023 other nodes, not a million.
 #ifndef FERMATA_SCHEDULE_EXPRESSION_HPP
 #define FERMATA_SCHEDULE_EXPRESSION_HPP
 
@@ -34,7 +34,8 @@ class Expressions {
 
   // The contributions from left to right. Precondition: the tree has few enough leaves to list.
   std::vector<std::int32_t> in_order(NodeId id) const;
-  // How often each member's contribution occurs: 0, 1, or 2 for more than once. The time is linear in `id`.
+  // How often each member's contribution occurs: 0, 1, or 2 for more than once. The time is linear in `id`
+  // and in the number of members.
   std::vector<std::uint8_t> occurrences(NodeId id) const;
   std::string text(NodeId id) const;  // "((0+1)+(2+3))"; above 4096 leaves only their number
 
@@ -54,8 +55,8 @@ class Expressions {
   NodeId next_canonical_;
 };
 
-// The data transfers, grouped by chunk, each group in stage and list order. With it, one pass over the
-// transfers executes a pipelined schedule.
+// The data transfers, grouped by chunk, each group in stage and list order. With it, execute() reads only the
+// transfers of its chunk.
 struct ChunkIndex {
   struct Item {
     std::int32_t stage, transfer;

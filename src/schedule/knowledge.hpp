@@ -10,8 +10,8 @@
 
 namespace fermata {
 
-// The matrix K over members and words. Row v has a bit for each member of whose arrival vertex v knows. It is
-// the paper's K, transposed, so that a signal is one OR of two rows, in members / 64 operations.
+// The matrix K over members and words. In row v the bit of each member of whose arrival vertex v knows is 1.
+// It is the paper's K, transposed, so that a signal is one OR of two rows, in members / 64 operations.
 class Knowledge {
  public:
   explicit Knowledge(const Schedule& schedule);

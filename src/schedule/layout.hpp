@@ -1,4 +1,4 @@
-// How edges map to addresses. This file has only the names; src/plan computes the addresses.
+// How edges map to addresses: the choices, and their text. src/plan/layout.cpp computes the addresses.
 #ifndef FERMATA_SCHEDULE_LAYOUT_HPP
 #define FERMATA_SCHEDULE_LAYOUT_HPP
 
@@ -12,9 +12,9 @@
 namespace fermata {
 
 enum class Layout : std::uint8_t {
-  kPrivate = 0,    // one cache line per edge, in the receiver's memory
-  kPublished = 1,  // one line in the sender's memory; all its receivers of the stage poll it
-  kPacked = 2,     // slots of several edges of a stage share lines, as densely as header + payload allow
+  kPrivate = 0,    // a slot is a cache line of its own, which only its receiver polls
+  kPublished = 1,  // receivers that get the same from one sender in a stage poll the same line
+  kPacked = 2,     // slots of several edges of a stage share lines; a slot's size is a power of two
 };
 inline constexpr int kLayoutCount = 3;
 

@@ -1,5 +1,6 @@
 // Reads the text of to_text. An error refuses the whole text and names the line. Memory grows only with the
-// length of the text, never with a number in it. The schedule is well formed; verify must still prove it.
+// length of the text, never with a number in it. Each member, word, chunk and register that the schedule
+// names exists; verify must still prove it.
 #include <array>
 #include <limits>
 #include <optional>

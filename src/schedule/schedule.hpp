@@ -1,5 +1,5 @@
-// The intermediate representation: the signals between members in each stage, and the data that they carry.
-// It is plain data; nothing here runs.
+// The intermediate representation: the signals between members, and to and from words, in each stage, and the
+// data that they carry. It is plain data; nothing here runs.
 //
 // A vertex is a member (0 .. members-1) or a word (members .. members+words-1). A word is a shared counter,
 // which members signal with an atomic add. It is complete when all its in-edges of this episode have arrived.
@@ -23,11 +23,11 @@ enum class Action : std::uint8_t { kSignal = 0, kCombine = 1, kCopy = 2 };
 enum class Side : std::uint8_t { kLeft = 0, kRight = 1 };  // kLeft: incoming op own; kRight: own op incoming
 
 // The transfers of a stage from one member to another are one message if they are next to each other in the
-// list. Algorithms list them in this way, with ascending chunks.
+// list. The algorithms of the table list them in this way, with ascending chunks.
 //
-// from == to is allowed for data only: a member copies a value that it held when the stage began. Some folds
-// take a member's own contribution at its place in the list (allreduce by `complete`). Such a copy uses a
-// slot like any other.
+// from == to is allowed for data only: a member copies or folds a value that it held when the stage began.
+// So some folds take a member's own contribution at its place in the list (allreduce by `complete`). In a
+// plan on lines, such a transfer uses a slot like any other.
 struct Transfer {
   std::int32_t from = 0;
   std::int32_t to = 0;
@@ -61,7 +61,7 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
-// Upper limits, also for schedules from files. They bound the memory that a proof takes.
+// Upper limits, also for schedules from files, so that the tables of a proof stay small.
 inline constexpr std::int32_t kMaxScheduleMembers = 16384;
 inline constexpr std::int32_t kMaxScheduleRegisters = 8;
 inline constexpr std::int32_t kMaxScheduleChunks = 65536;

@@ -32,7 +32,7 @@ struct Bulk {
 };
 
 // Simulates episodes on the model. Each vertex has a time: for a member, when it continues; for a word, when
-// it was completed. The result is deterministic: list order breaks ties.
+// it was completed. Adds that come at the same time are served in list order.
 class Simulation {
  public:
   Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes,
@@ -65,7 +65,7 @@ class Simulation {
   void add_all(std::int32_t stage);
   void poll(const Transfer& t, std::int32_t stage);
   void await(std::int32_t member, std::int32_t stage);
-  // A member that has to wait on a shared CPU gets the CPU back only after the other members have run.
+  // A member that has to wait on a shared CPU gets the CPU back only after the CPU's other members have run.
   double turn(double now, double until) const {
     return until > now && model_.members_per_cpu > 1 ? model_.switch_ns * model_.members_per_cpu : 0;
   }
@@ -99,7 +99,7 @@ class Simulation {
   std::vector<std::int32_t> readers_;    // per word: polls since its last completion
   std::vector<bool> polled_;             // per word: members poll it
   std::vector<std::int32_t> next_step_;
-  // For the current stage, per vertex: the cost of what it has sent so far.
+  // For the current stage, per vertex: the cost of what it has sent so far, and until when its data is read.
   std::vector<double> sent_l_, sent_o_, sent_bulk_, held_until_;
   std::vector<std::int32_t> sent_count_;
   std::vector<double> link_;  // per host: when the last message so far has left it

@@ -27,17 +27,17 @@ struct Verified {};  // has no fields: its existence is the proof
 //
 // Data: the result of each chunk must be as contents.hpp requires. It is the value moved there, or an
 // expression tree:
-// - with every contribution exactly once, or at least once if op.idempotent
+// - with every contribution that belongs to it exactly once, or at least once if op.idempotent and
+//   op.commutative, and no other contribution
 // - in rank order if not op.commutative
 // - the same at every member that folds all contributions, if not op.associative (up to swapped operands if
 //   op.commutative)
-// - as a serial loop over the ranks folds, if op.left_to_right
+// - as a serial loop over the ranks folds, if op.left_to_right. Precondition: such an op is not commutative.
 //
-// An alltoall is proved chunk by chunk, not by symmetry. It has members^2 chunks and takes at most
-// kMaxAlltoallMembers members.
+// An alltoall is proved chunk by chunk, not by symmetry. It has at least members^2 chunks, so it takes at
+// most kMaxAlltoallMembers members.
 //
-// Error: kVerify with a message that names what is missing, repeated or misplaced, and where: the stage,
-// member or chunk.
+// Error: kVerify with a message that names what is wrong, and mostly where: the stage, member or chunk.
 Result<Verified> verify(const Schedule& schedule, OpTraits op);
 
 // A hazard is a transfer that may come too early in a later episode. It comes before the receiver has read
@@ -49,7 +49,7 @@ struct Hazard {
 };
 // Returns all hazards when the schedule runs back to back with `slots` slots per edge and no credits. The
 // transfers of a stage from one member to another, listed next to each other, are one message. The result has
-// its first transfer.
+// its first transfer. Preconditions: check_structure passed, and slots is at least 1.
 //
 // The write of episode e + slots must come after the receiver has read the slot in episode e.
 // Without data the slots are not checked: headers are monotonic and compared with >=, so a sender may
@@ -58,8 +58,8 @@ std::vector<Hazard> reuse_hazards(const Schedule& schedule, int slots, bool carr
 // The same, with the number of slots that `layouts` has for each stage.
 std::vector<Hazard> reuse_hazards(const Schedule& schedule, const Layouts& layouts, bool carries_data);
 
-// Returns the expression that register 0 of the chunk holds at `member` at the end, e.g. "((0+1)+(2+3))". The
-// command `fermata verify` prints it.
+// Returns the expression that register 0 of the chunk holds at `member` at the end, e.g. "((0+1)+(2+3))"; if
+// there is none, a text that begins with "nothing". The command `fermata verify` prints it.
 std::string result_expression(const Schedule& schedule, std::int32_t member, std::int32_t chunk = 0);
 
 }  // namespace fermata

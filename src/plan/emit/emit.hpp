@@ -10,8 +10,9 @@
 
 namespace fermata {
 
-// Returns a self-contained header for C99 and C++11 or later. All that it defines begins with `name`. The
-// comment at its top says how to use it (emit/template.cpp).
+// Returns a self-contained header for C99 and C++11 or later. What it defines begins with `name`; macros and
+// enumerators begin with the same in capital letters. The comment at its top says how to use it
+// (emit/template.cpp).
 // Errors: those of compile_lines(); kArgument if `name` is not an identifier, or if the plans are not those
 // of an untagged barrier and an allreduce of the same number of members; kUnsupported over several hosts.
 Result<std::string> emit_code(const Plan& barrier, const Plan& allreduce, const std::string& name);

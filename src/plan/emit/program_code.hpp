@@ -14,7 +14,8 @@ namespace fermata::emit {
 //   e           the number of the episode
 //   r, in       the registers, and room for one more (only if the collective carries data)
 //   words, bytes, fold   what one register holds, and the user's function (likewise)
-// The blob is a program for one host, for root 0, as compile_lines() makes it.
+// It calls functions whose names begin with `name` (emit/template.cpp). The blob is a program for one host,
+// for root 0, as compile_lines() makes it.
 std::string switch_over_ranks(const std::vector<std::byte>& blob, const std::string& name);
 
 }  // namespace fermata::emit

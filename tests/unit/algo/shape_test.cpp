@@ -152,7 +152,7 @@ TEST(Shape, CompleteFoldsInRankOrderEverywhere) {
   EXPECT_EQ(built("complete", 4).transfer_count(), 12u);
 }
 
-// The plan compiler relies on this canonical form: counters, then phases in the same order, and members at
+// The words are in this order: counters, then phases in the same order, and members at
 // leaves only.
 TEST(Shape, CombiningTreeIsCanonical) {
   for (const int k : {2, 3, 4}) {

@@ -8,7 +8,7 @@
 
 namespace fermata {
 
-// Returns `how`, then the ratio of the times: "predicted 12% slower", "measured 1.8x slower".
+// Returns `how`, then the ratio of the times: "predicted 7% slower", "measured 1.8x slower".
 inline std::string slower_by(const char* how, double ratio) {
   return ratio < 1.1 ? format("%s %.0f%% slower", how, 100 * (ratio - 1))
                      : format("%s %.1fx slower", how, ratio);
