@@ -122,7 +122,8 @@ BreakRow unneeded_signals_removed(Table table) {
   return row;
 }
 
-// Every member hears from every other one twice, in stages of one signal over the distances 1, 2, 4 and 3.
+// Every member hears from every other one in several ways, by stages of one signal over the distances 1, 2, 4
+// and 3.
 BreakRow repeated_signals_removed() {
   BreakRow row{.what = "a barrier that says more than it must, without a signal, P = 5",
                .must_refuse = false};

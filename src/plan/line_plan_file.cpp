@@ -1,5 +1,6 @@
 // Files of plans on lines. The reader rejects an invalid file as a whole, with line and reason. It proves the
-// schedule again. The cache has one readable file and one compiled file per key.
+// schedule again. The cache has one readable file and one compiled file per key. A barrier for unpinned
+// threads has a second compiled file, for libfermata-rt.
 #include <algorithm>
 #include <optional>
 

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::int32_t kPeriodForAll = 64;               // up to so many members, all periods are predicted
 constexpr std::size_t kPeriodsOtherwise = 12;            // periods that are predicted in larger teams
-constexpr int kEstimated = 12, kEstimatedOfMany = 4;     // finalists if nothing is timed
-constexpr std::size_t kListed = 40;                      // runners-up that a plan records
+constexpr int kEstimated = 12, kEstimatedOfMany = 4;     // least number of finalists
+constexpr std::size_t kListed = 40;                      // up to here a plan lists more than its finalists
 constexpr std::size_t kSpacedBases = 4;                  // finalists also timed with longer poll intervals
 constexpr std::int32_t kPollIntervals[] = {2, 3, 4, 6};  // longer poll intervals, in pauses
 constexpr std::size_t kVariedBases = 3;                  // finalists also tried with other slots and layouts

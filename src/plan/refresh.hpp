@@ -1,6 +1,6 @@
 // Refreshes the profile of a team over hosts while the team runs (heterogeneous-mpi-barriers, section VIII).
-// It derives costs from observations and decides whether other plans are worth a change. It has no clock and
-// no threads: src/team/refresh.cpp passes observations and times.
+// It derives costs from observations and decides whether other plans are worth a change. It measures nothing
+// and has no threads: src/team/refresher.cpp passes observations and times.
 #ifndef FERMATA_PLAN_REFRESH_HPP
 #define FERMATA_PLAN_REFRESH_HPP
 

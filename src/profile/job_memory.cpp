@@ -1,4 +1,4 @@
-// The memory of a job's hosts. The first process of each host measures it.
+// The memory of a job's hosts. A host's first process measures it.
 #include <algorithm>
 #include <map>
 #include <utility>

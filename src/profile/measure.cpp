@@ -122,7 +122,7 @@ class Measurement {
     p_.l.at(pair.a, pair.b) = p_.l.at(pair.b, pair.a) = rounded(cost.l);
   }
 
-  // Measures one direction only, and uses its cost for both, as for O and L.
+  // A cost is half a round trip, and counts for both directions, as for O and L.
   void measure_pair_bytes() {
     p_.g = p_.g_direct = Matrix(rows());
     std::vector<double> once;

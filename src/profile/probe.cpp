@@ -175,8 +175,8 @@ SharedMemory::~SharedMemory() {
 }
 
 bool run_members(const Setting& setting, Control& control, const std::function<void(int)>& body) {
-  // Another process may use a CPU for many milliseconds of each sample. A probe gives up after 20 times its
-  // budget and 3 s.
+  // Another process may use a CPU for many milliseconds of each sample. A probe gives up 3 s after 20 times
+  // its budget.
   control.deadline_ns = os::now_ns() + static_cast<std::int64_t>((setting.seconds * 20 + 3) * 1e9);
   if (setting.processes) run_processes(setting, control, body);
   else run_threads(setting, control, body);
