@@ -9,8 +9,8 @@
 //   doublings reach all P.
 // Limits: barrier and allreduce only. Unless P is a power of two, the last doubling overlaps: an allreduce
 //   takes contributions more than once, so there it is for idempotent operators only.
-//   The members fold in cyclically shifted orders. So operators that do not associate (floating-point sums)
-//   are refused beyond two members, also at powers of two.
+//   The members fold in cyclically shifted orders. So operators that do not commute are refused. Beyond two
+//   members, operators that do not associate (floating-point sums) are refused, too, also at powers of two.
 // Tried: nothing rejected yet.
 #include <bit>
 

@@ -12,7 +12,7 @@
 // Limits: barrier and allreduce only. In the last stage a block can reach a member that knows a part of it.
 //   An allreduce then takes contributions more than once, so it is for idempotent operators only. Each counts
 //   once if d of the last stage divides P, as for P = (k + 1)^m. The members fold in different orders, so
-//   operators that do not associate are refused beyond two members.
+//   operators that do not commute are refused, and beyond two members also those that do not associate.
 // Tried: all k signals in the last stage too, as in the source. Those with j d >= P tell nothing new.
 #include "algo/build.hpp"
 

@@ -7,7 +7,7 @@
 #include "kernels/fold.hpp"
 #include "kernels/table.hpp"
 
-// CPUs with SSSE3 but without SSE4 are rare (sold until 2011). They use the compiler's code for the baseline.
+// CPUs with SSSE3 but without SSE4 are rare (sold until 2011). They use the code for the baseline.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/vector.cpp"

@@ -23,7 +23,7 @@ struct KnownChoice {
   std::uint64_t name = 0;  // hash_of(BlockCandidate::name)
   std::uint8_t collective = 0;
   std::uint8_t log2_bytes = 0;
-  std::uint8_t unused[6] = {};  // zero, since hosts compare packed knowledge byte by byte
+  std::uint8_t unused[6] = {};  // zero, since hosts compare hashes over all bytes of packed knowledge
   bool operator==(const KnownChoice&) const = default;
 };
 

@@ -26,12 +26,13 @@ constexpr double kLeastSegmentBytes = 4096;
 // the model does not know.
 constexpr double kWorthwhile = 0.95;
 
-// Factor on the predicted time if whole blocks would be read directly, but the cut makes chunks so small that
-// they are copied through slots. The model treats slots as a steady stream, which is too fast. Broadcast
-// between two processes: 2.6 us predicted and 3.7 us measured for 16 KiB, 8.3 us and 12.4 us for 64 KiB.
+// Factor on the predicted time of a rooted collective if whole blocks would be read directly, but the chunks
+// are so small that they are copied through slots. The model treats slots as a steady stream, which is too
+// fast. Broadcast between two processes: 2.6 us predicted and 3.7 us measured for 16 KiB, 8.3 us and 12.4 us
+// for 64 KiB.
 constexpr double kSlotsInstead = 1.5;
 
-// After this many cuts without a gain it stops, since each cut takes twice as long to predict.
+// After this many cuts in a row without a gain it stops, since each cut takes twice as long to predict.
 constexpr int kMostInVain = 3;
 
 // Compositions are stored, so only teams whose schedules are small enough get them.
