@@ -1,5 +1,5 @@
 // Composes collectives on blocks along a tree of clusters with any number of levels: inside each cluster with
-// its leader, then among the leaders.
+// its leader, and among the leaders.
 #ifndef FERMATA_PLAN_COMPOSE_BLOCKS_HPP
 #define FERMATA_PLAN_COMPOSE_BLOCKS_HPP
 

@@ -18,8 +18,7 @@ namespace fermata {
 
 // Returns why credits every `credit_batch` episodes (0: no credits) do not remove these hazards, or why there
 // can be no such credits. Empty: they remove them, or there are no hazards. A credit tells the sender that a
-// slot was read.
-// Words have no credits, so a hazard of a transfer into a word always remains.
+// slot was read. Words have no credits, so a hazard of a transfer into a word always remains.
 std::string flaw_of_reuse(const Schedule& schedule, const Layouts& layouts,
                           const std::vector<Hazard>& hazards, std::int32_t credit_batch);
 
@@ -39,7 +38,8 @@ Result<LinePrograms> line_programs(const Plan& plan, const Schedule& schedule, c
 
 // Does what compile_lines() does, without proofs. Tests use it to execute plans that compile_lines() refuses,
 // and to see that they fail. Preconditions: check_structure holds, and so do the other conditions that
-// compile_lines() checks. hazards: the result of reuse_hazards, which need credits.
+// compile_lines() checks. hazards: the result of reuse_hazards. These transfers get credits, if the plan has
+// any.
 Result<std::vector<std::byte>> assemble(const Plan& plan, const std::vector<Hazard>& hazards);
 
 }  // namespace fermata

@@ -1,5 +1,5 @@
 // Runs a probe. Its members are pinned threads, or pinned forked processes over one shared mapping. In
-// sample(), they follow the commands of member 0. Apart from a few at the start, each command is one sample.
+// sample(), they follow the commands of member 0. Apart from a few, each command is one sample.
 // A point is one of the quantities that the probe measures. The samples of all points are interleaved; a
 // point's result is the median of its samples.
 #ifndef FERMATA_PROFILE_PROBE_HPP

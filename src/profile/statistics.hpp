@@ -9,7 +9,7 @@ namespace fermata {
 double median(std::vector<double> values);  // 0 if empty
 
 // The mean without the lowest and the highest tenth of the values; 0 if empty. If the values form two groups,
-// this mean depends on the size of each group. A median shows the larger group only.
+// this mean depends on the size of each group. A median mostly shows the larger group only.
 double trimmed_mean(std::vector<double> values);
 
 struct LineFit {

@@ -95,8 +95,8 @@ struct CostStep {
 
 struct Cost {
   double critical_path_ns = 0;          // from the last arrival, at time 0, to the last departure
-  std::vector<double> departure_ns;     // per member
-  std::vector<double> stage_ns;         // latest end of each stage
+  std::vector<double> departure_ns;     // per member, without the limits of memory and network
+  std::vector<double> stage_ns;         // latest end of each stage, likewise
   std::vector<CostStep> critical_path;  // first to last
 };
 
@@ -118,7 +118,7 @@ struct Cost {
 // - A member's writes and its reads in a stage do not overlap, except messages between hosts.
 // - The chunks that one member sends to another in one stage, listed next to each other, are one message with
 //   one O and one L.
-// - A chunk that is read directly costs its sender only the wait until it was read. So many members can read
+// - A chunk that is read directly costs its sender only the wait until it was read. Several members can read
 //   from one sender at once.
 // - A schedule takes at least the time that memory and the network between hosts need to move all its bytes.
 //

@@ -2,7 +2,8 @@
 // data that they carry. It is plain data; nothing here runs.
 //
 // A vertex is a member (0 .. members-1) or a word (members .. members+words-1). A word is a shared counter,
-// which members signal with an atomic add. It is complete when all its in-edges of this episode have arrived.
+// which members signal with an atomic add, or with a store if it has one in-edge. It is complete when all its
+// in-edges of this episode have arrived.
 // The member whose add completes a word is the word's completer. From then on it acts for the word.
 //
 // In a stage, a member sends the values that it held when the stage began. Then it awaits all signals that
@@ -41,7 +42,7 @@ struct Transfer {
 
 // The exact rules of a word: per episode it takes `threshold` in-edges, all in stages before its first
 // out-edge. Then it is complete and knows what all its in-edges knew. Who acts on an edge:
-//   member -> word    The member adds one. If its add completes the word, it then acts for the word.
+//   member -> word    The member adds one. If its add completes the word, the member then acts for the word.
 //   word -> word      The completer of the actor acts. The actor is the target's agent, else the source's
 //                     agent, else the source itself. It is complete before this stage. Its completer waits
 //                     until the source is complete, then adds one to the target.
