@@ -11,8 +11,8 @@
 //      1 ... P - 1.
 //   5. Scan, stage s: member i sends its fold to i + 2^s, which puts it to the left of its own.
 // Cost: an allgather takes log2 P stages of one message sent and one awaited. Where P is not a power of two,
-//   it takes floor(log2 P) + 2 stages. Each chunk goes once to each member. A scan takes ceil(log2 P) stages,
-//   an exscan ceil(log2 (P - 1)) + 1. A scan sends fewer than P log2 P messages.
+//   it takes floor(log2 P) + 2 stages. Each chunk goes once to each other member. A scan takes ceil(log2 P)
+//   stages, an exscan ceil(log2 (P - 1)) + 1. A scan sends fewer than P log2 P messages.
 // Why right: step 2: before stage s a master holds the chunks of its block of 2^s groups. Its partner's block
 //   is the other half of the next larger block. Step 5: after stage s member i has folded
 //   i - 2^(s+1) + 1 ... i, or all members from 0 on.
