@@ -1,7 +1,7 @@
 // Does a reader always see a SIMD store whole? As in section IV.B and Table I of reduction-with-barrier, a
 // writer stores vectors whose 8-byte parts are all the same number. A reader loads with the same width and
-// compares the parts. A torn read proves that the store is not atomic. The absence of torn reads proves
-// nothing.
+// compares the parts. A torn read proves that the store or the load is not atomic. The absence of torn reads
+// proves nothing.
 #include "os/os.hpp"
 #include "profile/measure.hpp"
 

@@ -19,7 +19,8 @@ std::string upper(std::string name) {
   return name;
 }
 
-// Puts the team's name in the place of NAME and UPPER, where an identifier is one of them or begins with it.
+// Puts the team's name in the place of NAME and UPPER, where an identifier is one of them, or begins with it
+// and an underscore.
 std::string named(std::string_view text, const std::string& name) {
   std::string out;
   const std::string large = upper(name);
