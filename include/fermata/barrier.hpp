@@ -66,7 +66,7 @@ class barrier {
     if (status < 0) detail::throw_status(status, "fermata::barrier");
   }
   // A thread may destroy the barrier as soon as its own wait has returned. All other threads must have
-  // arrived, and must wait or have waited. With a completion function, their calls must have returned, too.
+  // arrived, and must wait or have waited.
   ~barrier() { fermata_anonymous_destroy(handle_); }
   barrier(const barrier&) = delete;
   barrier& operator=(const barrier&) = delete;
@@ -84,7 +84,9 @@ class barrier {
 
   void arrive_and_wait() {
     if constexpr (kCompletes) {
-      wait(arrive());
+      fermata_anonymous* const handle = handle_;  // another thread that returns first may destroy *this
+      const arrival_token arrival = arrive();
+      fermata_anonymous_wait(handle, arrival.phase_);
     } else {
       const int status = fermata_anonymous_meet(handle_);
       if (status < 0) [[unlikely]]

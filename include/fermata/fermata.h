@@ -261,8 +261,7 @@ FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, 
 /* -- limit the time of a wait, and go on after it --
  * For programs that must not wait for ever. A timeout ends the wait, not the operation. So do not use the
  * buffers, and do not begin another collective, before fermata_resume has ended the operation. After a
- * timeout of fermata_depart, call fermata_depart again. After a timeout of fermata_request_wait, wait_all or
- * wait_any, wait for the requests again instead. */
+ * timeout of fermata_request_wait, wait_all or wait_any, wait for the requests again instead. */
 
 /* Sets how many seconds one wait in a blocking call may take. Most calls wait once. <= 0: no limit (the
  * default). After FERMATA_ERR_TIMEOUT the operation is still outstanding. fermata_resume waits for it again,

@@ -41,8 +41,8 @@ void complete(Begun* b) {
   // order: relaxed: MPI hands this over to the thread that completes the request
   if (b->error != MPI_SUCCESS && !b->persistent) failures.fetch_add(1, std::memory_order_relaxed);
   const MPI_Request handle = b->handle;
-  move_to_ended(b);
-  b->persistent ? persistent_over(*b) : static_cast<void>(PMPI_Grequest_complete(handle));
+  const bool in_library = move_to_ended(b);
+  b->persistent ? persistent_over(*b, in_library) : static_cast<void>(PMPI_Grequest_complete(handle));
 }
 
 // The helper may call MPI only if several threads may. Else the thread that it helps completes the request.
@@ -246,7 +246,7 @@ void start_again(Begun* b) {
   if (status == FERMATA_ERR_MEMORY) note_no_memory(s);
   b->error = error_of(b);
   b->told = b->over = true;
-  persistent_over(*b);
+  persistent_over(*b, false);
 }
 
 int prepare_request(Begun* b) { return fermata_prepare(b->state->member, &b->operation.get(), &b->request); }

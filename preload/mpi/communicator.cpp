@@ -304,10 +304,11 @@ void start_up() {
   if (private_comm != MPI_COMM_NULL) PMPI_Comm_set_errhandler(private_comm, MPI_ERRORS_RETURN);
   State* const world = new_state();
   State* const self = new_state();
-  const bool all = all_have_memory(world != nullptr && self != nullptr);
+  const bool all = all_have(private_comm != MPI_COMM_NULL && world != nullptr && self != nullptr);
   if (!all || !find_world() ||
       PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
-    say("a rank has no memory, or MPI does not tell the ranks' hosts: everything stays the MPI library's");
+    say("a rank has no memory or no further communicator, or MPI does not tell the ranks' hosts: everything "
+        "stays the MPI library's");
     keyval = MPI_KEYVAL_INVALID;
     forget(world);
     forget(self);

@@ -57,7 +57,7 @@ void count(int by) {
 // Needs the lock. Null: it has not failed.
 Begun* failed_of(MPI_Request handle) {
   Begun* b = ended;
-  while (b != nullptr && (b->handle != handle || b->error == MPI_SUCCESS)) b = b->next;
+  while (b != nullptr && (b->handle != handle || b->error == MPI_SUCCESS || b->persistent)) b = b->next;
   return b;
 }
 
@@ -73,15 +73,24 @@ void enlist(Begun* b) {
   if (several_threads) help_waiting_calls();
 }
 
-void move_to_ended(Begun* b) {
+bool move_to_ended(Begun* b) {
+  bool in_library = false;
   {
     const Locked locked;
     take_out(chain_of(b->handle), b);
     count_out(*b->state);
     b->over = true;
+    in_library = b->in_library;
     if (!b->persistent || b->released) push(ended, b);
   }
   count(-1);
+  return in_library;
+}
+
+void free_when_over(Begun* b) {
+  const Locked locked;
+  b->released = true;
+  if (b->over) push(ended, b);
 }
 
 void add_to_ended(Begun* b) {

@@ -9,8 +9,11 @@ namespace fermata::preload {
 
 // From now on this one is outstanding. It has its handle and its state.
 void enlist(Begun* begun);
-// It is over. A persistent one is in no list after that, unless the program has freed its request.
-void move_to_ended(Begun* begun);
+// It is over. A persistent one is in no list after that, unless the program has freed its request. Returns
+// whether MPI's request stands for it by now (persistent.hpp).
+bool move_to_ended(Begun* begun);
+// The program has freed this persistent one's request. reap() frees the rest once it is over.
+void free_when_over(Begun* begun);
 // For one that was never outstanding.
 void add_to_ended(Begun* begun);
 

@@ -1,5 +1,6 @@
 #include "persistent.hpp"
 
+#include "outstanding.hpp"
 #include "pool.hpp"
 #include "real.hpp"
 #include "recovery.hpp"
@@ -60,27 +61,34 @@ int error_of(State& s, int rc) {
   return rc;
 }
 
-// Frees a request that has its state, and is not active.
-void dispose(Begun* b) {
-  State& s = *b->state;
-  {
-    const Owned owned(s);
-    fermata_request_free(b->request);
-  }
-  release(s);
-  drop(b);
-}
-
 // One byte, after an error, is too long for the receive: the call that completes the request gets an error.
 void send(const Begun& b) {
   const char failure = 0;
   PMPI_Send(&failure, b.error != MPI_SUCCESS ? 1 : 0, MPI_BYTE, own_rank(), b.tag, private_comm);
 }
 
-// The caller holds the state.
+// requests_lock guards what a thread that completes a request and the one that ends it tell each other:
+// `over` and in_library. Not the state's lock: a thread may hold that in a blocking call, and the ranks that
+// it waits for may wait for the completing thread.
+bool is_shown(const Begun* b) {
+  const Locked locked;
+  return b->in_library;
+}
+bool is_over(const Begun* b) {
+  const Locked locked;
+  return b->over;
+}
+
+// For a request that is not shown.
 void show(Begun* b) {
-  b->in_library = real.Start(&b->handle) == MPI_SUCCESS;
-  if (b->over) send(*b);
+  if (real.Start(&b->handle) != MPI_SUCCESS) return;
+  bool over = false;
+  {
+    const Locked locked;
+    b->in_library = true;
+    over = b->over;
+  }
+  if (over) send(*b);
 }
 
 // The program has completed it. Returns what the program learns.
@@ -94,8 +102,8 @@ int start(Begun* b, MPI_Request* request, const void* site) {
   State& s = *b->state;
   const Watched observed(&s, b->kind, site, nullptr);
   const Owned owned(s);
-  if (b->started && !(b->in_library && b->over)) {
-    if (!b->in_library) show(b);
+  if (b->started && !(is_shown(b) && is_over(b))) {
+    if (!is_shown(b)) show(b);
     return real.Start(request);  // MPI reports what is wrong
   }
   if (const int rc = b->operation.pack_inputs(); rc != MPI_SUCCESS) return error_of(s, rc);
@@ -205,9 +213,9 @@ Begun* persistent_of(MPI_Request handle) {
   return b;
 }
 
-void persistent_over(Begun& b) {
+void persistent_over(Begun& b, bool in_library) {
   if (!has_come(b.status) && !is_mismatch(b.status)) failed(*b.state, b.status);
-  if (b.in_library) send(b);
+  if (in_library) send(b);
 }
 
 int wait_persistent(Begun* b, MPI_Status* status) {
@@ -219,12 +227,10 @@ int wait_persistent(Begun* b, MPI_Status* status) {
 
 int test_persistent(Begun* b, int* flag, MPI_Status* status) {
   if (any_begun()) progress();
-  const Owned owned(*b->state);
-  if (b->started && !b->in_library) {
-    *flag = b->over;
-    return b->over ? completed(b, status) : MPI_SUCCESS;
-  }
-  return real.Test(&b->handle, flag, status);
+  if (!b->started || is_shown(b)) return real.Test(&b->handle, flag, status);
+  const bool over = is_over(b);
+  *flag = over;
+  return over ? completed(b, status) : MPI_SUCCESS;
 }
 
 void show_to_library(int count, const MPI_Request* requests) {
@@ -232,8 +238,7 @@ void show_to_library(int count, const MPI_Request* requests) {
   for (int i = 0; i < count; ++i) {
     Begun* const b = persistent_of(requests[i]);
     if (b == nullptr) continue;
-    const Owned owned(*b->state);
-    if (b->started && !b->in_library) show(b);
+    if (b->started && !is_shown(b)) show(b);
   }
 }
 
@@ -242,7 +247,7 @@ void free_persistent_ones() {
     while (Begun* const b = chain) {
       take_out(b);
       PMPI_Request_free(&b->handle);
-      if (b->over) dispose(b);
+      free_when_over(b);
     }
 }
 
@@ -274,13 +279,9 @@ int MPI_Request_free(MPI_Request* request) {
   if (b == nullptr) return real.Request_free(request);
   take_out(b);
   const int rc = real.Request_free(request);
-  bool over = false;
-  {
-    const Owned owned(*b->state);
-    over = b->over;
-    b->released = !over;  // freed when it is over
-  }
-  if (over) dispose(b);
+  const Alone alone;
+  free_when_over(b);
+  reap();
   return rc;
 }
 

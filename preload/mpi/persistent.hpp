@@ -24,8 +24,8 @@ inline bool any_persistent() {
 // lengths or calls differ.
 int make_persistent(Begun* begun, State& state, Kind kind, const Arguments& arguments, MPI_Request* out,
                     bool* left);
-// Called when a persistent collective is over.
-void persistent_over(Begun& begun);
+// Called when a persistent collective is over. in_library: MPI's request stood for it by then.
+void persistent_over(Begun& begun, bool in_library);
 // Null: a request of MPI's own, or a non-blocking collective.
 Begun* persistent_of(MPI_Request handle);
 inline Begun* persistent_in(const MPI_Request* request) {

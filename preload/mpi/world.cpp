@@ -23,7 +23,7 @@ MPI_Group world_group = MPI_GROUP_NULL;
 
 }  // namespace
 
-bool all_have_memory(bool mine) {
+bool all_have(bool mine) {
   int have = mine ? 1 : 0, all = 0;
   return real.Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all != 0;
 }
@@ -35,7 +35,7 @@ bool find_world() {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   places = static_cast<Place*>(malloc(static_cast<std::size_t>(world_size) * sizeof(Place)));
   int* const cpus = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
-  if (!all_have_memory(places != nullptr && cpus != nullptr)) {
+  if (!all_have(places != nullptr && cpus != nullptr)) {
     free(cpus);
     return false;
   }

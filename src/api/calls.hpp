@@ -20,6 +20,8 @@ int copy_text(const std::string& text, char* buffer, std::size_t* length);
 // Makes a call that has returned kRetracted again, with the other members' length. `executes`: the members
 // call fermata_execute.
 int call_with_their_length(fermata_member* member, const fermata_operation& operation, bool executes);
+// For a member with `at_end`: its interrupted call was resumed, with this result.
+int end_interrupted(fermata_member* member, int status);
 
 }  // namespace fermata::api
 #endif

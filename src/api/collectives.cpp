@@ -220,7 +220,9 @@ int fermata_test(fermata_member* member) {
 int fermata_resume(fermata_member* member) {
   if (member == nullptr) [[unlikely]]
     return null_handle();
-  return answer_outstanding(member, member->member->resume());
+  if (member->moved != nullptr) return team::depart_moved(member);
+  const int status = answer_outstanding(member, member->member->resume());
+  return member->at_end == nullptr ? status : fermata::api::end_interrupted(member, status);
 }
 
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {

@@ -2,6 +2,9 @@
 // gave another length. It is then made again with that length.
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
 
 #include "api/calls.hpp"
 
@@ -22,6 +25,8 @@ int make_call(fermata_member* member, const fermata_operation& o, bool executes)
   }
 }
 
+bool is_interrupted(int status) { return status == FERMATA_ERR_TIMEOUT || status == FERMATA_ERR_INTERRUPTED; }
+
 }  // namespace
 
 int call_with_their_length(fermata_member* member, const fermata_operation& o, bool executes) {
@@ -39,24 +44,38 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
                   "rank %u: the others' blocks have %zu bytes, not a multiple of its element", m.rank(),
                   theirs);
     }
-    const ZeroedBytes out = zeroed_bytes(theirs * blocks);
+    const auto out = std::make_shared<ZeroedBytes>(zeroed_bytes(theirs * blocks));
+    std::byte* const from = out->get();
     auto* const to = static_cast<std::byte*>(o.out);
     const bool in_place = o.in == FERMATA_IN_PLACE;
     fermata_operation other = o;
     other.count = theirs / element;
-    other.out = out.get();
+    other.out = from;
     if (rules.root_gets()) {
       other.in = FERMATA_IN_PLACE;  // else all of the input would be copied
       const std::size_t block = gathers ? m.rank() : 0;
-      if (both != 0) std::memcpy(out.get() + block * theirs, in_place ? to + block * own : o.in, both);
+      if (both != 0) std::memcpy(from + block * theirs, in_place ? to + block * own : o.in, both);
     }
+    // Keeps the buffer: a call that a timeout or a hook has interrupted still writes there.
+    const auto end = [=, rank = m.rank()](int status) {
+      if (status != FERMATA_OK && status != FERMATA_ERR_TRUNCATED) return status;
+      for (std::size_t b = 0; b < blocks && both != 0; ++b)
+        if (!gathers || !in_place || b != rank) std::memcpy(to + b * own, out->get() + b * theirs, both);
+      return theirs > own && status == FERMATA_OK ? member_status(member, Status::kTruncated) : status;
+    };
+    // make_call() may repeat the call with yet another length, and return kTruncated or leave its own end.
     const int status = make_call(member, other, executes);
-    // make_call() may have repeated the call with yet another length, and returned kTruncated.
-    if (status != FERMATA_OK && status != FERMATA_ERR_TRUNCATED) return status;
-    for (std::size_t b = 0; b < blocks && both != 0; ++b)
-      if (!gathers || !in_place || b != m.rank()) std::memcpy(to + b * own, out.get() + b * theirs, both);
-    return theirs > own && status == FERMATA_OK ? member_status(member, Status::kTruncated) : status;
+    if (!is_interrupted(status)) return end(status);
+    member->at_end = [end, inner = std::move(member->at_end)](int ended) {
+      return end(inner ? inner(ended) : ended);
+    };
+    return status;
   });
+}
+
+int end_interrupted(fermata_member* member, int status) {
+  if (is_interrupted(status)) return status;
+  return std::exchange(member->at_end, nullptr)(status);
 }
 
 }  // namespace fermata::api

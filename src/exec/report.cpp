@@ -70,13 +70,44 @@ std::size_t describe_member(const Team& team, std::uint32_t rank, char* text, st
   return n > 0 ? static_cast<std::size_t>(n) : 0;
 }
 
+// What this host has been told of a member on another host.
+struct Told {
+  bool left = false;
+  bool waits = false;  // long, in call `number`
+  std::uint64_t number = 0;
+  std::uint64_t call = 0;  // packed
+};
+Told told_of(const Team& team, std::uint32_t rank) {
+  Told told;
+  for (std::uint32_t viewer = 0; viewer < team.members(); ++viewer) {
+    if (team.hosts().is_away(viewer)) continue;
+    told.left = told.left || team.notices().has_left(rank, viewer);
+    told.waits = told.waits || team.notices().told_call(rank, viewer, &told.number, &told.call);
+  }
+  return told;
+}
+
+std::size_t describe_away(const Team& team, std::uint32_t rank, char* text, std::size_t capacity) {
+  const Told told = told_of(team, rank);
+  char call[96] = "";
+  if (told.waits) describe(Call::unpack(told.call), call, sizeof call);
+  const unsigned host = team.hosts().of(rank);
+  const int n = told.left ? snprintf(text, capacity, "rank %u on host %u has left\n", rank, host)
+                : told.waits
+                    ? snprintf(text, capacity, "rank %u on host %u has waited long in call %llu, %s\n", rank,
+                               host, static_cast<unsigned long long>(told.number), call)
+                    : snprintf(text, capacity, "rank %u on host %u has told nothing\n", rank, host);
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
 }  // namespace
 
 std::size_t report(const Team& team, char* text, std::size_t capacity) {
   std::size_t at = 0;
-  for (std::uint32_t r = 0; r < team.members(); ++r)
-    at += at < capacity ? describe_member(team, r, text + at, capacity - at)
-                        : describe_member(team, r, nullptr, 0);
+  for (std::uint32_t r = 0; r < team.members(); ++r) {
+    const auto describe_it = team.hosts().is_away(r) ? describe_away : describe_member;
+    at += at < capacity ? describe_it(team, r, text + at, capacity - at) : describe_it(team, r, nullptr, 0);
+  }
   return at + 1;
 }
 
@@ -89,7 +120,13 @@ bool report_stall(const Team& team, std::uint32_t rank, std::uint64_t number, st
                tenths / 10, tenths % 10, static_cast<unsigned long long>(number)));
   std::uint32_t missing = 0;
   std::uint32_t left_out = 0;
+  std::uint32_t unknown = 0;  // on other hosts
   for (std::uint32_t r = 0; r < team.members(); ++r) {
+    if (team.hosts().is_away(r)) {
+      const Told told = told_of(team, r);
+      unknown += !told.left && (!told.waits || told.number < number) ? 1 : 0;
+      continue;
+    }
     if (newest_call<RealAtomics>(team.status(r)) >= number * 2) continue;
     ++missing;
     if (at + 2 * kLine > sizeof text) {
@@ -101,9 +138,14 @@ bool report_stall(const Team& team, std::uint32_t rank, std::uint64_t number, st
     at += describe_member(team, r, text + at, kLine);
   }
   const std::size_t room = sizeof text - at;
+  const char* const here = team.hosts().are_several() ? " of this host" : "";
   if (missing == 0)
-    at += static_cast<std::size_t>(snprintf(text + at, room, "  nobody: all members are in this call\n"));
+    at += static_cast<std::size_t>(
+        snprintf(text + at, room, "  nobody: all members%s are in this call\n", here));
   if (left_out != 0) at += static_cast<std::size_t>(snprintf(text + at, room, "  and %u more\n", left_out));
+  if (unknown != 0)
+    at += static_cast<std::size_t>(
+        snprintf(text + at, sizeof text - at, "  maybe also for %u on other hosts\n", unknown));
   return os::write_stderr(text, at);
 }
 

@@ -101,8 +101,9 @@ void TeamPort::land_here(void* self, const net::Line* line, const net::Block* bl
 void TeamPort::land(const net::Line& line, const net::Block* block) const {
   const std::uint64_t bytes = 8 + std::uint64_t{line.words} * 8;
   if (line.words > net::kLineWords || line.rank >= segment_.members() || line.offset % 8 != 0) return;
+  const std::uint64_t window = segment_.layout().window;  // 0: all members are on this host
   const auto lies_there = [&](std::uint64_t at, std::uint64_t length) {
-    return at >= segment_.layout().window && length <= segment_.bytes() && at <= segment_.bytes() - length;
+    return window != 0 && at >= window && length <= segment_.bytes() && at <= segment_.bytes() - length;
   };
   if (!lies_there(line.offset, bytes) || (block != nullptr && !lies_there(block->offset, block->bytes)))
     return;

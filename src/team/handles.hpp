@@ -3,7 +3,9 @@
 #define FERMATA_TEAM_HANDLES_HPP
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "exec/member.hpp"
 #include "exec/team.hpp"
@@ -21,10 +23,12 @@ class Refresher;    // team/refresher.hpp
 
 struct fermata_team : fermata::checked::CheckedHandle<fermata_team> {
   fermata::exec::Team* team = nullptr;
-  // The team that the members have moved to by a refresh, or after the first review that moved them. Reports
-  // follow them there. Aborts follow them after a review, but not after a refresh.
+  // The team that the members have moved to by a refresh or a review. Reports follow them there. Aborts
+  // follow them after a review, but not after a refresh. Writers hold os::ProcessLock.
   std::atomic<fermata::exec::Team*> moved{nullptr};
-  // Null before the first refresh. os::ProcessLock guards it; from then on it also guards `moved`.
+  // The teams that they moved to by earlier reviews. An abort may be reading one, and it takes no lock.
+  std::vector<fermata::exec::Team*> moved_before;
+  // Null before the first refresh. os::ProcessLock guards it.
   std::shared_ptr<fermata::team::RefreshLog> refreshed;
 
   fermata::exec::Team& current() const {
@@ -48,6 +52,9 @@ struct fermata_member : fermata::checked::CheckedHandle<fermata_member> {
   std::shared_ptr<fermata::team::Blocks> blocks;  // null before the first collective on blocks in this team
   // Set while a split-phase call continues as a collective on blocks, since others gave another length.
   std::shared_ptr<fermata::team::Moved> moved;
+  // Set while an interrupted call is outstanding that was made with others' length: what its end does with
+  // the result. It holds the call's buffer.
+  std::function<int(int status)> at_end;
   std::uint64_t refreshes = 0;                          // of its team's profile, in which it took part
   std::shared_ptr<fermata::team::Refresher> refresher;  // rank 0's; null before the first refresh
 

@@ -61,21 +61,6 @@ int gather(fermata_member* member, Words& words) {
   return FERMATA_OK;
 }
 
-// Reports follow the members to the new team. Aborts do not (use_port_of() in exec/team.hpp).
-void follow(const fermata_member* member) {
-  exec::Team* const now = &member->member->team();
-  exec::Team* before = nullptr;
-  {
-    const os::ProcessLock lock;
-    auto& moved = member->origin->moved;
-    before = moved.load(std::memory_order_relaxed);  // order: relaxed: under the lock
-    if (before == now) return;
-    now->retain();
-    moved.store(now, std::memory_order_relaxed);  // order: likewise
-  }
-  if (before != nullptr) before->release();
-}
-
 // All members change if all have their part of the new team, with the same plans. Otherwise no member does.
 int change(fermata_member* member, const Decision& decision, bool* done) {
   const std::int64_t began = os::now_ns();
@@ -108,7 +93,7 @@ int change(fermata_member* member, const Decision& decision, bool* done) {
     if (member->refresher != nullptr) member->refresher->changed(member, began);
     member->blocks.reset();
     take_over(member, made);
-    follow(member);
+    follow(member, false);  // see use_port_of() in exec/team.hpp
   } else {
     leave(made);
   }

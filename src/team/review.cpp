@@ -28,9 +28,7 @@ int move_to(fermata_member* member, fermata_team* team) {
   if (rc != FERMATA_OK) return rc;
   take_over(member, made);
   member->member->log().set_review(kFirstReview * kReviewStep);
-  member->member->team().retain();
-  exec::Team* const now = &member->member->team();
-  if (!move_once<RealAtomics>(member->origin->moved, now)) now->release();
+  follow(member, true);
   return FERMATA_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "os/os.hpp"
 #include "team/calls.hpp"
@@ -129,6 +130,22 @@ void take_over(fermata_member* member, fermata_member* made) {
   member->hold(made->member);
   made->hold(before);
   leave(made);
+}
+
+void follow(const fermata_member* member, bool aborts_follow) {
+  fermata_team& handle = *member->origin;
+  exec::Team* const now = &member->member->team();
+  exec::Team* before = nullptr;
+  {
+    const os::ProcessLock lock;
+    before = handle.moved.load(std::memory_order_relaxed);  // order: relaxed: under the lock
+    if (before == now) return;
+    if (before != nullptr && aborts_follow) handle.moved_before.push_back(std::exchange(before, nullptr));
+    now->retain();
+    // order: release, as kMove: an abort sees the team. Pairs with moved_to().
+    RealAtomics::store_release<Site::kMove>(handle.moved, now);
+  }
+  if (before != nullptr) before->release();
 }
 
 Gathering everybody(const fermata_member* member) {

@@ -58,7 +58,7 @@ int serve(const fermata_team& team, const char* name, int count, std::int64_t wi
   switch (status) {
     case Status::kOk: return FERMATA_OK;
     case Status::kTimeout:
-      return fail(status, "fewer than %d processes have attached to the team '%s' in %.1f s", count, name,
+      return fail(status, "the team '%s' was attached fewer than %d times in %.1f s", name, count,
                   static_cast<double>(within_ns) * 1e-9);
     case Status::kBusy:
       return fail(status, "the name '%s' is taken: serve the team under another name", name);
@@ -95,6 +95,7 @@ void destroy(fermata_team* team) {
   if (serial_of(team) == 0) return;
   exec::Team* moved = moved_to<RealAtomics>(team->moved);
   if (moved != nullptr) moved->release();
+  for (exec::Team* const before : team->moved_before) before->release();
   team->team->release();
   delete team;
 }

@@ -4,16 +4,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <exception>
 #include <thread>
 #include <vector>
 
 namespace fermata {
 namespace {
 
-void run_threads(std::uint32_t members, const std::function<void(std::uint32_t)>& work) {
+bool run_threads(std::uint32_t members, const std::function<void(std::uint32_t)>& work, exec::Team& team) {
   std::vector<std::thread> workers;
-  for (std::uint32_t r = 0; r < members; ++r) workers.emplace_back([&work, r] { work(r); });
+  try {
+    for (std::uint32_t r = 0; r < members; ++r) workers.emplace_back([&work, r] { work(r); });
+  } catch (const std::exception&) {  // no further thread, or no memory
+    team.break_with(Status::kBroken, 0);
+  }
   for (std::thread& t : workers) t.join();
+  return workers.size() == members;
 }
 
 bool run_processes(std::uint32_t members, const std::function<void(std::uint32_t)>& work, exec::Team& team) {
@@ -51,9 +57,9 @@ Result<SharedPages> run_members(Engine engine, exec::Team& team, std::size_t byt
   if (pages == MAP_FAILED) return Error{Status::kMemory, "measuring: mmap failed"};
   SharedPages shared(static_cast<SharedState*>(pages), {bytes});
   const auto work_as = [&](std::uint32_t rank) { work(rank, *shared); };
-  if (engine != Engine::kProcesses) run_threads(team.members(), work_as);
-  else if (!run_processes(team.members(), work_as, team))
-    return Error{Status::kSystem, "measuring: fork failed"};
+  const bool processes = engine == Engine::kProcesses;
+  if (!(processes ? run_processes : run_threads)(team.members(), work_as, team))
+    return Error{Status::kSystem, processes ? "measuring: fork failed" : "measuring: no thread can be made"};
   const std::int32_t failed = shared->failed.load(std::memory_order_relaxed);  // order: all have ended
   if (failed != 0) return Error{static_cast<Status>(-failed), "measuring " + what + ": a member failed"};
   return shared;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace fermata {
 
@@ -46,12 +47,12 @@ Result<Topology> regular_of(const JsonNode& node) {
 }  // namespace
 
 std::string topology_flaw(const Topology& t) {
-  std::map<std::int32_t, Cpu> cores, packages, os;
+  std::set<std::int32_t> listed;
+  std::map<std::int32_t, Cpu> cores, packages;
   std::map<std::int32_t, std::int32_t> numa_host;
   for (const Cpu& c : t.cpus) {
     const std::string where = "CPU " + std::to_string(c.os_index) + ": ";
-    const Cpu& same = os.try_emplace(c.os_index, c).first->second;
-    if (!(same == c)) return where + "listed twice, in different places";
+    if (!listed.insert(c.os_index).second) return where + "listed twice";
     const Cpu& core = cores.try_emplace(c.core, c).first->second;
     if (core.l2 != c.l2 || core.l3 != c.l3 || core.package != c.package)
       return where + "its core " + std::to_string(c.core) + " lies in two domains";

@@ -1,6 +1,7 @@
 /* MPI_THREAD_MULTIPLE: each thread has communicators of its own, and all use them at once, blocking and
  * non-blocking. One thread waits for requests that another thread began. */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -54,6 +55,42 @@ static void* work(void* argument) {
   return NULL;
 }
 
+#ifdef PERSISTENT
+static void* meet(void* comm) {
+  MPI_Barrier(*(MPI_Comm*)comm);
+  return NULL;
+}
+
+/* A thread of rank 0 waits in a barrier, to which the others come only after a message from its other thread.
+ * That one first completes a persistent collective of the same communicator, and may free its request. */
+static void complete_beside_a_barrier(MPI_Comm comm) {
+  for (int round = 0; round < 12; ++round) {
+    int each = rank + round, all = 0, index = 0, told = round;
+    MPI_Request again;
+    MPI_Allreduce_init(&each, &all, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &again);
+    MPI_Start(&again);
+    pthread_t thread;
+    if (rank == 0) {
+      pthread_create(&thread, NULL, meet, &comm);
+      usleep(3000);
+    }
+    if (round % 3 == 0) MPI_Wait(&again, MPI_STATUS_IGNORE);
+    if (round % 3 == 1) MPI_Waitany(1, &again, &index, MPI_STATUS_IGNORE);
+    for (int done = 0; round % 3 == 2 && !done;) MPI_Test(&again, &done, MPI_STATUS_IGNORE);
+    expect(all == size * (size - 1) / 2 + size * round, "persistent beside a barrier");
+    if (round % 2 == 0) MPI_Request_free(&again);
+    for (int r = 1; r < size && rank == 0; ++r) MPI_Send(&told, 1, MPI_INT, r, 7, comm);
+    if (rank == 0) {
+      pthread_join(thread, NULL);
+    } else {
+      MPI_Recv(&told, 1, MPI_INT, 0, 7, comm, MPI_STATUS_IGNORE);
+      meet(&comm);
+    }
+    if (round % 2 != 0) MPI_Request_free(&again);
+  }
+}
+#endif
+
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -74,6 +111,9 @@ int main(int argc, char** argv) {
     for (int t = 0; t < kThreads; ++t) expect(wrong[t] == 0 && sums[t] == size * (size + 1) / 2, "threads");
     MPI_Barrier(MPI_COMM_WORLD);
   }
+#ifdef PERSISTENT
+  complete_beside_a_barrier(comms[0]);
+#endif
   for (int t = 0; t < kThreads; ++t) MPI_Comm_free(&comms[t]);
   report("threads");
   MPI_Finalize();

@@ -220,19 +220,25 @@ TEST(Limits, ASplitWaitsNoLongerThanItsMembers) {
 }
 
 // A cost that was not measured is an error.
-TEST(Limits, AMeasurementSaysThatAProcessCouldNotBeMade) {
-  const int ended = in_child(kHangNs, [] {
+void measures_without_members(Engine engine, const char* error) {
+  const int ended = in_child(kHangNs, [&] {
     Plan plan;
     plan.schedule = find_algorithm("dissemination")->build({.members = 2});
     plan.key.members = 2;
-    plan.key.engine = Engine::kProcesses;
+    plan.key.engine = engine;
     const auto program = compile_lines(plan);
     if (!program || !deny({SYS_clone, SYS_clone3}, EAGAIN)) return kNotHere;
     const auto ns = measure_on_this_machine()(*program, plan.key, 0);
-    return ns ? kSilent : ns.error().message == "measuring: fork failed" ? kSaysWhy : kWorks;
+    return ns ? kSilent : ns.error().message == error ? kSaysWhy : kWorks;
   });
   if (ended == kNotHere) GTEST_SKIP() << "not permitted here";
   EXPECT_EQ(ended, kSaysWhy);
+}
+TEST(Limits, AMeasurementSaysThatAProcessCouldNotBeMade) {
+  measures_without_members(Engine::kProcesses, "measuring: fork failed");
+}
+TEST(Limits, AMeasurementSaysThatAThreadCouldNotBeMade) {
+  measures_without_members(Engine::kThreads, "measuring: no thread can be made");
 }
 
 TEST(Limits, WithoutRandomNumbersFallsBack) { EXPECT_LIFE(kWorks, deny({SYS_getrandom}, ENOSYS)); }

@@ -31,6 +31,56 @@ TEST(Hosts, AreObservedForARefreshAlone) {
   for (const fermata_team* team : house.teams) EXPECT_EQ(team->team->port().delays(), nullptr);
 }
 
+std::string report_of(const fermata_team* team) {
+  char text[1024] = "";
+  std::size_t length = sizeof text;
+  EXPECT_EQ(fermata_team_report(team, text, &length), FERMATA_OK);
+  return text;
+}
+
+// A host does not see the other hosts' members.
+TEST(Hosts, ReportsSayOfOtherHostsWhatTheseHaveTold) {
+  House house({}, false, {0, 0, 1});
+  std::atomic<bool> may_leave{false};
+  const auto ends = house.run(20, [&](fermata_member* m, int rank) {
+    const int status = barriers(m, 3);
+    if (rank == 2) {
+      EXPECT_TRUE(is_soon([&] { return may_leave.load(); }));
+    } else if (rank == 0) {
+      EXPECT_NE(report_of(house.teams[0]).find("rank 2 on host 1 has told nothing"), std::string::npos)
+          << report_of(house.teams[0]);
+      may_leave = true;
+      EXPECT_TRUE(is_soon([&] {
+        fermata_progress(m, 0.001);
+        return report_of(house.teams[0]).find("rank 2 on host 1 has left") != std::string::npos;
+      })) << report_of(house.teams[0]);
+    }
+    return status;
+  });
+  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
+}
+
+TEST(Hosts, AStallReportDoesNotCallTheirMembersMissing) {
+  setenv("FERMATA_STALL_SECONDS", "0.05", 1);
+  testing::internal::CaptureStderr();
+  {
+    House house({}, false, {0, 0, 1});
+    const auto ends = house.run(20, [&](fermata_member* m, int rank) {
+      const int status = barriers(m, 1);
+      if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+      return status == FERMATA_OK ? barriers(m, 1) : status;
+    });
+    for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
+  }
+  unsetenv("FERMATA_STALL_SECONDS");
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("rank 0 has waited"), std::string::npos) << text;
+  EXPECT_NE(text.find("nobody: all members of this host are in this call\n  maybe also for 1 on other hosts"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("has not joined"), std::string::npos) << text;
+}
+
 // The team breaks after the signals of this call have come, but before the member looks at them. The call
 // ends well, and the next one fails.
 TEST(HostsDie, ACallWhoseSignalsHaveComeEndsWell) {

@@ -68,6 +68,18 @@ TEST_F(TeamPorts, LinesOfASubteamLandInIt) {
   EXPECT_EQ(near.word(near_subteam->slot(0)), 0U);
 }
 
+// Its port drives the owner's, but it has no window.
+TEST_F(TeamPorts, NoLineLandsInASubteamOnOneHost) {
+  split(5);
+  TeamLayout layout = near_subteam->segment.layout();
+  layout.window = 0;
+  near_subteam->segment.set_layout(layout);
+  const std::uint64_t before = near_subteam->word(kMaxLine);
+  net::Line line{.offset = kMaxLine, .header = before + 9, .to = 0};
+  far_subteam->port.write(line);
+  EXPECT_EQ(near_subteam->word(kMaxLine), before);
+}
+
 TEST_F(TeamPorts, ASubteamThatHasClosedGetsNoLines) {
   split(5);
   net::Line line{.offset = near_subteam->slot(0), .header = 9, .to = 0};

@@ -156,6 +156,13 @@ TEST(Review, MembersPinnedElsewhereMoveOn) {
       ASSERT_EQ(fermata_pin(cpus[1 - r]), FERMATA_OK);
       repeat(m, team::kFirstReview * team::kReviewStep + 1);
       planned[r] = team::cpus_of(m->member->team());
+      EXPECT_EQ(&m->member->team(), &team->current());  // which reports and aborts follow
+      EXPECT_EQ(fermata_member_set_timeout(m, 60), FERMATA_OK);
+      repeat(m, 1);
+      if (r == 0) fermata_team_abort(team);
+      else
+        while (fermata_barrier(m) == FERMATA_OK) continue;
+      EXPECT_EQ(fermata_barrier(m), FERMATA_ERR_BROKEN) << fermata_error_detail();
       fermata_member_leave(m);
     });
   for (std::thread& t : workers) t.join();

@@ -64,6 +64,9 @@ TEST(TopologyText, RefusesWithLineAndReason) {
             "line 11: 'core' must be a whole number from 0 to 65536");
   EXPECT_EQ(complaint(replaced(good, "core 1", "core 99999999999999999999")).substr(0, 8), "line 11:");
   EXPECT_NE(complaint(replaced(good, "core 1 l2 1", "core 0 l2 1")).find("two domains"), std::string::npos);
+  const auto first = good.find("\ncpu "), next = good.find('\n', first + 1);
+  const std::string cpu = good.substr(first + 1, next - first);
+  EXPECT_NE(complaint(replaced(good, "end\n", cpu + "end\n")).find("listed twice"), std::string::npos);
   EXPECT_NE(complaint(replaced(good, "end\n", "")).find("stops before 'end'"), std::string::npos);
   EXPECT_NE(complaint(good + "cpu 1\n").find("after 'end'"), std::string::npos);
   EXPECT_NE(complaint(replaced(good, "quota 1.7", "quota nan")).find("line 8"), std::string::npos);
