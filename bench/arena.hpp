@@ -20,12 +20,12 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Text by which another process of the same user can `adopt` this arena, as long as this process lives.
+  // Text by which another process of the same user can `adopt` this arena, as long as the arena lives.
   std::string invitation() const;
-  // Maps the arena of an invitation at its address, until this process ends. Returns "" or the reason.
+  // Maps the arena of an invitation at its address, until the calling process ends. Returns "" or the reason.
   static std::string adopt(const std::string& invitation);
 
-  // Starts on a line of its own. Throws std::bad_alloc if the mapping is used up.
+  // Starts on a line of its own. Throws std::bad_alloc if the mapping failed or is used up.
   void* allocate(std::size_t bytes) {
     const std::size_t at = round_up(used_, kMaxLine);
     if (base_ == nullptr || at + bytes > bytes_) throw std::bad_alloc();

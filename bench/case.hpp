@@ -1,4 +1,5 @@
-// A subject's task, in plain values: they are passed on a worker's command line and written into the JSON.
+// A subject's task, in plain values, which can be passed on a worker's command line and written into the
+// JSON.
 #ifndef FERMATA_BENCH_CASE_HPP
 #define FERMATA_BENCH_CASE_HPP
 
@@ -43,8 +44,8 @@ std::optional<Quantity> quantity_from(std::string_view name);
 
 inline constexpr int kMaxBytes = 8 << 20;
 
-// How many blocks of one payload a member contributes and receives, counted as in MPI: an alltoall of 8 bytes
-// moves 8 bytes between each two members.
+// How many blocks of one payload a member's contribution and result have, at members that have them. Counted
+// as in MPI: an alltoall of 8 bytes moves 8 bytes from each member to each member.
 constexpr int blocks_in(Collective c, int members) { return rules_of(c).differs_by_receiver() ? members : 1; }
 constexpr int blocks_out(Collective c, int members) { return rules_of(c).differs_by_giver() ? members : 1; }
 
@@ -59,7 +60,7 @@ struct Case {
   int doubles() const { return bytes / 8; }
 };
 
-// The roots of a turn's episodes in order, with the untimed episodes.
+// The roots of a turn's episodes in order. Untimed episodes count, too.
 class Roots {
  public:
   Roots(int members, bool rotating) : members_(members), step_(rotating ? 1 : 0) {}
@@ -80,9 +81,9 @@ std::optional<std::vector<int>> numbers_from(std::string_view list);
 std::string to_string(const std::vector<int>& numbers);
 std::vector<std::string> split(std::string_view list, char separator = ',');
 
-// CPUs that this process may use, in the order in which ranks are placed on them.
+// CPUs that the calling thread may use, in the order in which ranks are placed on them.
 std::vector<int> allowed_cpus();
-// Pins the calling thread; false if that is not allowed.
+// Pins the calling thread; false if the system refuses.
 bool pin_self(int cpu);
 
 }  // namespace fermata::bench

@@ -1,4 +1,4 @@
-// The clocks of the benchmarks: CLOCK_MONOTONIC for whole batches, the invariant counter for single episodes.
+// The clocks of the benchmarks: CLOCK_MONOTONIC, and a finer counter for the episodes of latency batches.
 #ifndef FERMATA_BENCH_CLOCK_HPP
 #define FERMATA_BENCH_CLOCK_HPP
 
@@ -18,8 +18,9 @@ inline std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// A counter that all CPUs share: on x86 the time stamp counter, whose invariance the caller checks. rdtscp
-// waits for earlier loads, so a departure is not stamped early. Later stores become visible after the stamp.
+// A counter that all CPUs share: on x86 the time stamp counter, which must be invariant (this is not
+// checked). rdtscp waits for earlier loads, so a departure is not stamped early. Later stores become visible
+// after the stamp.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
   unsigned cpu;
@@ -39,7 +40,7 @@ inline void cpu_pause() {
 #endif
 }
 
-// EPCC's delay: a dependent chain that touches no memory, at least one CPU cycle per round.
+// A delay for EPCC's method: a dependent chain that touches no memory, about one CPU cycle per round.
 inline void delay(std::uint64_t rounds) {
   for (std::uint64_t i = 0; i < rounds; ++i) asm volatile("" : "+r"(i)::);
 }

@@ -18,8 +18,8 @@ constexpr const char* name_of(Finding f) {
   constexpr const char* kNames[] = {"holds", "close", "VIOLATED", "too few rounds"};
   return kNames[static_cast<int>(f)];
 }
-// Each subject has a process of its own, with another placement of memory. A ratio below this is no accident
-// of the placement.
+// Each subject has a process of its own, with another placement of memory. The placement alone can explain
+// ratios from this to 1.
 inline constexpr double kTolerated = 0.95;
 
 struct Guideline {
@@ -33,8 +33,9 @@ struct Guideline {
 
 // Whether there are mock-ups of that collective.
 bool has_guidelines(Collective collective);
-// Uses `options` for each collective of `collectives`; each call and its mock-ups form a group. Default
-// payloads are 8 bytes, 4 KiB and 1 MiB; a barrier has none. Returns "" or what is wrong with the options.
+// Both use `options` for each collective of `collectives`, without floors and rivals. A call and its mock-ups
+// form a group. Default payloads are 8 bytes, 4 KiB and 1 MiB; a barrier has none. check_guidelines() returns
+// "" or what is wrong with the options. In the outcome, the keys of `plans` begin with the collective.
 std::string check_guidelines(Options options, const std::vector<Collective>& collectives);
 Outcome run_guidelines(Options options, const std::vector<Collective>& collectives);
 

@@ -10,7 +10,8 @@
 
 namespace fermata::bench {
 
-inline constexpr std::uint64_t kMaxStamps = 2048;  // most episodes of a latency batch
+// Stamps of one member. The last one is not used: all later episodes of a batch overwrite it.
+inline constexpr std::uint64_t kMaxStamps = 2048;
 
 // One batch that the parent orders. It is sent over a socket.
 struct Order {
@@ -32,7 +33,7 @@ struct Order {
 static_assert(std::is_trivially_copyable_v<Order>);
 
 // One member writes it during a turn. The host reads it after all members have finished the turn
-// (Muster::finished orders this).
+// (Muster::finished orders this, or the end of Subject::launch).
 struct alignas(kMaxLine) MemberLine {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;

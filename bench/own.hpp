@@ -17,14 +17,15 @@ struct OwnSubject {
   int stages = 0;  // of its schedule; 0: unknown before it is planned
 };
 
-// `algorithms`: names of the table, or "all": each applicable one, with degrees 2, 4 and 8 if it has a degree
-// and they give different trees. `layouts`: names; empty: the planner's choice. "planned" is always first. It
-// is the only subject of an operation on blocks, whose schedule Fermata chooses.
+// `algorithms`: names of the table, or "all": each one, with degrees 2, 4 and 8 (4 and 8 only up to the
+// number of members) if it has a degree. Those that cannot do the collective are left out. `layouts`: names;
+// empty: the planner's choice. "planned" is always first. It is the only subject of an operation on blocks,
+// whose schedule Fermata chooses.
 std::vector<OwnSubject> own_subjects(Collective collective, int members, int bytes,
                                      const std::vector<std::string>& algorithms,
                                      const std::vector<std::string>& layouts);
 
-// Facts from the text of a plan, for names and bounds: {"dissemination", "packed", 1}. Empty: not said.
+// Facts from the text of a plan, for names and bounds: {"dissemination", "packed", 1}. Empty or 0: not said.
 struct PlanFacts {
   std::string algorithm, layout;
   int stages = 0;

@@ -1,5 +1,5 @@
-// The CPU time of planning on one core: one given schedule is built, proved, costed and compiled; and a whole
-// search, which times no candidate.
+// The CPU time of planning on one core: a given schedule is built, proved, costed and compiled; or a whole
+// search is done, which times no candidate.
 #ifndef FERMATA_BENCH_PLANNING_HPP
 #define FERMATA_BENCH_PLANNING_HPP
 
@@ -21,8 +21,8 @@ struct PlanningRow {
   std::vector<double> ms;  // CPU time, one for each repeat
 };
 
-// For barrier and allreduce, on a machine of 8 packages x 4 shared caches with a core for each member.
-// Errors: the planner's.
+// For barrier and allreduce, on an estimated machine of 8 packages x 4 shared caches, with a core for each
+// member. Errors: the planner's and the compiler's.
 Result<std::vector<PlanningRow>> run_planning(
     const std::vector<int>& members, double seconds,
     const std::function<void(double done, const std::string& what)>& progress);

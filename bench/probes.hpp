@@ -1,5 +1,5 @@
 // What each quantity adds to the worker loop (bench/turn.hpp): `before` and `after` each episode, and
-// `timed_part` at the end of the warm-up.
+// `timed_part` at the end of the warm-up. A constructor can time a reference before the warm-up.
 #ifndef FERMATA_BENCH_PROBES_HPP
 #define FERMATA_BENCH_PROBES_HPP
 
@@ -69,7 +69,7 @@ class LatencyProbe {
 class EpccProbe {
  public:
   explicit EpccProbe(const ProbePlace& place) : rounds_(place.order.delay_rounds) {
-    // The reference is the delay alone. One member times it; the others wait in the first warm-up episode.
+    // The reference is the delay alone. One member times it.
     if (place.rank != 0) return;
     const std::uint64_t repeats = std::clamp<std::uint64_t>(place.order.episodes, 100, 2000);
     const std::uint64_t begin = now_ns();
@@ -84,8 +84,8 @@ class EpccProbe {
   const std::uint64_t rounds_;
 };
 
-// Members meet, begin up to skew_ns apart, and compute. An episode takes milliseconds, so CLOCK_MONOTONIC is
-// precise enough for the stamps.
+// Members meet, begin up to Order::skew_ns apart, and compute. An episode takes milliseconds, so
+// CLOCK_MONOTONIC is precise enough for the stamps.
 class SkewProbe {
  public:
   explicit SkewProbe(const ProbePlace& place) : place_(place), spread_(place) {
@@ -128,8 +128,8 @@ class SkewProbe {
   Spread spread_;
 };
 
-// Each member in turn comes late. BarrierCheck or DataCheck (bench/turn.hpp) then fails if the subject does
-// not wait for the late member.
+// Each member in turn comes late. BarrierCheck or DataCheck (bench/turn.hpp) can then find out that a subject
+// does not wait for a member for which it must wait.
 class StaggerProbe {
  public:
   explicit StaggerProbe(const ProbePlace& place)

@@ -16,7 +16,8 @@ struct Launch {
   std::string name;
   std::function<std::unique_ptr<Subject>()> make;  // the subject of a worker forked from this process
   std::string executable;                          // or else the program to execute
-  // the program's settings; all others of an OpenMP run-time or an MPI are removed
+  // The program's settings. Variables of OpenMP run-times and MPIs that are set here are removed before
+  // (remote.cpp has the prefixes of their names).
   std::vector<std::string> environment;
 };
 
@@ -27,11 +28,11 @@ class Remote {
   Remote(Remote&& other) noexcept { *this = std::move(other); }
   Remote& operator=(Remote&& other) noexcept;
 
-  // Precondition: this process has no threads. Returns "" or the reason; on "" sets `version` and
+  // Precondition: this process has one thread. Returns "" or the reason; on "" sets `version` and
   // `description`.
   std::string start(const Launch& launch, const Case& c);
-  // One turn: the worker runs, answers, and is stopped again with all its threads and processes. It is killed
-  // if it has not answered after `limit_s` seconds.
+  // One turn: the worker's process group runs, answers, and is stopped again. It is killed if it has not
+  // answered after `limit_s` seconds, and after an error.
   struct Outcome {
     Reply reply;
     std::string error;  // not "": no number; the worker is gone
@@ -47,10 +48,10 @@ class Remote {
   void suspend();
   std::string receive(Reply& reply, std::string& text, double limit_s);
   void remove_scratch();
-  // TMPDIR of an executable, in shared memory if there is any. Removing it removes what a killed run-time has
+  // TMPDIR of an executable, in /dev/shm if possible. Removing it removes what a killed run-time has
   // left there.
   std::string scratch_;
-  pid_t pid_ = -1;  // also its process group, which contains all its members
+  pid_t pid_ = -1;  // also its process group, with the members that it forks
   int socket_ = -1;
 };
 

@@ -12,25 +12,28 @@ namespace fermata::bench {
 
 inline constexpr int kTableWidth = 100;
 
-// CPU, kernel, compiler, flags, commit, affinity, plans, versions, command line, date.
+// The origin of the numbers: CPU, kernel, compiler, flags, commit, affinity, plans, versions, command line,
+// date, and some settings.
 nlohmann::json machine_json(const Options& options, const Outcome& outcome, const std::string& command_line);
 
 // {"unit", "samples", "median", "p10", "p90", "min"}; the caller adds to it.
 nlohmann::json samples_json(const std::vector<double>& samples, const char* unit);
 
-// {"version": 1, "machine": {...}, "results": [...], "left_out": [...]}. Times are in ns per episode. `bound`
-// and `ratio_to_plan` can be null. `samples` has one entry per round, null if the subject did not run.
+// {"version": 1, "machine": {...}, "results": [...], "left_out": [...]}. Times are in ns per episode. The
+// bound, the ratios and their intervals can be null. `samples` has one entry per round, null if the subject
+// did not run.
 nlohmann::json to_json(const Options& options, const Outcome& outcome, const std::string& command_line);
 
 // The text of a result file: a line for each row of a table, and else for each value of an object. An array
 // without objects, such as samples, takes one line. scripts/compact_json.py writes the same.
 std::string file_text(const nlohmann::json& json);
 
-// Lines of at most kTableWidth columns: one block per (n, bytes, quantity, engine).
+// Lines of at most kTableWidth columns: one block per (n, bytes, quantity, engine), one for the probes of a
+// group, and what was left out.
 std::string to_table(const Outcome& outcome);
 std::string left_out_table(const Outcome& outcome);  // the last part of the table
 
-// "31.2", "1234", "12.3k", "4.56M": up to five characters below 1e12, plus a sign.
+// "31.2", "1234", "12.3k", "4.56M": up to five characters below 9.995e11, plus a sign.
 std::string short_number(double value);
 // "0.95", "12.3", "1234", "12.3k"; "0.95-1.05"
 std::string short_ratio(double value);

@@ -1,8 +1,9 @@
 // A whole run: the contestants, their groups, and the interleaved rounds.
 //
-// All contestants of a group (one n, payload and quantity; all engines) take turns in short batches, in a new
-// random order each round. Each has a process of its own, which is stopped outside its turn. So all meet the
-// same disturbances of the machine, and a ratio pairs two batches of the same round.
+// All contestants of a group (one n and payload, mostly one quantity; all engines) take turns in short
+// batches, in a new random order each round. Each has a process of its own, which is stopped outside its
+// turn. So all meet the same disturbances of the machine, and a ratio pairs two batches of the same round. A
+// slow contestant sits out some rounds.
 #ifndef FERMATA_BENCH_SESSION_HPP
 #define FERMATA_BENCH_SESSION_HPP
 
@@ -43,10 +44,11 @@ struct Options {
   bool pin = true;        // if there is a CPU for each member
   double seconds = 10;    // for the rounds of a group
   double limit_s = 10;    // for one batch; after it the subject counts as hung
-  int burners = 0;
+  int burners = 0;        // co-tenants (bench/burners.hpp)
   std::uint64_t seed = 1;
-  std::string worker_directory;   // "": beside the tool, or its libexec
-  std::vector<Contestant> extra;  // further contestants; the group completes `what`
+  std::string worker_directory;  // "": beside the tool, or its libexec
+  // further contestants of each engine; contestants() sets their `what` and `quantity`
+  std::vector<Contestant> extra;
   std::function<void(double done, const std::string& what)> progress;
 };
 
@@ -61,7 +63,7 @@ struct Row {
   std::optional<double> bound;
   std::string bound_source;  // which floor, or "estimate: ..."
   std::optional<Ratio> ratio_to_plan;
-  std::optional<Ratio> ratio_to_threads;  // processes to the same subject with threads, paired
+  std::optional<Ratio> ratio_to_threads;  // of another engine to the same subject with threads, paired
   int stages = 0;
 };
 
@@ -72,9 +74,9 @@ struct LeftOut {
 };
 
 struct Outcome {
-  std::vector<Row> rows;  // in the order of groups; in a group by engine and median
+  std::vector<Row> rows;  // in the order of groups; in a group by engine and median, probes last
   std::vector<LeftOut> left_out;
-  std::map<std::string, std::string> versions;  // of rivals
+  std::map<std::string, std::string> versions;  // of rivals and Fermata
   std::map<std::string, std::string> plans;     // of `planned`, by "n=2 threads 8 bytes"
 };
 
@@ -87,8 +89,9 @@ Outcome run(const Options& options);
 void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done,
                double share, Outcome& outcome);
 
-// One group's contestants (bench/contestants.cpp) and bounds (bench/bounds.cpp).
+// One group's contestants (bench/contestants.cpp).
 std::vector<Contestant> contestants(const Options& options, int members, int bytes, Quantity quantity);
+// Keeps the fastest variants of floors and probes, sets bounds and ratios, and sorts (bench/bounds.cpp).
 void settle(std::vector<Row>& group);
 
 }  // namespace fermata::bench

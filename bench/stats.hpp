@@ -1,4 +1,4 @@
-// Robust statistics of batch samples. Only medians and percentiles: one preempted batch would spoil a mean.
+// Robust statistics of batch samples, without means: one preempted batch would spoil a mean.
 #ifndef FERMATA_BENCH_STATS_HPP
 #define FERMATA_BENCH_STATS_HPP
 
@@ -31,8 +31,8 @@ struct Ratio {
   double median = 0;
   std::optional<Interval> interval;
 };
-// One sample per round; NaN if the subject did not run in it. Uses the rounds in which both ran; nothing if
-// there are none. Pairing cancels drift: both ran within the same fraction of a second.
+// One sample per round; NaN if the subject did not run in it. Uses the rounds in which both ran and the
+// base's time is positive; nothing if there are none. Pairing cancels slow drift: both ran in the same round.
 std::optional<Ratio> paired_ratio(std::span<const double> subject, std::span<const double> base);
 
 std::vector<double> present(std::span<const double> rounds);  // without the NaNs

@@ -1,4 +1,4 @@
-// The interface of a benchmark subject. One rival = one file in bench/rivals/ + one line in bench/table.cpp.
+// The interface of a benchmark subject. docs/benchmarking.md says how to add a rival.
 #ifndef FERMATA_BENCH_SUBJECT_HPP
 #define FERMATA_BENCH_SUBJECT_HPP
 
@@ -16,8 +16,9 @@ namespace fermata::bench {
 struct Muster;  // bench/workers.hpp
 
 // A subject lives in a process of its own, which is stopped outside its turns. Order of calls: prepare (once,
-// before any member exists; all shared data goes into the arena), enter (once by each member), work
-// (once by each member in each turn).
+// before any member exists; members share data in the arena, or in what the subject itself makes), enter
+// (once by each member), work (once by each member in each turn). A subject that launches its members gets no
+// enter. Each recruited member has a subject of its own, which gets no prepare.
 class Subject {
  public:
   virtual ~Subject() = default;
@@ -31,19 +32,20 @@ class Subject {
   virtual bool launches() const { return false; }
   virtual void launch(Turn& turn) { (void)turn; }
   // True if another program starts the members (mpirun). The host calls recruit, which makes each member
-  // adopt the invitation's arena and call live_as_member with the muster. While the host waits for them it
-  // calls trouble, which returns a text once the members are lost.
+  // adopt the invitation's arena and call live_as_member with the muster.
   virtual bool recruits() const { return false; }
   virtual std::string recruit(const std::string& invitation, Muster& muster) {
     return (void)invitation, (void)muster, std::string();
   }
+  // The host calls it now and then while it waits for members. Returns a text if recruited members are lost.
   virtual std::string trouble() { return {}; }
   virtual std::string version() const { return {}; }
   // The text of the plan, for the record.
   virtual std::string description() const { return {}; }
 };
 
-// Floors bound what is possible. Probes are measured only for the bounds. Rivals are what users have today.
+// Floors bound what is possible. Probes are measured only for the bounds. Rivals are what users have besides
+// Fermata's teams (kOwn).
 enum class Role : std::uint8_t { kFloor, kProbe, kRival, kOwn };
 
 struct Sizes {
@@ -55,7 +57,7 @@ inline constexpr Sizes kLarge = {1 << 10, kMaxBytes};
 
 struct Entry {
   const char* name;     // of a data floor without the payload's size, which reports append: floor_exchange8
-  const char* variant;  // of a floor: "pause"; the fastest variant counts. Otherwise "".
+  const char* variant;  // of a floor or probe: "pause"; the fastest variant counts. Otherwise "".
   Role role;
   unsigned collectives;  // bits of 1 << Collective
   unsigned engines;      // bits of 1 << Engine

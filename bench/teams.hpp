@@ -14,13 +14,15 @@
 namespace fermata::bench {
 
 struct TeamsRow {
-  std::string what;  // "make": create and join; "split": into two halves, all members at the same time
+  // "make": one thread creates a team and joins all ranks; "split": into two halves, by all members at once
+  std::string what;
   Engine engine;
   int members;
-  std::vector<double> us;  // at rank 0, one for each repeat
+  std::vector<double> us;  // one for each repeat; of splits: at rank 0
 };
 
-// Engines: threads and processes (each with one member). Splits make two halves. Errors: Fermata's.
+// Engines: threads and processes. For splits, each member has a thread or process of its own. Errors:
+// Fermata's, and kUnsupported for kMixed.
 Result<std::vector<TeamsRow>> run_teams(
     const std::vector<Engine>& engines, const std::vector<int>& members, double seconds,
     const std::function<void(double done, const std::string& what)>& progress);

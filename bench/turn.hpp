@@ -1,16 +1,16 @@
 // The ONE worker loop that all subjects run in. It times the subject and checks its results at the same time,
 // so a wrong barrier gets no number.
 //
-// Every `check_every` episodes there is a check, with a new number c:
-//   barrier: each member writes c into a plain cell of its own before the episode and reads others' cells
-//   after it. The cell of c's parity must hold exactly c: then no member left before all entered, and plain
-//   data written before is visible after. There are two cells by parity, since a correct barrier lets a
-//   neighbour be one episode ahead.
+// Every `check_every` episodes, and in the last one, there is a check, with a new number c:
+//   barrier: each member writes c into a plain cell of its own before the episode, and reads the cells of one
+//   or two others after it. The cell of c's parity must hold exactly c. Otherwise the member left before the
+//   other one entered, or does not see plain data written before. There are two cells by parity, since a
+//   correct barrier lets a neighbour be one episode ahead.
 //   data: the contribution depends on c; the result is compared with the exact sum (or the sender's value).
 //   From 256 bytes on, 16 to 24 elements per block depend on c, other elements each time; all others keep
 //   their values. Once per batch, untimed, the whole last result is compared.
-// Cost: a check moves two lines per member, or about ten for a large payload. At one check in 256 episodes
-// that is below a nanosecond per episode, or far below the time of the payload.
+// Cost: a barrier's check moves about two lines per member; a check of data touches up to 24 elements of each
+// block, or all of a small one. Fast episodes have one check in 256, which hardly counts.
 #ifndef FERMATA_BENCH_TURN_HPP
 #define FERMATA_BENCH_TURN_HPP
 
@@ -63,7 +63,7 @@ class Turn {
   const Collective collective;
   const bool rotating;
   Order order;                    // the host sets it between turns
-  std::uint64_t first_check = 1;  // also; numbers are never used twice, so stale data never passes
+  std::uint64_t first_check = 1;  // also; numbers are never used twice, so a stale cell never passes
   MemberLine* const lines;
   Cell* const cells;
   Stamps* const stamps;
@@ -137,7 +137,7 @@ class BarrierCheck {
 };
 
 // Element k of rank r's contribution is tag + (r + 1)(k + 1): small integers, so sums of any order are exact.
-// The tag is the check's number for the elements sampled by this check, else 0.
+// The tag is the check's number modulo 4096 for the elements sampled by this check, else 0.
 class DataCheck {
  public:
   DataCheck(Turn& turn, int rank)
@@ -216,8 +216,8 @@ class DataCheck {
 
 template <class Probe, class Check, class Episode>
 std::uint64_t Turn::loop(int rank, std::uint64_t count, Probe& probe, Check& check, Episode& episode) {
-  // Contributors to a reduce or a gather wait for no other member, and rotating roots neither, so no member
-  // could tell all of them when to stop.
+  // Contributors to a reduce or a gather need not wait for another member, and rotating roots neither, so no
+  // member could tell all of them when to stop.
   const bool may_stop = order.limit_ns != 0 && !root_gets(collective) && !rotating;
   const std::uint64_t deadline = now_ns() + order.limit_ns;
   const std::uint64_t every = order.check_every;

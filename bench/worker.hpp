@@ -33,7 +33,7 @@ bool receive_all(int descriptor, void* data, std::size_t bytes);
 // error and prints none.
 void serve(int descriptor, const Case& c, Subject& subject);
 
-// Main function of the worker executables: --subject NAME --collective K --engine E --members N --bytes B
+// Arguments of the worker executables: --subject NAME --collective K --engine E --members N --bytes B
 // --roots rotating --cpus LIST.
 struct WorkerArguments {
   std::string subject;
@@ -41,6 +41,7 @@ struct WorkerArguments {
   std::string member;  // --member TEXT: for a recruited member, from its host
 };
 WorkerArguments parse_worker_arguments(int argc, char** argv);
+// worker_main is the main function of the worker executables. It returns 2 if `make` returns null.
 using MakeByName = std::unique_ptr<Subject> (*)(std::string_view name);
 int worker_main(int argc, char** argv, MakeByName make);
 std::vector<std::string> worker_arguments(std::string_view subject, const Case& c);

@@ -1,5 +1,5 @@
-// The members of a subject, which sleep between turns: threads of the host process, processes forked from it,
-// or processes that another program starts (mpirun).
+// The members of a subject, which sleep between turns: threads of the host process, processes forked from it
+// (with one or two members), or processes that another program starts (mpirun).
 #ifndef FERMATA_BENCH_WORKERS_HPP
 #define FERMATA_BENCH_WORKERS_HPP
 
@@ -18,14 +18,15 @@ struct Muster {
     char error[248] = {};
   };
   alignas(kMaxLine) std::atomic<std::uint32_t> generation{0};  // a turn begins
-  alignas(kMaxLine) std::atomic<std::uint32_t> finished{0};    // members that have finished the turn
+  // members that have entered, and then those that have finished the turn
+  alignas(kMaxLine) std::atomic<std::uint32_t> finished{0};
   alignas(kMaxLine) std::atomic<std::uint32_t> quit{0};
   Turn* turn = nullptr;
   Entrance* entrances = nullptr;
 };
 
 // A member's life: it enters the subject and takes its turns until the workers end. Precondition: it is
-// pinned.
+// pinned, if `c` names CPUs.
 void live_as_member(const Case& c, Subject& subject, Muster& muster, int rank);
 
 class Workers {
@@ -35,10 +36,11 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Starts and pins the members, which then enter the subject. Returns "" or the first error.
+  // Starts the members, which are pinned if the case names CPUs, and enter the subject. Does nothing if the
+  // subject launches its members. Returns "" or the first error.
   std::string start();
   // Runs one turn of all members. Returns "" when all have finished, or why they cannot. It does not return
-  // if the subject hangs: the parent has a watchdog.
+  // if the subject hangs: then Remote::turn kills the process.
   std::string run();
 
  private:

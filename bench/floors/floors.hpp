@@ -8,7 +8,7 @@
 
 namespace fermata::bench {
 
-// A member's episode number between turns; on a line of its own, since only the member touches it.
+// A member's episode number between turns; on a line of its own, so that no other member's writes disturb it.
 struct alignas(kMaxLine) Episode {
   std::uint64_t value = 0;
 };

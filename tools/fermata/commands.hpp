@@ -1,5 +1,5 @@
 // One file per subcommand: cmd_NAME.cpp defines add_NAME, which registers the subcommand with CLI11. Its
-// callback throws CommandError (exit code 1, message on stderr) or returns.
+// callback throws CommandError (exit code 1, message on stderr) or returns. `run` can also end the process.
 #ifndef FERMATA_TOOLS_COMMANDS_HPP
 #define FERMATA_TOOLS_COMMANDS_HPP
 

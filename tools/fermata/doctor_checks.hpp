@@ -1,4 +1,4 @@
-// Checks that try what this system permits.
+// The checks of `fermata doctor`: what this system permits, and how it is set up.
 #ifndef FERMATA_TOOLS_DOCTOR_CHECKS_HPP
 #define FERMATA_TOOLS_DOCTOR_CHECKS_HPP
 
@@ -8,7 +8,7 @@
 namespace fermata::tool {
 
 struct Check {
-  std::string name;     // a word or two; the key in JSON
+  std::string name;     // a word or two
   std::string state;    // "yes", "no", "partly", "unknown"
   std::string detail;   // what was found
   std::string follows;  // what Fermata does as a result
@@ -16,7 +16,7 @@ struct Check {
 
 std::string line_of(const std::string& path);  // the first line of a file; empty if it can't be read
 
-// CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile
+// CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile; if there is no topology: this alone
 std::vector<Check> check_scheduling();
 Check check_variables();  // the environment's FERMATA_* variables
 // membarrier, CMA, memfd, locks, sockets, futexes, seccomp, huge pages, counters

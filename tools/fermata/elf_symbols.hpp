@@ -13,12 +13,12 @@
 namespace fermata::tool {
 
 struct ElfSymbols {
-  bool dynamic = false;            // it has an interpreter or dynamic section: preloads can reach it
+  bool dynamic = false;            // it has a dynamic section
   std::set<std::string> imported;  // undefined dynamic symbols, without versions
   std::set<std::string> exported;  // the defined ones
 };
 
-// Errors: kNotFound (cannot be opened), kParse (not an ELF file, or a broken one).
+// Errors: kNotFound (cannot be opened), kParse (not an ELF file, or its section headers are broken).
 Result<ElfSymbols> elf_symbols(const std::string& path);
 
 // Whether the program runs with rights that its caller lacks: setuid, setgid or file capabilities. The loader
@@ -26,13 +26,13 @@ Result<ElfSymbols> elf_symbols(const std::string& path);
 bool has_foreign_rights(const std::string& program);
 
 // The function that holds the instruction before `offset`, and the distance from the function's start:
-// "meet+0x12". `offset` counts from the object's load address; the full symbol table is searched. Empty: no
-// such file, no such function, or the file is stripped.
+// "meet+0x12". `offset` counts from the object's load address. The full symbol table is searched, then that
+// of exported functions, which a stripped file still has. Empty: no such file or function.
 std::string function_at(const std::string& path, std::uint64_t offset);
 
 // The program first, then all libraries that the dynamic loader would load with it. LD_TRACE_LOADED_OBJECTS
-// keeps their code from running. `program` is found as execvp finds it; a script is replaced by its
-// interpreter. Errors: kNotFound, kSystem.
+// keeps glibc's loader from running their code. `program` is found as execvp finds it; a script is replaced
+// by its interpreter. Errors: kNotFound (no such program).
 Result<std::vector<std::string>> loaded_objects(const std::string& program);
 
 }  // namespace fermata::tool

@@ -12,8 +12,8 @@ namespace fermata::tool {
 // The MPI whose launcher started this process: openmpi or mpich; empty: none that is known.
 std::string launched_by();
 
-// Joins the job through libfermata-net-openmpi or -mpich, installed beside this tool; the destructor leaves
-// the job. Throws CommandError.
+// Joins the job through libfermata-net-openmpi or -mpich beside this tool. The destructor leaves the job. The
+// constructor throws CommandError.
 class MpiJob {
  public:
   MpiJob();

@@ -13,7 +13,7 @@
 
 namespace fermata::tool {
 
-std::string collectives();                          // "barrier, allreduce, ... or NAME"
+std::string collectives();                          // "barrier, broadcast, ... or exscan"
 Collective collective_of(const std::string& name);  // throws CommandError
 
 struct PlanArguments {
@@ -28,11 +28,11 @@ struct PlanRequest {
   Topology topology;
   Profile profile;
   PlanKey key;
-  bool blocks = false;                      // an operation on blocks: its payload does not fit on a line
-  std::size_t bytes = 0;                    // the size of a block
+  bool blocks = false;                      // an operation on blocks, not on lines
+  std::size_t bytes = 0;                    // the size of a block, as the user gave it, or 8
   std::vector<std::string> hosts;           // their names, if the profile is from an MPI job
-  bool here = false;                        // the team can run on this machine, from this process
-  bool chosen_profile = false;              // the user named the profile: the cache is not used
+  bool here = false;                        // the topology is this machine's, so the team can run
+  bool chosen_profile = false;              // the user named the profile: no plan of the cache is shown
   std::string notice;                       // what had to be assumed; empty: nothing
   std::vector<std::string> contradictions;  // where the profile contradicts the topology
 };

@@ -1,4 +1,4 @@
-// Programs that fermata run leaves unchanged, whichever preloads the user asks for.
+// Programs, or parts of them, that `fermata run` leaves unchanged, whichever preloads the user asks for.
 #ifndef FERMATA_TOOLS_RUN_ALONE_HPP
 #define FERMATA_TOOLS_RUN_ALONE_HPP
 
@@ -7,8 +7,9 @@
 namespace fermata::tool {
 
 // Why nothing may be preloaded into this program; empty: there is no reason.
-//  - FERMATA_DISABLE is set: it runs as it would without this tool.
-//  - It is built with a sanitizer. AddressSanitizer refuses to start if another library is loaded first.
+//  - FERMATA_DISABLE is on: it runs as it would without this tool.
+//  - It, or a library that it loads, is built with a sanitizer. AddressSanitizer refuses to start if another
+//  library is loaded first.
 //    ThreadSanitizer reports races where a library that it has not instrumented orders the accesses.
 std::string why_alone(const std::string& program);
 

@@ -9,15 +9,17 @@ namespace fermata::tool {
 
 struct RunProgram {
   std::vector<std::string> command;
-  std::string cpus;  // a list; empty: all
-  double stall = 0;  // seconds; 0: no reports of missing members
+  std::string cpus;  // a list; empty: those of this process
+  double stall = 0;  // FERMATA_STALL_SECONDS; 0: as in this process's environment
   bool trace = false;
 };
 
-// Binds this process, and so the program, to program.cpus.
+// Binds this process, and so the program, to program.cpus, and tells OpenMP of them unless the environment
+// has OMP_PLACES or OMP_PROC_BIND. Throws CommandError.
 void bind_to_cpus(const RunProgram& program);
 
-// Runs the program instead of this process, with these preload libraries.
+// Runs the program instead of this process, with these preload libraries. If that fails, it ends with 126 or
+// 127, as shells do.
 [[noreturn]] void become(const RunProgram& program, const std::vector<std::string>& libraries);
 
 struct Ended {
@@ -25,7 +27,7 @@ struct Ended {
   double wall_s = 0, cpu_s = 0;
 };
 // Runs the program as a child and forwards signals to it. `silent` discards its standard output.
-// stats_directory: preloads write statistics there; empty: they write none.
+// stats_directory: FERMATA_STATS; empty: as in this process's environment. Throws CommandError.
 Ended run_child(const RunProgram& program, const std::vector<std::string>& libraries,
                 const std::string& stats_directory, bool silent);
 

@@ -12,7 +12,8 @@ struct Choice {
   std::string why;  // one line for people
 };
 
-// preloads: auto, none, or a list of names with commas. Throws CommandError for an unknown name.
+// preloads: auto, none, or a list of names with commas. Throws CommandError for an unknown name, unless
+// nothing may be preloaded anyway (run_alone.hpp).
 Choice choose_preloads(const std::string& preloads, const std::vector<std::string>& command);
 
 }  // namespace fermata::tool

@@ -8,7 +8,8 @@
 namespace fermata::tool {
 
 struct MpiChoice {
-  // the program whose barriers and collectives count: after a launcher, the first one that uses MPI
+  // The program whose barriers and collectives count: after a launcher, the first one that is linked to MPI.
+  // If there is none, the command's first word.
   std::string program;
   std::string preload;  // mpi-openmpi, mpi-mpich, mpi-openmpi5, mpi-mpich5; empty: no MPI
   std::string why;

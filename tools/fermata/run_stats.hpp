@@ -48,18 +48,18 @@ struct Wait {
 struct ProcessStats {
   std::uint32_t process = 0;
   std::string library, command, plan;
-  std::vector<SiteStats> sites;                                  // the longest waits first
+  std::vector<SiteStats> sites;                                  // by waited_ns, the largest first
   std::vector<ThreadStats> threads;                              // by number
   std::vector<std::pair<std::string, std::uint64_t>> fell_back;  // reason, episodes
-  std::vector<Wait> waits;
-  std::uint64_t episodes = 0;     // by Fermata
+  std::vector<Wait> waits;                                       // if the program ran with --trace
+  std::uint64_t episodes = 0;                                    // by Fermata
   std::uint64_t left = 0;         // episodes by the run-time, of more than one thread
   std::uint64_t not_counted = 0;  // calls for which the file had no room
 };
 
 // Errors: kParse (not a statistics file of this version). `name` is for messages.
 Result<ProcessStats> stats_of(const stats::File& file, const std::string& name);
-// Errors: kNotFound, kParse (the same, or cut short).
+// Errors: kNotFound (cannot be opened), kParse (as above, or cut short).
 Result<ProcessStats> read_stats(const std::string& path);
 std::string to_text(const ProcessStats& stats);
 nlohmann::ordered_json to_json(const ProcessStats& stats);

@@ -3,7 +3,8 @@
 
 namespace fermata::tool {
 
-// Compiles every algorithm for several numbers of members and prints how long each program's proof takes.
+// Compiles the algorithms for several numbers of members and prints how long each program's proof takes.
+// Large schedules are left out. Throws CommandError if a program is not proved.
 void time_program_proofs();
 
 }  // namespace fermata::tool
