@@ -11,8 +11,8 @@
 
 namespace fermata::test {
 
-// Expects the text to equal the content of that file below tests/. With FERMATA_UPDATE_GOLDEN=1 it writes the
-// file instead.
+// Expects the text to equal the content of that file below tests/. If FERMATA_UPDATE_GOLDEN is set, it
+// writes the file before.
 inline void expect_golden(const std::string& file, const std::string& text) {
   const std::string path = FERMATA_SOURCE_DIR "/tests/" + file;
   if (std::getenv("FERMATA_UPDATE_GOLDEN") != nullptr) {

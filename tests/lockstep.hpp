@@ -3,7 +3,7 @@
 // Memory is sequentially consistent here; the model checker (tests/model) checks memory orders.
 //
 // The copy of the program has a poll of a gate before each step. The gate opens for one look when the member
-// is chosen. The production code does all writes, reads and rings.
+// is chosen. The production cursor decides on all writes, reads and rings.
 #ifndef FERMATA_TESTS_LOCKSTEP_HPP
 #define FERMATA_TESTS_LOCKSTEP_HPP
 
@@ -105,7 +105,8 @@ struct Lockstep {
   Lockstep(const Lockstep&) = delete;
   Lockstep& operator=(const Lockstep&) = delete;
 
-  // Members run `episodes` back to back. pick(runnable) chooses the member that makes the next step.
+  // Members run `episodes` back to back. pick(runnable) returns an index of `runnable`: that member makes the
+  // next step.
   template <class Pick>
   Wrong run(std::uint64_t episodes, Pick&& pick) {
     begin_all(episodes);
@@ -158,7 +159,7 @@ struct Lockstep {
   // Cursors point into this memory, so it is overwritten in place: sizes are the same.
   void go_back(const State& to) { state_ = to; }
 
-  // Digests all that determines the following steps: memory, and the position of each member.
+  // Digests all that determines the following steps: memory, and the position and registers of each member.
   std::size_t digest() const {
     std::size_t mixed = 0;
     const auto add_in = [&](std::uint64_t v) { mixed = mix(mixed, v); };
@@ -173,8 +174,9 @@ struct Lockstep {
     return mixed;
   }
 
-  // How words are folded. The first word is a sum, which counts contributions. All further words are folded
-  // by mix(), which is not associative and so distinguishes trees.
+  // How words are folded. The first word is a sum, which shows whether each contribution counts once (in a
+  // barrier: a bit for each member). All further words are folded by mix(), which is not associative and so
+  // distinguishes trees.
   static std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
   static std::uint64_t mix(std::uint64_t left, std::uint64_t right) {
     const std::uint64_t sum = left + right, product = (left | 1) * (right | 1);
@@ -316,7 +318,7 @@ class ByPriority {
   std::vector<std::uint32_t> order_;
 };
 
-// Any member but one. From a given step on that one advances only where no other can.
+// Any member, but from a given step on one of them advances only where no other can.
 class ButOne {
  public:
   ButOne(std::uint64_t seed, std::uint32_t late, std::uint64_t from)

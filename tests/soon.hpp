@@ -1,4 +1,4 @@
-// Waits until a condition holds that another thread or process makes true, for ten seconds at most.
+// Waits until a condition holds that another thread or process makes true, for about ten seconds at most.
 #ifndef FERMATA_TESTS_SOON_HPP
 #define FERMATA_TESTS_SOON_HPP
 

@@ -1,4 +1,4 @@
-// The rivals, by name, for bench/table.cpp.
+// The rivals that are compiled into the tool, by name, for bench/table.cpp.
 #ifndef FERMATA_BENCH_RIVALS_RIVALS_HPP
 #define FERMATA_BENCH_RIVALS_RIVALS_HPP
 

@@ -1,5 +1,5 @@
-// Every fuzz target provides the entry below. It checks two things of a reader: an accepted input survives a
-// round trip, and a refused one has a reason.
+// Every fuzz target provides the entry below. Most targets check two things of a reader: an accepted input
+// survives a round trip, and a refused one has a reason.
 #ifndef FERMATA_TESTS_FUZZ_TARGET_HPP
 #define FERMATA_TESTS_FUZZ_TARGET_HPP
 
@@ -12,8 +12,7 @@
 
 #include "base/result.hpp"
 
-// libFuzzer's entry. Returns 0 for an accepted input and -1 for a refused one, which libFuzzer then keeps out
-// of its corpus.
+// libFuzzer's entry. Returns 0, or -1 for a refused input, which libFuzzer then keeps out of its corpus.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace fermata::fuzz {

@@ -242,7 +242,7 @@ struct DropSuite : Suite<N> {
 };
 
 // A waiter destroys the barrier as soon as its wait is over, and makes a barrier of Next members in the same
-// memory, which it uses alone. Other members are still leaving the first barrier.
+// memory, which it uses alone. Other members may still be leaving the first barrier.
 template <class Memory, bool Parks = false, std::uint32_t Next = 3>
 struct RecycleSuite : Suite<3> {
   Memory memory;
@@ -270,8 +270,8 @@ struct RecycleSuite : Suite<3> {
   }
 };
 
-// N members meet Episodes times. The last member of the last episode destroys the memory at once and makes
-// another barrier there. A member that were still leaving would read the overwritten memory.
+// N members meet Episodes times. The last arriver of the last episode destroys the barrier and makes another
+// one in its memory. A member that was still inside would read the overwritten memory.
 template <std::uint32_t N, std::uint64_t Episodes, bool Parks>
 struct SharedSuite : Suite<N> {
   anonymous::Shared<ModelAtomics> barrier;

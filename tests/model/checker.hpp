@@ -4,8 +4,8 @@
 // What the results prove. A read sees every value that the orders allow, but lags behind by at most one write
 // of the object in a full or bounded search, and by at most two in a random search. The checker orders
 // seq_cst fences more strongly than C++ does: each acquires everything that earlier ones released. So a fence
-// could hide a race on plain data. Scenarios that never park have no fences and show that plain data are
-// ordered; scenarios that park show that no wake-up is lost.
+// could hide a race on plain data. Scenarios of signals and barriers that never park have no fences and show
+// that plain data are ordered; scenarios that park show that no wake-up is lost.
 #ifndef FERMATA_TESTS_MODEL_CHECKER_HPP
 #define FERMATA_TESTS_MODEL_CHECKER_HPP
 

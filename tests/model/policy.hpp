@@ -20,7 +20,8 @@ inline Weakened weakened;
 struct ModelAtomics {
   template <class T>
   using Atomic = rl::atomic<T>;
-  using Plain = rl::var<std::uint64_t>;  // the checker reports unordered accesses by two members as a race
+  // the checker reports a race if two members access it unordered, and one of them writes
+  using Plain = rl::var<std::uint64_t>;
 
   template <Site S, class T>
   static T load_acquire(const Atomic<T>& a) {
@@ -88,8 +89,8 @@ struct ModelAtomics {
   static void full_fence() {
     if (!is_weak(S)) rl::atomic_thread_fence(rl::mo_seq_cst, RL_INFO);
   }
-  // A compiler fence does nothing here: the checker keeps program order, and reorders only what the memory
-  // orders allow.
+  // A compiler fence does nothing here: the checker runs each thread in program order. A read gets an old
+  // value only where the memory orders allow it.
   template <Site>
   static void light_fence() {}
   static std::uint64_t plain_load(const Plain& p) { return p(RL_INFO); }

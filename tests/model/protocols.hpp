@@ -91,8 +91,8 @@ struct ReferenceSuite : Suite<3> {
   }
 };
 
-// Two members use an object of a third, which uses it again after both have dropped it. kCounted: the count
-// goes up, from 0 to 2.
+// Two members use an object of a third, which uses it again after both have dropped it. kCounted: the drops
+// are counted, from 0 to 2.
 template <bool kCounted>
 struct CollectSuite : Suite<3> {
   Shared<std::uint32_t> count{kCounted ? 0 : 2};
@@ -264,8 +264,8 @@ struct BiasedLockBiasedSuite : Suite<2> {
   }
 };
 
-// A member is parked for a signal that never comes. Another one breaks the team and rings the doorbell
-// without checking who is parked.
+// A member parks for a signal that never comes. Another one breaks the team and rings the doorbell without
+// checking who is parked.
 struct BreakParkedSuite : Suite<2> {
   struct {
     Shared<std::uint32_t> breach{0};

@@ -1,9 +1,9 @@
 // One scenario: the production cursor runs compiled programs, and every member is a thread of the checker. In
 // every execution that the search reaches, it checks the properties of a collective:
-// - No member leaves before all have entered: all see the plain data that each member wrote before, without a
-//   race.
-// - Reuse: one episode later, every member may overwrite data that others read in this one.
-// - Every member has the right result in every episode.
+// - No member leaves a barrier before all have entered: all see the plain data that each member wrote before,
+//   without a race.
+// - Reuse: after one further barrier, every member may overwrite data that others read after this one.
+// - Every member that gets a result has the right one in every episode.
 // - Parked members are woken: a lost wake-up is a deadlock.
 #ifndef FERMATA_TESTS_MODEL_SCENARIO_HPP
 #define FERMATA_TESTS_MODEL_SCENARIO_HPP
@@ -12,7 +12,7 @@
 
 namespace fermata::model {
 
-// Full: every interleaving, and every value that the orders let a read see. Bounded: the same with at most
+// Full: every interleaving, and every value that checker.hpp lets a read see. Bounded: the same with at most
 // `preemptions` switches from a member that could go on. Random: `executions` random executions, with reads
 // that lag further behind.
 struct Search {
@@ -32,7 +32,7 @@ struct Scenario {
   Search search;
   bool parks = false;
   Fencing fencing = Fencing::kFull;
-  bool (*protocol)(rl::test_params&) = nullptr;  // a suite of protocols.hpp instead of programs
+  bool (*protocol)(rl::test_params&) = nullptr;  // a suite instead of programs
 };
 
 inline const Scenario* scenario = nullptr;  // the running scenario
@@ -45,7 +45,7 @@ struct ProgramSuite : Suite<N> {
   using Memory = ModelMemory<N>;
 
   Memory memory;
-  // by parity: read in one episode, overwritten in the next but one
+  // by parity: read after one barrier, overwritten before the next but one
   std::array<std::array<rl::var<std::uint64_t>, 2>, N> written;
 
   void before() override {
@@ -81,7 +81,7 @@ struct ProgramSuite : Suite<N> {
  private:
   using TheCursor = Cursor<ModelAtomics, Memory>;
 
-  // The tags of different calls; the first one is the largest.
+  // The tags of different calls: 2, 1, 3, and so on again.
   static std::uint64_t tag(std::uint64_t episode) { return 3 - episode % 3; }
   static std::uint64_t value(std::uint32_t member, std::uint64_t episode) { return episode * 16 + member; }
 

@@ -101,7 +101,7 @@ inline std::vector<Scenario> trees() {
   };
 }
 
-// Programs that several scenarios run.
+// Programs, most of which several scenarios run.
 struct CommonPrograms {
   Wanted flags = barrier("butterfly", "private", 2);
   Wanted exchange = data(Collective::kAllreduce, "butterfly", "private+2slots", 2, 0);

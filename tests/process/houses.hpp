@@ -1,4 +1,4 @@
-// Teams over pretended hosts, with a thread for each rank.
+// A team over pretended hosts, with a thread for each rank.
 #ifndef FERMATA_TESTS_PROCESS_HOUSES_HPP
 #define FERMATA_TESTS_PROCESS_HOUSES_HPP
 
@@ -18,7 +18,7 @@ namespace fermata::test {
 
 class Houses {
  public:
-  // hosts_of_ranks: ascending from 0.
+  // hosts_of_ranks: from 0, never descending, and without gaps.
   Houses(std::vector<int> hosts_of_ranks, const net::LoopOptions& links)
       : hosts(std::move(hosts_of_ranks)),
         loop(std::vector<std::uint32_t>(hosts.begin(), hosts.end()), links) {}
@@ -34,7 +34,7 @@ class Houses {
     return reinterpret_cast<const fermata_port*>(loop.port(static_cast<std::uint32_t>(host)));
   }
 
-  // Runs each rank in a thread of its own, with a time limit. Returns each rank's status and detail.
+  // Runs each rank in a thread of its own; `seconds` limits each wait. Returns each rank's status and detail.
   struct End {
     int status = FERMATA_OK;
     std::string detail;
@@ -60,7 +60,7 @@ class Houses {
   std::vector<fermata_team*> teams;  // by host
 
  protected:
-  // create(host, &team): makes a host's team.
+  // create(host, &team): makes a host's team, which is then connected.
   template <class Create>
   void open(Create&& create) {
     for (int host = 0; host <= hosts.back(); ++host) {

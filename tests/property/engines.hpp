@@ -27,7 +27,7 @@ inline constexpr bool kSeesOtherProcesses = false;
 #else
 inline constexpr bool kSeesOtherProcesses = true;
 #endif
-// The engines that tests use.
+// The engines that these tests use.
 inline std::vector<int> engines() {
   return kSeesOtherProcesses ? std::vector<int>{FERMATA_THREADS, FERMATA_PROCESSES, kMixed}
                              : std::vector<int>{FERMATA_THREADS, kMixed};
@@ -63,7 +63,7 @@ inline void run_members(int engine, int members, const std::function<void(int ra
   for (int p = 0; p < processes; ++p) {
     const pid_t pid = fork();
     if (pid == 0) {
-      // every `processes`-th rank, so that neighbours are in different processes
+      // every `processes`-th rank, so that neighbours are in different processes if there are several
       run_threads(p, processes, members, member);
       _exit(0);
     }

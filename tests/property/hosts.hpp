@@ -13,7 +13,8 @@
 
 namespace fermata::test {
 
-// Losses may come in sequences, and a busy machine may stop for long: no link gives up its peer here.
+// Losses may come in sequences, and a busy machine may stop for long: a link gives up its peer only
+// after very many repeats.
 inline constexpr net::LoopOptions kGoodLinks{};
 inline constexpr net::LoopOptions kLateLinks{.delay_ns = 50'000};
 inline constexpr net::LoopOptions kBadLinks{

@@ -18,10 +18,10 @@ namespace fermata::tool {
 struct SiteStats {
   std::uint64_t object = 0;
   std::string place;
-  std::string plan;    // the barrier's plan, if the process's plan does not say it
+  std::string plan;    // the barrier's plan, if it differs from the process's; in MPI: kind and communicator
   std::string reason;  // why it was left to the run-time; empty: it was not
-  std::uint32_t members = 0;
-  std::uint64_t calls = 0;  // of all threads
+  std::uint32_t members = 0;  // arrivals per episode; 0: not known
+  std::uint64_t calls = 0;    // of all threads
   std::uint64_t episodes = 0;
   double late_ns = 0;           // from the last but one arrival to the last, on average
   bool timed = false;           // at least one call was timed; else waits and lateness are unknown

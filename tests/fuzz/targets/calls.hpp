@@ -70,7 +70,7 @@ struct Member {
   std::vector<std::uint8_t> arena = std::vector<std::uint8_t>(kArena);
 };
 
-// Fails if `status` is undocumented, or is an error that needs a file or another process.
+// Fails if `status` is undocumented, is an error that needs a file or another process, or has no detail.
 inline void check(int status, const char* what) {
   switch (status) {
     case FERMATA_OK:

@@ -1,4 +1,4 @@
-// One small interface to everything at which members can meet.
+// One small interface to several kinds of barriers and a team.
 #ifndef FERMATA_TESTS_PROCESS_COTENANT_CROWD_HPP
 #define FERMATA_TESTS_PROCESS_COTENANT_CROWD_HPP
 

@@ -1,4 +1,4 @@
-// Forked members of one process team. The tests end and count them and leave nothing behind.
+// Forked processes with the members of one team. The destructor kills and reaps those that are left.
 #ifndef FERMATA_TESTS_PROCESS_FORKED_MEMBERS_HPP
 #define FERMATA_TESTS_PROCESS_FORKED_MEMBERS_HPP
 
@@ -17,7 +17,7 @@
 
 namespace fermata::test {
 
-// A member's exit code: 0 .. 63 stand for a status with its sign changed, others are the test's own.
+// A member's exit code: 0 .. 63 stand for a status, without its sign; others are the test's own.
 inline int code_of(int status) { return status < 0 ? -status : status; }
 
 class ForkedMembers {
@@ -40,7 +40,8 @@ class ForkedMembers {
   ForkedMembers& operator=(const ForkedMembers&) = delete;
 
   pid_t pid(int rank) const { return pids_[static_cast<std::size_t>(rank)]; }
-  // The exit code; 1000 + signal if a signal killed the process; -1 if it was waited for before.
+  // The exit code; 1000 + signal if a signal killed the process; -1 if it was waited for before or never
+  // forked.
   int wait_for(int rank) {
     pid_t& pid = pids_[static_cast<std::size_t>(rank)];
     if (pid <= 0) return -1;
@@ -78,7 +79,7 @@ inline fermata_team* make_team(int members, int engine, int wait = FERMATA_WAIT_
   return fermata_team_create(&config, &team) == FERMATA_OK ? team : nullptr;
 }
 
-// Waits up to about 30 s until the team's report says `what` of a rank.
+// Waits until the team's report says `what` of a rank. Returns false if it does not within a minute or so.
 inline bool comes_to_say(fermata_team* team, int rank, const std::string& what) {
   const std::string name = "rank " + std::to_string(rank) + " (";
   for (int look = 0; look < 300'000; ++look) {

@@ -14,7 +14,7 @@ namespace fermata::test {
 using Ranks = std::vector<std::vector<int>>;  // the ranks of each process
 
 // Runs body(member, rank) in a thread for each of `ranks` and returns the largest code. With FERMATA_ANY_RANK
-// the thread takes any rank that is free.
+// the thread takes any rank that is free. 92: a thread could not join.
 inline int live_in_house(fermata_team* team, const std::vector<int>& ranks,
                          const std::function<int(fermata_member*, int)>& body) {
   std::vector<int> codes(ranks.size(), 0);

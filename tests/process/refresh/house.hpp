@@ -20,7 +20,7 @@ namespace fermata::test {
 
 inline constexpr std::int64_t kMicro = 1000;
 inline constexpr std::int64_t kNear = 200 * kMicro, kFar = 10 * kNear;
-#ifdef __SANITIZE_THREAD__  // folds and refreshes take ten times as long, links do not
+#ifdef __SANITIZE_THREAD__  // folds and refreshes take much longer, links do not
 inline constexpr auto kLimit = std::chrono::seconds(80);
 #else
 inline constexpr auto kLimit = std::chrono::seconds(35);
@@ -92,7 +92,7 @@ inline int episode(fermata_member* m, int rank, int e, bool* over, bool rooted =
   return said == e ? FERMATA_OK : FERMATA_ERR_VERIFY;
 }
 
-// Runs episodes until rank 0 finds `enough` true. Counts them in *e.
+// Runs episodes until rank 0 finds `enough` true, or kLimit has passed. Counts them in *e.
 inline int run_until(fermata_member* m, int rank, int* e, const std::function<bool()>& enough,
                      bool rooted = true) {
   const auto end = Clock::now() + kLimit;

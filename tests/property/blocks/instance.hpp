@@ -1,6 +1,6 @@
 // One member's part of one collective on blocks: buffers with this rank's contribution, and the serial
-// reference for their contents afterwards. Contributions are small integers, so every order of a sum gives
-// the same bits. Exception: the sums of kRounded, which are folded left to right.
+// reference for their contents afterwards. Contributions are such that each order of folds that the element
+// allows gives the same bits. Most are small integers.
 #ifndef FERMATA_TESTS_PROPERTY_BLOCKS_INSTANCE_HPP
 #define FERMATA_TESTS_PROPERTY_BLOCKS_INSTANCE_HPP
 
@@ -37,13 +37,15 @@ std::string describe(const Shape& shape);
 class Instance {
  public:
   Instance(const Shape& shape, int rank, int members);
-  // Refills all buffers. Must not be called while an operation uses them.
+  // Refills all buffers, with the contributions of `seed` (irregular: of the first seed). Must not be called
+  // while an operation uses them.
   void fill(std::uint64_t seed);
   const fermata_operation& operation() const { return operation_; }
-  // Makes the blocking call: by the collective's own function if there is one, or by fermata_operation
-  // (as_data).
+  // Makes the blocking call: by the collective's own function, or by fermata_execute (as_data, or if the
+  // function has no such operator).
   int call(fermata_member* member, bool as_data) const;
-  // Returns what is wrong after the operation, or an empty string. It compares every byte of both buffers.
+  // Returns what is wrong after the operation, or an empty string. It compares every byte of both
+  // buffers whose contents are defined then.
   std::string check() const;
 
  private:

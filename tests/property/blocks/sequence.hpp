@@ -1,8 +1,8 @@
 // One member's random sequence of legal and illegal calls of the C ABI. A model of the interface checks each:
 // the statuses that the header allows now, and what a finished operation must have written.
 // There are two random generators. All members draw the collective steps from the same seed, so they make the
-// same calls in the same order. Each member draws its own actions from its own seed: tests, waits, frees,
-// resets, illegal arguments.
+// same calls in the same order. Each member draws its own actions from its own seed: tests, waits, resets,
+// short time limits, interruptions, illegal arguments.
 #ifndef FERMATA_TESTS_PROPERTY_BLOCKS_SEQUENCE_HPP
 #define FERMATA_TESTS_PROPERTY_BLOCKS_SEQUENCE_HPP
 
@@ -20,7 +20,8 @@ namespace fermata::test {
 class Sequence {
  public:
   Sequence(Seat& seat, std::uint64_t seed);
-  // Returns false after it has told the seat what was wrong, and in which step.
+  // Tells the seat what was wrong here, and in which step. Returns false if something was wrong, here or at
+  // another member.
   bool run(int steps);
 
  private:
@@ -33,7 +34,7 @@ class Sequence {
     fermata_request* handle = nullptr;
     State state = State::kIdle;
     bool prepared = false;
-    std::uint64_t starts = 0;  // of a prepared request: the seed of its buffers
+    std::uint64_t starts = 0;  // of a prepared request; with `seed`: the seed of its buffers
     std::uint64_t seed = 0;
     int called_back = 0;
     int expected = 0;  // calls of its callback once it is over

@@ -51,8 +51,8 @@ bool Sequence::wait_for_any() {
   return requests_[index]->state == State::kIdle || is_over(*requests_[index]);
 }
 
-// Reset or restart of a request that may still be active: BUSY, with no effect. All members free a begun
-// request in the same later step, so it is not freed here.
+// Resets a request that may still be active, to the same buffers. If it is active: BUSY, with no effect. All
+// members free a begun request in the same later step, so it is not freed here.
 bool Sequence::free_early() {
   at_ += ", reset or restart of an active one";
   for (const auto& request : requests_) {

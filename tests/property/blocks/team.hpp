@@ -1,5 +1,5 @@
-// Runs a body as every member of a team, in threads or processes, and returns the first problem that a member
-// reports.
+// Runs a body as every member of a team, with any engine of engines.hpp, and returns the first problem that a
+// member reports.
 #ifndef FERMATA_TESTS_PROPERTY_BLOCKS_TEAM_HPP
 #define FERMATA_TESTS_PROPERTY_BLOCKS_TEAM_HPP
 
@@ -48,8 +48,8 @@ class Seat {
   Board& board_;
 };
 
-// Every wait has a limit of 10 s, under sanitizers of 100 s. Returns an empty string if all held; then *ran
-// operations were checked.
+// Every wait has a limit of 60 s x FERMATA_TEST_SCALE, unless the body sets another one. Returns an empty
+// string if all held. Adds what was counted by count_one() to *ran.
 std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& body, long* ran);
 
 }  // namespace fermata::test

@@ -11,7 +11,7 @@ inline constexpr std::size_t kMostTyped = 16;  // bytes
 
 // Writes the element that h determines. `op` is the operator of the later fold, or any if there is none.
 void typed_element(int type, int op, std::uint64_t h, void* out);
-// acc = acc op other.
+// acc = acc op other. Precondition: typed_fold_is_defined(type, op).
 void typed_fold(int type, int op, void* acc, const void* other);
 bool typed_fold_is_defined(int type, int op);
 

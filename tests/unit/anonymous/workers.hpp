@@ -1,4 +1,4 @@
-// Threads that meet at an anonymous barrier, and the checks that each makes.
+// Threads that meet at an anonymous barrier.
 #ifndef FERMATA_TESTS_UNIT_ANONYMOUS_WORKERS_HPP
 #define FERMATA_TESTS_UNIT_ANONYMOUS_WORKERS_HPP
 
@@ -40,7 +40,8 @@ inline bool meet(Barrier& b) {
   return arrival.last;
 }
 
-// Puts each thread in a domain of its own, and at its next call in another one.
+// The domain in which a thread enters: t_domain, which a test sets for each thread, then the next one each
+// time.
 inline thread_local std::uint32_t t_domain = 0;
 inline std::uint32_t forced_domain() { return t_domain++; }
 

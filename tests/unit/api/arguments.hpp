@@ -101,7 +101,7 @@ struct World {
 using Check = std::function<void(World&)>;
 using Checks = std::map<std::string, Check>;
 
-// The checks for one part of the header.
+// Each adds the checks for one part of the public headers.
 void add_plans(Checks& all);
 void add_teams(Checks& all);
 void add_members(Checks& all);

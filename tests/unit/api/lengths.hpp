@@ -17,7 +17,8 @@ inline constexpr int kGuard = -77;
 
 using Numbers = std::vector<std::int32_t>;
 
-// The ways to make a call: begun, on lines if it is small; begun on blocks; blocking; blocking on blocks.
+// The ways to make a call: in two phases on a line, if it is small, else begun on blocks; begun on blocks; by
+// the collective's own function; by fermata_execute.
 enum Form { kSmallOnLines, kBlocks, kBlocking, kExecuted };
 
 inline int done(fermata_member* m, const fermata_operation& o, Form form) {

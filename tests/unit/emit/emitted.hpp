@@ -69,7 +69,7 @@ class Emitted {
     return compile(compiler + " -pedantic -Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Werror", source);
   }
 
-  // On the machine that the compiler is for.
+  // Runs the program, in the emulator if the compiler is for another machine.
   bool runs(const std::string& source, const std::string& arguments) const {
     return succeeds("timeout 60 " FERMATA_TEST_EMULATOR " " + path(source) + " " + arguments);
   }

@@ -112,7 +112,7 @@ class Walk {
     const std::size_t index = answers_.size();
     if (index == decisions_.size()) decisions_.push_back(false);
     const std::uint64_t last = call_.episode * s.threshold;
-    // What the add finds: the word one before its last add, or else one before or after that.
+    // What the add finds: `last` - 1 if it completes the word, else one less or one more than that.
     answers_.push_back(decisions_[index] ? last - 1 : index % 2 == 0 ? last - 2 : last);
     put("add " + place(s.offset) + " 1 acq_rel");
     polled_ = kNowhere;

@@ -1,5 +1,5 @@
-// One host's part of a team over two hosts, without programs or members: a segment, a host table and a port.
-// The wire between the two hosts lands each line at once.
+// One host's part of a team over two hosts, without programs or members: a segment, a host table, a port and
+// notices. The wire between the two hosts lands each line at once if the other end is open.
 #ifndef FERMATA_TESTS_UNIT_EXEC_BARE_HOST_HPP
 #define FERMATA_TESTS_UNIT_EXEC_BARE_HOST_HPP
 
@@ -53,7 +53,7 @@ class Wire {
   End ends_[2];
 };
 
-// A segment of this many members, with a window and nothing else.
+// A segment of this many members, with a window and no programs.
 inline TeamSegment bare_segment(std::uint32_t members) {
   TeamLayout layout;
   layout.members = members;

@@ -1,6 +1,6 @@
-// Runs the block programs of all members over real buffers and compares with a serial reference. Each step is
-// one of a randomly chosen member. Each element of a block is a text: its place, and the members whose
-// contributions were folded into it, in order.
+// Runs the block programs of all members and compares with a serial reference. The members take
+// turns. In a turn, a member makes one of its possible transfers, chosen at random. Each element of a block
+// is a text: its place, and the members whose contributions were folded into it, in order.
 #ifndef FERMATA_TESTS_UNIT_PLAN_BLOCK_SIMULATION_HPP
 #define FERMATA_TESTS_UNIT_PLAN_BLOCK_SIMULATION_HPP
 
@@ -19,10 +19,9 @@ namespace fermata::test {
 
 using Elements = std::vector<std::string>;
 
-// Blocks as the collective has them: elements of block b, of the input (by member) and of the output.
 class BlockSimulation {
  public:
-  // irregular: blocks have different sizes.
+  // irregular: blocks have different sizes, in gathers, scatters, allgathers and alltoalls.
   BlockSimulation(const Schedule& s, const std::vector<CompiledBlocks>& programs, bool irregular,
                   Random& random)
       : s_(s),
@@ -204,8 +203,8 @@ class BlockSimulation {
     return x == y && a.piece == b.piece && a.pieces == b.pieces;
   }
 
-  // May transfer `index` run? As much as the format allows: any send whose edge has room, and any receive
-  // after the earlier transfers that it depends on.
+  // May transfer `index` run? As much as the format allows: any send whose edge has room, after the earlier
+  // sends of that edge; and any receive whose message is there, after the transfers that it depends on.
   bool may_go(const Member& m, std::uint32_t index) const {
     const BlockStage& stage = m.program->stages[m.stage];
     const BlockTransfer& t = m.program->transfers[index];

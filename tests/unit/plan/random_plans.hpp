@@ -1,5 +1,5 @@
-// Random plans: plans of the table and unusual ones, with words, credits and a layout for each stage. Some of
-// them are broken.
+// Random plans: plans of the table and unusual ones, with words, credits and layouts that differ by stage.
+// Some of them are broken.
 #ifndef FERMATA_TESTS_RANDOM_PLANS_HPP
 #define FERMATA_TESTS_RANDOM_PLANS_HPP
 
@@ -47,7 +47,7 @@ inline Schedule of_the_table(Random& random, Collective collective, int members)
 }
 
 // Adds words with random edges: adders of several stages, climbs with and without agents, polls by some
-// members. Thresholds fit.
+// members. The caller sets the thresholds.
 inline void add_words(Random& random, Schedule& s) {
   const int stages = static_cast<int>(s.stages.size()), first = static_cast<int>(s.words.size()),
             count = random.below(5);
@@ -149,8 +149,8 @@ inline Plan plan_of(std::uint64_t number) {
   return random_plan(random);
 }
 
-// Is the plan a barrier without the words whose reuse is not safe? Then a wrong count of a word does no
-// visible harm, but the plan is refused.
+// Does the plan have words whose reuse is not safe, and is it a barrier without them? Then a wrong count of
+// such a word does no visible harm, but the plan is refused.
 inline bool needs_no_such_words(const Plan& plan) {
   Schedule s = plan.schedule;
   std::set<std::int32_t> gone;

@@ -1,4 +1,4 @@
-// For tests of the search: machines, what is searched for, and what holds of every plan.
+// For tests of the search: machines, what is searched for, and what holds of every plan that it finds.
 #ifndef FERMATA_TESTS_UNIT_PLAN_SEARCH_HPP
 #define FERMATA_TESTS_UNIT_PLAN_SEARCH_HPP
 

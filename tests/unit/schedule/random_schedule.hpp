@@ -1,5 +1,5 @@
-// Random schedules and brute-force answers for them, independent of src/schedule: explicit event graphs,
-// searched depth first.
+// Random schedules and brute-force answers for them, without the proofs of src/schedule: explicit event
+// graphs, searched depth first.
 #ifndef FERMATA_TESTS_RANDOM_SCHEDULE_HPP
 #define FERMATA_TESTS_RANDOM_SCHEDULE_HPP
 
@@ -29,7 +29,7 @@ inline bool has(const Stage& stage, int from, int to) {
 }
 
 // A well-formed schedule: words have their in-edges in earlier stages than their out-edges, and thresholds
-// fit. It is so dense that about half of the schedules are barriers.
+// fit. It is so dense that many of the schedules are barriers.
 inline Schedule random_barrier(Random& random, int members) {
   Schedule s;
   s.algorithm = "random";
@@ -96,8 +96,8 @@ class Graph {
   std::vector<std::vector<int>> next_;
 };
 
-// Is there a path from each arrival to each departure? Nodes: S + 1 beginnings (stage, member), and
-// completions of words.
+// Is there a path from each arrival to each departure? Nodes: for each member, the beginnings of all stages
+// and the end of the last one; and the completions of words.
 inline bool is_barrier(const Schedule& s) {
   const int stages = static_cast<int>(s.stages.size());
   const auto node = [&s](int stage, int member) { return stage * s.members + member; };

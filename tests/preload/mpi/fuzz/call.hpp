@@ -69,7 +69,7 @@ struct Block {
 };
 // A buffer with a guard on each side.
 struct Side {
-  bool given = false;  // otherwise no argument of it is significant at this rank
+  bool given = false;  // it has memory; otherwise its address is MPI_IN_PLACE or not significant here
   bool in_place = false;
   std::vector<Block> blocks;
   // types as the call passes them, with MPI_BOTTOM; empty: the blocks' types, with `at`
@@ -78,7 +78,7 @@ struct Side {
   char* first = nullptr;  // start of the memory that is checked, at a line
   std::size_t bytes = 0;
   char* at = nullptr;
-  MPI_Aint low = 0, high = 0;  // bounds of the memory that blocks may touch, from `at`
+  MPI_Aint low = 0, high = 0;  // bounds of the memory that blocks touch, from `at`
 };
 
 struct Call {
@@ -104,9 +104,9 @@ struct Call {
 #endif
   // Freed directly after the call, or else after its end.
   bool frees_types = false, frees_operator = false;
-  int due = 0;  // non-blocking: the number of the call after which it is completed
+  int due = 0;  // begun and persistent calls: the number of the call after which this one is completed
   std::string words;
-  int called = MPI_SUCCESS, completed = MPI_SUCCESS;  // classes
+  int called = MPI_SUCCESS, completed = MPI_SUCCESS;  // error classes; completed -1: not completed
   long handled = 0;                                   // calls of the error handler
   std::uint64_t sent_before = 0;
   MPI_Comm after = MPI_COMM_NULL;  // a duplicate for this call alone, to check the state after the call
@@ -153,13 +153,14 @@ struct Focus {
 
 // Draws the call's arguments and buffers. `shared` draws alike at all ranks; `own` is this rank's.
 void generate(Call& call, const Off& off, const Focus& focus, Random& shared, Random& own);
-// Calls MPI and returns its error class.
+// Calls MPI, starts a persistent request, and returns the error class.
 int issue(Call& call);
-// Digests of the sent and received data and of the memory around them, as one line without its end.
+// The outcome as one line without its end: error classes, calls of the error handler, a digest of the
+// received data and the memory around them, and whether the sent data are unchanged.
 std::string result_of(Call& call);
 
-// For buffers.cpp. `counts`: elements of the base in each block. `apart`: blocks may lie anywhere, otherwise
-// one after the other.
+// For buffers.cpp. `elements`: elements of the base in each block. `apart`: blocks lie in any order with
+// gaps, otherwise one after the other.
 struct Shape {
   const Base* base;
   TypePointer type;  // null: any type that fits
@@ -174,7 +175,7 @@ struct Shape {
 void lay_out(Side& side, const Shape& shape, Random& own);
 void fill(Side& side, bool with_values, std::uint64_t value_seed, Random& own);
 std::uint64_t digest_of(const Side& side, bool data, bool all_bytes);
-// Draws a type that fits into counts of so many elements.
+// Draws a type whose number of elements divides all of `elements`.
 TypePointer draw_type(const Base& base, const std::vector<int>& elements, bool may_be_derived, int units,
                       Random& random);
 

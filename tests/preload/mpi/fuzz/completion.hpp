@@ -1,4 +1,4 @@
-// Outstanding calls, and every way to complete them.
+// The ways to complete outstanding calls.
 #ifndef FERMATA_FUZZ_COMPLETION_HPP
 #define FERMATA_FUZZ_COMPLETION_HPP
 
@@ -8,7 +8,8 @@
 
 namespace fuzz {
 
-// Completes all of them, in an order and by functions that `own` draws.
+// Completes those that are outstanding, in an order and by functions that `own` draws. Frees the requests of
+// persistent ones.
 void complete(std::vector<Call*> calls, const Off& off, Random& own);
 
 }  // namespace fuzz

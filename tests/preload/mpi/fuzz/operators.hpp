@@ -1,5 +1,5 @@
-// The program's own operators, on every type that has unsigned or long elements. They record with what they
-// are called.
+// The program's own operators, on `unsigned` and types derived from it. They record calls with unknown types
+// and on other threads.
 #ifndef FERMATA_FUZZ_OPERATORS_HPP
 #define FERMATA_FUZZ_OPERATORS_HPP
 
@@ -20,12 +20,12 @@ struct Operator {
 
 // Draws one of several functions, commutative or not.
 Operator own_operator(Random& random);
-// Draws an operator of MPI that is legal for the base, or (not legal) one that is not. MPI_OP_NULL: there is
-// none.
+// Draws an operator of MPI that is legal for the base, or (not legal) one that is not. Legal ones whose
+// results depend on the MPI library's algorithm are left out. MPI_OP_NULL: none was found.
 Operator predefined_operator(const Base& base, bool legal, Random& random);
 
 struct Noticed {
-  long unknown_types = 0;  // handles that the program did not make
+  long unknown_types = 0;  // calls with a handle that the fuzzer did not make
   long other_threads = 0;  // calls on a thread that did not call MPI_Init
 };
 Noticed noticed();

@@ -8,7 +8,8 @@
 
 namespace fuzz {
 
-// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+// After SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). Here each
+// result also changes the state.
 class Random {
  public:
   Random(std::initializer_list<std::uint64_t> seeds) {

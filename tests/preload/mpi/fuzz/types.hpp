@@ -18,9 +18,10 @@ struct Base {
   const char* name;
   MPI_Datatype handle;
   Family family;
-  int number_size;  // of half a complex number, or of a pair's first half
+  int number_size;  // bytes of a number, of half a complex number, or of a pair's first half (floating:
+                    // negative)
   int packed_size;
-  bool has_gaps;  // gaps between its halves, whose content is undefined
+  bool has_gaps;  // gaps in it or at its end, whose content is undefined
   MPI_Aint extent;
 };
 const std::vector<Base>& bases();
@@ -49,10 +50,11 @@ TypePointer predefined(const Base& base);
 // `type` at an address, for calls with MPI_BOTTOM.
 TypePointer absolute(const Type& type, const void* address);
 TypePointer derived(const Base& base, int elements, bool commit, Random& random);
-// The newest type that had this handle, freed or not; null: the fuzzer made none.
+// The newest type of derived() that had this handle, also after free(). Null: there is none, or it is
+// destroyed.
 TypePointer known(MPI_Datatype handle);
-// Calls of the copy callback of an attribute that all derived types have. The program itself duplicates no
-// type.
+// Calls of the copy callback of an attribute that all types of derived() have. The program itself duplicates
+// no type that has it.
 long copies_of_types();
 void forget_types();
 

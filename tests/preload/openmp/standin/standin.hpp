@@ -1,7 +1,7 @@
 // A small OpenMP run-time library for tests of the preload's own code under sanitizers. The compilers'
 // run-time libraries are not instrumented, so ThreadSanitizer sees neither their locks nor their ordering.
 // The stand-in makes new threads in each region, and its barriers are std::barrier. gomp.cpp gives it
-// libgomp's entry points, kmp.cpp libomp's.
+// some of libgomp's entry points, kmp.cpp some of libomp's.
 #ifndef FERMATA_TESTS_PRELOAD_OPENMP_STANDIN_HPP
 #define FERMATA_TESTS_PRELOAD_OPENMP_STANDIN_HPP
 
@@ -10,7 +10,7 @@
 // Functions that the program calls besides the entry points of libgomp or libomp.
 STANDIN_EXPORT int standin_rank();
 STANDIN_EXPORT int standin_size();
-STANDIN_EXPORT long standin_barriers();  // how often a thread was in the stand-in's own barrier
+STANDIN_EXPORT long standin_barriers();  // how often threads came to the stand-in's own barriers
 // Runs a region through an entry point that the preload does not know.
 STANDIN_EXPORT void standin_parallel(void (*body)(void*), void* data, unsigned threads);
 
