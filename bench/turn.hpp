@@ -1,7 +1,7 @@
 // The ONE worker loop that all subjects run in. It times the subject and checks its results at the same time,
 // so a wrong barrier gets no number.
 //
-// Every `check_every` episodes, and in the last one, there is a check, with a new number c:
+// Every `check_every` episodes, and at the end of warm-up and batch, there is a check, with a new number c:
 //   barrier: each member writes c into a plain cell of its own before the episode, and reads the cells of one
 //   or two others after it. The cell of c's parity must hold exactly c. Otherwise the member left before the
 //   other one entered, or does not see plain data written before. There are two cells by parity, since a

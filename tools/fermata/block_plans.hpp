@@ -22,8 +22,8 @@ void plan_blocks(const PlanRequest& request, const BlockPlanning& how);
 void explain_blocks(const PlanRequest& request, bool json);
 void predict_blocks(const PlanRequest& request, const std::string& json);
 
-// Prints `subjects` and how well the predictions match the measurements of these subjects, and returns the
-// same as JSON. Throws CommandError if there are fewer than two.
+// Prints `subjects` and how well the predictions match the measurements of these subjects. Returns how well,
+// as JSON. Throws CommandError if there are fewer than two.
 nlohmann::json report_agreement(const std::vector<double>& predicted, const std::vector<double>& measured,
                                 const std::string& subjects);
 

@@ -26,7 +26,8 @@ struct Ended {
   int status = 0;
   double wall_s = 0, cpu_s = 0;
 };
-// Runs the program as a child and forwards signals to it. `silent` discards its standard output.
+// Runs the program as a child. Forwards INT, QUIT, TERM, HUP, USR1 and USR2 to it, except those from the
+// terminal, which it gets anyway. `silent` discards its standard output.
 // stats_directory: FERMATA_STATS; empty: as in this process's environment. Throws CommandError.
 Ended run_child(const RunProgram& program, const std::vector<std::string>& libraries,
                 const std::string& stats_directory, bool silent);

@@ -22,11 +22,11 @@ inline int open_descriptors() {
   return n;
 }
 
-// The process of a team that is killed, delay_us after all members have counted themselves. Before they have
+// One process of a team. It is killed delay_us after all members have counted themselves. Before they have
 // joined, the others could not know that its members are lost.
 struct Victim {
-  int rank;  // number of the process; its member's rank where each process has one member
-  int processes;
+  int rank;       // number of the process; its member's rank where each process has one member
+  int processes;  // of the team
   int delay_us;
   int members_each = 1;
 };

@@ -40,8 +40,8 @@ inline bool meet(Barrier& b) {
   return arrival.last;
 }
 
-// The domain in which a thread enters: t_domain, which a test sets for each thread, then the next one each
-// time.
+// The domain in which a thread enters: first t_domain, which a test can set for each thread, then the next
+// one each time.
 inline thread_local std::uint32_t t_domain = 0;
 inline std::uint32_t forced_domain() { return t_domain++; }
 

@@ -1,4 +1,4 @@
-// A team of threads whose barrier is a built-in plan.
+// A team of threads whose barrier is a built-in program.
 #ifndef FERMATA_TESTS_UNIT_EXEC_BUILTIN_TEAM_HPP
 #define FERMATA_TESTS_UNIT_EXEC_BUILTIN_TEAM_HPP
 
