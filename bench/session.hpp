@@ -61,7 +61,7 @@ struct Row {
   std::vector<double> references;  // what was subtracted in each round; empty: nothing was
   Summary summary;
   std::optional<double> bound;
-  std::string bound_source;  // which floor, or "estimate: ..."
+  std::string bound_source;  // which floor, or the formula: "3 x one-way", "estimate: 1 x switch"
   std::optional<Ratio> ratio_to_plan;
   std::optional<Ratio> ratio_to_threads;  // of another engine to the same subject with threads, paired
   int stages = 0;
@@ -82,7 +82,7 @@ struct Outcome {
 
 // Checks the names and numbers of `options`. Returns "" or what is wrong and what would be right.
 std::string check(const Options& options);
-// Precondition: check(options) is "", and this process has no threads.
+// Precondition: check(options) is "", and this process has one thread.
 Outcome run(const Options& options);
 
 // Runs one group and appends it to `outcome`. `done` and `share`: the parts of the run before and in it.

@@ -40,7 +40,7 @@ class Subject {
   // The host calls it now and then while it waits for members. Returns a text if recruited members are lost.
   virtual std::string trouble() { return {}; }
   virtual std::string version() const { return {}; }
-  // The text of the plan, for the record.
+  // Of Fermata's subjects: the text of the plan, for the record.
   virtual std::string description() const { return {}; }
 };
 

@@ -1,4 +1,4 @@
-// All subjects except Fermata's own, which come from Fermata's table of algorithms (bench/own.cpp).
+// All subjects except those over Fermata's teams (bench/own.cpp, mockups.cpp and overlap.cpp).
 #include "bench/floors/floors.hpp"
 #include "bench/rivals/rivals.hpp"
 

@@ -45,8 +45,8 @@ double latency_of(const Turn& turn) {
   return *middle;
 }
 
-// Mean over the batch of the slower member's time of an episode. One episode's wait is a matter of chance, so
-// its average counts.
+// Mean over the batch of the slowest member's time of an episode. One episode's wait is a matter of chance,
+// so its average counts.
 double skewed_of(const Turn& turn) {
   const std::uint64_t count = std::min(turn.lines[0].episodes, kMaxStamps - 1);
   std::uint64_t sum = 0;

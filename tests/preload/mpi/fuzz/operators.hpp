@@ -21,7 +21,7 @@ struct Operator {
 // Draws one of several functions, commutative or not.
 Operator own_operator(Random& random);
 // Draws an operator of MPI that is legal for the base, or (not legal) one that is not. Legal ones whose
-// results depend on the MPI library's algorithm are left out. MPI_OP_NULL: none was found.
+// results depend on the MPI library, or on its code path, are left out. MPI_OP_NULL: none was found.
 Operator predefined_operator(const Base& base, bool legal, Random& random);
 
 struct Noticed {
