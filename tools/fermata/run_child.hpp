@@ -14,8 +14,8 @@ struct RunProgram {
   bool trace = false;
 };
 
-// Binds this process, and so the program, to program.cpus, and tells OpenMP of them unless the environment
-// has OMP_PLACES or OMP_PROC_BIND. Throws CommandError.
+// Binds this process, and so the program, to program.cpus, if there are any. Tells OpenMP of them by
+// OMP_PLACES and OMP_PROC_BIND, each unless it is set. Throws CommandError.
 void bind_to_cpus(const RunProgram& program);
 
 // Runs the program instead of this process, with these preload libraries. If that fails, it ends with 126 or

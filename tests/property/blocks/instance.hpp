@@ -44,8 +44,8 @@ class Instance {
   // Makes the blocking call: by the collective's own function, or by fermata_execute (as_data, or if the
   // function has no such operator).
   int call(fermata_member* member, bool as_data) const;
-  // Returns what is wrong after the operation, or an empty string. It compares every byte of both
-  // buffers whose contents are defined then.
+  // Returns what is wrong after the operation, or an empty string. In both buffers it compares
+  // every byte whose value is then defined.
   std::string check() const;
 
  private:

@@ -18,8 +18,9 @@ struct Base {
   const char* name;
   MPI_Datatype handle;
   Family family;
-  int number_size;  // bytes of a number, of half a complex number, or of a pair's first half (floating:
-                    // negative)
+  // Bytes of a number, of half a complex number, or of a pair's first half; negative if that half is
+  // floating-point.
+  int number_size;
   int packed_size;
   bool has_gaps;  // gaps in it or at its end, whose content is undefined
   MPI_Aint extent;
