@@ -1,6 +1,6 @@
 // Describes a call site as text, from the kernel's list of mappings. It does not ask the loader, whose lock
-// may be held by a thread that waits for this one (in a constructor). The text is made at the process's first
-// wait at the site.
+// may be held by a thread that waits for this one (in a constructor). The text is mostly made only at the
+// process's first wait at the site.
 #ifndef FERMATA_PRELOAD_COMMON_PLACE_HPP
 #define FERMATA_PRELOAD_COMMON_PLACE_HPP
 

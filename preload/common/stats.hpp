@@ -9,8 +9,8 @@
 // spread so that no rhythm of a program escapes them. With Arrivals, one exchange at a timed arrival tells
 // how long after the previous one it came, and, where the barrier does not tell it, which thread came last.
 //
-// Not thread-safe beyond that: the waiting thread calls every member function. All of it but start() is part
-// of a wait: it calls neither the loader nor an allocator, takes no lock, and is no cancellation point
+// Not thread-safe beyond that: the waiting thread calls every member function. All functions but start() are
+// part of a wait: they call neither the loader nor an allocator, take no lock, and are no cancellation points
 // (docs/waits.md).
 #ifndef FERMATA_PRELOAD_COMMON_STATS_HPP
 #define FERMATA_PRELOAD_COMMON_STATS_HPP
@@ -48,7 +48,7 @@ struct alignas(64) Record {
   std::uint64_t late_ns;   // sum of these times
   std::uint64_t longest_ns;
   char plan[kPlanText];  // the barrier's plan, if it differs from the file's; in MPI, kind and communicator
-  // The call site as text: "+0x1234 (/path/program)", counted from the object's first byte in memory.
+  // The call site as text, as describe_place() writes it.
   char place[128];
 };
 
@@ -86,7 +86,7 @@ struct Arrivals {
 };
 
 // Opens the file if FERMATA_STATS asks for it, in this process and in its forked children. False: no
-// statistics are wanted, or the file cannot be made.
+// statistics are wanted, or they are not possible here.
 bool start(const char* library, const char* plan);
 
 struct Meeting {
@@ -99,8 +99,9 @@ struct Meeting {
 };
 
 // Where a thread counts its calls of a meeting. There is one table for all threads: thread-local memory comes
-// out of every thread's stack, also in programs that want no statistics. A thread finds its slots without a
-// function call, because all members pay for the time that this takes. Slots and records are never freed.
+// out of every thread's stack, also in programs that want no statistics. A thread mostly finds its slots
+// without a function call, because all members pay for the time that this takes. Slots and records are never
+// freed.
 struct alignas(64) Slot {
   std::atomic<std::uint32_t> owner;  // `self` of the thread that wrote the rest; 0: free; odd: stats.cpp
   std::uint32_t members;

@@ -2,10 +2,10 @@
 // MPI's for it (MPI 3.1, section 12.2), or, if it was over at once without an error, a receive from
 // MPI_PROC_NULL. So it may stand beside MPI's own requests in any call that completes requests.
 //
-// The collectives of a communicator start in the order in which they were begun. Barriers and some other
-// small ones (Operation::rides()) are carried on lines, one at a time, and later ones wait for it. All ranks
-// put the same ones on lines. Those on blocks are requests of Fermata's. Both kinds make progress in the MPI
-// calls of waiting.hpp, which wait or test. While any is outstanding, a call that would wait in MPI polls MPI
+// In each communicator they start in the order in which they were begun. Barriers and some other small ones
+// (Operation::rides()) are carried on lines, one at a time, and later ones wait for it. All ranks put the
+// same ones on lines. Those on blocks are requests of Fermata's. Both kinds make progress in MPI calls that
+// wait or test, and in Fermata's own waits. While any is outstanding, a call that would wait in MPI polls MPI
 // and Fermata in turn, or has the helper thread beside it.
 #ifndef FERMATA_PRELOAD_MPI_BEGUN_HPP
 #define FERMATA_PRELOAD_MPI_BEGUN_HPP
@@ -100,7 +100,7 @@ void start_again(Begun* begun);
 void make_empty(MPI_Status* status);  // makes it what MPI calls an empty status
 // Waits until this one is over. Not if several threads may call.
 void wait_for(Begun* begun);
-// Makes progress on what is outstanding, in a few communicators at a time.
+// Makes progress on what is outstanding, in a limited number of communicators at a time.
 void progress();
 // Likewise, while that member waits, in other communicators.
 void progress_beside(const fermata_member* waiting);
@@ -116,7 +116,7 @@ void advance_all(const fermata_member* waiting);
 void complete_later();
 inline thread_local bool is_helper = false;  // this is the helper thread (helper.cpp)
 
-// Calls test(&flag) until the flag is set, and makes progress between the calls.
+// Calls test(&flag) until it sets the flag or fails, and makes progress between the calls.
 template <class Test>
 int poll(Test&& test) {
   for (std::uint32_t rounds = 0;; ++rounds) {

@@ -179,7 +179,7 @@ inline Arguments arguments_of(Called call, Given... given) {
   return arguments;
 }
 
-// Waits in MPI.
+// As leave(), for a call that may wait in MPI: the helper is beside it.
 template <class Call>
 int by_library(State* s, Kind kind, const void* site, const char* why, Call&& call) {
   return leave(s, kind, site, why, [&] { return in_library(call); });

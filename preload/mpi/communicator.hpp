@@ -25,7 +25,8 @@ struct alignas(64) State {
   bool crowded = false;              // it has more ranks, on all hosts, than this host has CPUs
   std::uint64_t ours = 0, left = 0;  // collectives by Fermata; by MPI, or lost (recovery.hpp)
   const char* reason = nullptr;      // why MPI does its collectives
-  // non-blocking allgathers may go from rank to rank, because their lengths may differ
+  // It has few enough ranks for non-blocking allgathers. Their blocks go from rank to rank, because their
+  // lengths may differ.
   bool pairs = false;
   const char* begun_reason = nullptr;  // why only its blocking collectives are Fermata's
   // MPI_Reduce_local, and so the program's operators, may be called on the helper thread
@@ -48,8 +49,8 @@ struct alignas(64) State {
   // The `makings` of its parent when this one was made (0: not known), plus the calls since then that made
   // communicators from this one. The same at all ranks.
   std::uint32_t makings = 0;
-  // Non-blocking collectives (begun.hpp): the one on lines, those not started yet, and how many are on blocks
-  // and in all.
+  // Non-blocking and started persistent collectives (begun.hpp): the one on lines, those not started yet, and
+  // how many are on blocks and in all.
   Begun* line = nullptr;
   Begun* waiting = nullptr;
   Begun* last_waiting = nullptr;

@@ -1,5 +1,5 @@
 // Makes a collective's arguments into one of Fermata's operations. Elements without gaps are mostly used in
-// place. Others are packed, and so are buffers that overlap and blocks of unexpected length.
+// place. Others are mostly packed, and so are buffers that overlap and blocks of unexpected length.
 #ifndef FERMATA_PRELOAD_MPI_OPERATION_HPP
 #define FERMATA_PRELOAD_MPI_OPERATION_HPP
 

@@ -31,7 +31,7 @@ Begun* persistent_of(MPI_Request handle);
 inline Begun* persistent_in(const MPI_Request* request) {
   return any_persistent() && request != nullptr ? persistent_of(*request) : nullptr;
 }
-// For a request alone; *flag as with MPI_Test.
+// For one request; *flag as with MPI_Test.
 int wait_persistent(Begun* begun, MPI_Status* status);
 int test_persistent(Begun* begun, int* flag, MPI_Status* status);
 // From now on, MPI's own requests stand for the persistent ones among these.

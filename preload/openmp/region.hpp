@@ -112,8 +112,8 @@ inline bool allreduce(Position position, void* data, std::size_t bytes, fermata_
 // Why the run-time library does a barrier with this place.
 Fallback why_left(Position position);
 
-// All threads have left the region. Its team is kept for another region of its size, unless it has failed or
-// too many are kept.
+// All threads have left the region. Its team is mostly kept for another region of its size, but not if it has
+// failed or too many are kept.
 void end(Region& region);
 
 }  // namespace fermata::preload

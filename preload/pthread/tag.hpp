@@ -8,7 +8,8 @@
 //   bytes  0..23   Fermata's barrier (fermata_anonymous_shared)
 //   bytes 24..31   kSharedMagic
 //
-// A barrier that init leaves to glibc has an index that no entry has: kLeft + the reason.
+// If init leaves a single barrier to glibc, its index is one that no entry has: kLeft + the reason. If all
+// barriers stay glibc's, no tag is written.
 //
 // A private barrier's tag alone proves nothing: it may be garbage, or copied with the barrier. The table's
 // entry has to name the same address and generation (table.hpp).

@@ -13,9 +13,9 @@
 //   4. The completer releases: it makes all nodes ready for the next episode, then advances every domain's
 //      phase, then rings where a thread parks.
 //   5. All others wait for their domain's phase.
-// Cost: one atomic add for each arrival, on a line that stays in the domain; one for each leaf and one for
-//   each eight leaves, on lines that the domains share. The release writes the inner nodes' lines and two
-//   lines of each domain: its leaf and its phase.
+// Cost: one atomic add for each arrival, on a line that stays in the domain. If there are several leaves, one
+//   for each leaf and, above eight leaves, one for each eight, on lines that the domains share. The release
+//   writes the count, the inner nodes' lines and two lines of each domain: its leaf and its phase.
 // Why right: A node is one word: the tickets left (signed, high half) and the episode (low half). So a ticket
 //   says to which episode it belongs. A take from an empty node has no effect: it only makes the tickets left
 //   more negative, and the episode's completer overwrites them. No thread takes a ticket of the next episode
@@ -112,7 +112,7 @@ class Tree {
   template <class Full, class Await>
   Arrival arrive(std::uint32_t entry, std::uint32_t arrivals, Full&& full, Await&& await) {
     Arrival result;
-    std::uint32_t empty = 0;  // how many leaves in a row had no ticket, in `episode`
+    std::uint32_t empty = 0;  // how many leaves in a row had too few tickets, in `episode`
     std::uint32_t episode = 0;
     for (std::uint32_t at = entry;;) {
       const Taken taken = take(memory_.domain(at).leaf, arrivals);  // step 1
@@ -204,7 +204,8 @@ class Tree {
   }
 
   void set(Node<A>& node, std::uint32_t episode, std::uint32_t tickets) {
-    // order: relaxed: a thread that climbs has waited for the phase, which is written after the node.
+    // order: relaxed: open()'s are published with the barrier. After a release, a thread that climbs has
+    // waited for the phase, which is written after the node.
     A::store_relaxed(node.word, std::uint64_t{tickets} << 32 | episode);
   }
 

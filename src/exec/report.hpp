@@ -1,4 +1,5 @@
-// Text about a team and its calls.
+// Text about a team and its calls. It comes from the status lines in this host's segment. Those of members on
+// other hosts stay empty, so reports say that these members have not joined.
 #ifndef FERMATA_EXEC_REPORT_HPP
 #define FERMATA_EXEC_REPORT_HPP
 

@@ -91,7 +91,8 @@ class Waiter {
   std::uint32_t found_pauses() const { return poll_interval_.pauses(); }
 
  private:
-  // The longest park between two looks at the port, unless settings.idle_sleep_ns sets one.
+  // The longest park between two looks at the port, unless there is a hook and settings.idle_sleep_ns sets
+  // one.
   static constexpr std::int64_t kWithPortNs = 1'000'000;
   // Least time between two looks at the port while the awaited member is on this host.
   static constexpr std::int64_t kPortNs = 50'000;

@@ -3,14 +3,15 @@
 // This is Dekker's pattern with an asymmetric fence:
 // - Parker: arm, heavy fence, check the condition again, sleep.
 // - Sender: signal, light fence, check whether the doorbell is armed, ring.
-// The side that comes second sees the other's write, so no wake-up is lost. Parks also have a time limit. It
-// bounds the damage of a mistake, but correctness does not depend on it. The heavy fence is membarrier: the
-// sender then pays only for one load of a line that stays shared. If members outnumber CPUs or the kernel
-// refuses membarrier, both sides run a full fence.
+// The side that comes second sees the other's write, so no wake-up is lost. The heavy fence is membarrier:
+// the sender then pays only for one load of a line that stays shared. If members outnumber CPUs or the kernel
+// refuses membarrier, both sides run a full fence. Parks also have a time limit: for news that rings no
+// doorbell, for the moment in which a process without membarrier joins (exec/join.cpp), and to bound the
+// damage of a mistake.
 //
 // The bell has 32 bits. A sleeper misses a ring only if exactly 2^32 rings come between its read of the bell
-// and the kernel's comparison. While a member is in park(), its slots, or a word's episode, limit how far
-// other members get ahead. So at most signals-per-episode x (slots + 1) rings come, far fewer than 2^32.
+// and the kernel's comparison. While a member is in park(), its slots, a word's episode or its ring buffers
+// limit how far other members get ahead. So far fewer rings come in that time.
 //
 // `armed` is at most the number of members. A member that dies while armed leaves `armed` above 0. That costs
 // needless rings, in a team that is broken anyway.

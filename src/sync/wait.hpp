@@ -26,7 +26,7 @@ struct WaitView {
   std::int64_t last_action_ns = 0;
   std::int64_t expected_ns = 0;  // how long the others need to move the awaited data, once they have begun
   std::int64_t now_ns = 0;       // monotonic clock
-  std::uint64_t call = 0;        // number of the waiting call: the same at all members
+  std::uint64_t call = 0;        // number of the waiting call: mostly the same at all members
   WaitAction last_action = WaitAction::kSpin;
   bool first = true;  // no action has been taken in this wait yet
 };
@@ -54,14 +54,15 @@ struct ParkWait {
 // Members write a Pace seldom: when a yield was expensive, when parks are over, when yields are cheap again,
 // and before slow work (exclude_until()).
 struct Pace {
-  std::atomic<std::uint64_t> park_until;  // number of the call up to which the members park
+  // Members do not yield in calls with a lower number. If members outnumber CPUs, they park in these calls.
+  std::atomic<std::uint64_t> park_until;
   // How many calls to park for at the next expensive yield; 0: parking is not known to gain.
   std::atomic<std::uint32_t> length;
   std::atomic<std::uint64_t> busy_until;  // number of the call up to which members work more than they wait
   // The last park_until for which the member that set it has found out whether parking gained.
   std::atomic<std::uint64_t> judged;
   std::atomic<std::int64_t> parking_ns;  // how long a call took while the members parked
-  // No member begins to park before this time, because parking gained nothing.
+  // No member makes the team park before this time, because parking gained nothing.
   std::atomic<std::int64_t> rest_until_ns;
 };
 
@@ -111,7 +112,7 @@ struct HostsWait {
 //
 // A co-tenant is a stranger that needs the same CPUs all the time. A member that has a CPU for itself spins
 // beside a co-tenant: the awaited member comes back to its own CPU. If the co-tenant drives two members onto
-// one CPU, they waste each other's time. So if yields are expensive and several calls in a row spin without
+// one CPU, they waste each other's time. So if yields are expensive and two calls close together spin without
 // success, the member parks at once for a number of calls. Then it tries to spin again. The number grows.
 // Example: two unpinned threads beside one busy process. They take 58 us an episode if they spin and park
 // each time, and 6 us if they park at once. Pinned threads take 0.2 us if they spin and 16 us if they park.
@@ -132,7 +133,7 @@ struct HostsWait {
 // The team measures whether parking gains. It compares how long a call takes while members park with how long
 // it takes while they yield. A park costs 2 to 100 times as much as a yield, so parking loses beside a
 // stranger that runs a third of the time.
-// - If parking gained nothing, nobody parks for kRest times as long, but at most for kMostParkNs.
+// - If parking gained nothing, the team yields for kRest times as long, but at most for kMostParkNs.
 // - If parking gained, the next expensive yield starts four times as many parked calls, up to a limit. It
 //   does so only if calls then take longer than parked ones. Without this condition, 16 processes beside
 //   short compiler runs are slow for up to 16384 calls. For example, an allreduce takes 150 us instead of 40,
@@ -182,7 +183,8 @@ class AutoWait {
   void done(const WaitView& view) {
     judge(view);
     if (crowded_) {
-      // The yields were cheap, but the wait took a time slice: a stranger ran on the awaited member's CPU.
+      // The yields were cheap, but the wait took a time slice: perhaps a stranger ran on the awaited member's
+      // CPU. So the wait counts as an expensive yield.
       const std::int64_t whole = view.waited_ns + view.last_action_ns;
       if (view.last_action == WaitAction::kYield && view.last_action_ns < kFloorNs && whole > kSliceNs)
         dear(view.now_ns, whole, view.call);
@@ -200,7 +202,8 @@ class AutoWait {
   // About the cost of two futex switches and the wake-up after them.
   static constexpr std::int64_t kSpinNs = 50'000;
   static constexpr std::int64_t kYieldNs = 5'000'000;  // longer waits park: the awaited member is late
-  // Yields in one wait: if no other thread can run, they burn 50 us of CPU time for nothing.
+  // Yields in one call; spins and parks count, too. If no other thread can run, so many yields burn 50 us of
+  // CPU time for nothing.
   static constexpr std::uint32_t kMostYields = 256;
   static constexpr std::uint16_t kBefore = 3;         // waits in a row that one yield ended
   static constexpr std::int64_t kPartNs = 8'000'000;  // longest spin to part: 2 slow kernel ticks
@@ -213,7 +216,8 @@ class AutoWait {
   static constexpr std::uint16_t kFirstBrief = 16;
   // At most this many calls park at once before the next trial spin, which costs 50 us.
   static constexpr std::uint16_t kMostBrief = 1024;
-  // A yield that takes this many times the cheapest one has run a stranger.
+  // A yield is expensive if it takes longer than turns_ x this many times the cheapest one, turns_ x kTurnNs,
+  // and kFloorNs.
   static constexpr std::int64_t kDear = 8;
   // A stranger's time slice is longer; 12 members that run one after the other on one CPU take less.
   static constexpr std::int64_t kFloorNs = 400'000;
@@ -354,21 +358,22 @@ class AutoWait {
     yielding_ns_ = yielding;
   }
 
-  // Ordered by size: each thread has an AutoWait in its static memory, which reduces its stack.
+  // Ordered by size, so that there are no gaps: each thread has an AutoWait in its static TLS, which takes
+  // room from its stack.
   Pace* pace_ = nullptr;
   std::int64_t switch_ns_ = 0;     // the cheapest yield seen
   std::uint64_t call_ = 0;         // the call of the last wait
   std::int64_t window_ns_ = 0;     // expensive yields are added up from this time on
   std::int64_t lost_ns_ = 0;       // time of the expensive yields since then
   std::uint64_t window_call_ = 0;  // the call at that time
-  // The last parks that this member began: the call up to which members park, the time and the call at which
-  // the parks began, and the time of a call before.
+  // The last parks that this member began: their park_until, the time and the call at which they began, and
+  // how long a call took before.
   std::uint64_t began_until_ = 0;
   std::int64_t began_ns_ = 0;
   std::uint64_t began_call_ = 0;
   std::int64_t yielding_ns_ = 0;
-  // The last parks that this member has seen end: the call up to which members parked, and the time and the
-  // call at which this member saw it.
+  // The last parks that this member has seen end: their park_until, and the time and the call at which this
+  // member saw it.
   std::uint64_t seen_until_ = 0;
   std::int64_t since_ns_ = 0;
   std::uint64_t since_call_ = 0;
@@ -377,7 +382,7 @@ class AutoWait {
   std::uint32_t turns_ = 1;        // members per CPU: how many switches a fair yield may take
   std::uint32_t cheap_ = 0;        // yields since the last expensive one
   std::uint32_t dears_ = 0;        // expensive yields that are added up in lost_ns_
-  std::uint32_t yields_ = 0;       // yields in call_
+  std::uint32_t yields_ = 0;       // actions in call_ after its first one
   std::uint32_t shared_waits_ = 0;
   std::uint32_t part_after_ = kFirstPart;
   std::uint32_t parted_ = 0;

@@ -112,7 +112,7 @@ struct Blocks {
   // The request of blocking calls: all calls use the same memory. It also holds a call whose wait has ended
   // early.
   std::unique_ptr<fermata_request> call;
-  Plain last;                           // the arguments that `call` is prepared for
+  Plain last;  // the arguments for which `call` can start again without preparation, if any
   std::unique_ptr<std::byte[]> bounce;  // between processes: folds copy another process's data into it
   Direct single_copy;                   // between processes: the sizes of transfers that use single copy
   SlotHeap heap;                        // rank 0's list of the parts of the team's heap, for all members
@@ -138,7 +138,8 @@ int check(const fermata_member* member, const fermata_operation& operation, Chec
 std::size_t own_count(const fermata_operation& operation, const Checked& checked, std::size_t rank);
 // Checks the operation and finds its program.
 int make(fermata_member* member, const fermata_operation& operation, fermata_request& request);
-// Returns the fields of a call that the members compare. Precondition: check() has passed.
+// Returns the fields of a call that the members compare. Precondition: check() has passed, or only lacked
+// memory.
 exec::Call call_of(const Checked& checked, const fermata_operation& operation);
 // Prepares a request from make() to start. If it copies the input, each start needs it again. `copies` false:
 // it reserves the copy's memory, and copies nothing yet.

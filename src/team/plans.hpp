@@ -50,7 +50,8 @@ class HostPlans {
  public:
   explicit HostPlans(const TeamRequest& request);
   HostPlans(const TeamRequest& request, Profile profile);
-  // For the collective, members and payload of `wanted`: the cached plan, else a new one.
+  // For the collective, members and payload of `wanted`: the cached plan, else a new one. In a reproducible
+  // team, a collective that folds always gets a new one, by fixed_algorithm().
   Result<Plan> plan(const PlanKey& wanted) const;
   Result<std::vector<std::byte>> program(const PlanKey& wanted) const;
   std::vector<std::byte> block_knowledge(const TeamRequest& request) const;

@@ -71,8 +71,8 @@ class Refresher {
   std::vector<std::byte> programs_;
   std::vector<double> uses_ = std::vector<double>(exec::kPlanSlots, 0.0);  // episodes before the present team
   double planning_ns_ = 0, change_ns_;
-  std::uint64_t calls_ = 0;    // at the end of the last refresh
-  std::int64_t ended_ns_ = 0;  // when the last refresh ended; 0: no refresh yet
+  std::uint64_t calls_ = 0;    // of the present team, at the last decision; 0: none yet in this team
+  std::int64_t ended_ns_ = 0;  // time of the last decision or change of plans; 0: none yet
   std::string text_;
 };
 

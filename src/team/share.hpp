@@ -31,7 +31,7 @@ struct Gathering {
 // Publishes this member's arguments for the others. Call it before the barrier or allgather that begins a
 // split, a review or a refresh.
 void announce(const fermata_member* member, std::uint64_t scratch);
-// Returns all members of the member's team, with a request for an equal team on the same hosts.
+// Returns all members of the member's team, with a request for a team like it, on the same hosts.
 Gathering everybody(const fermata_member* member);
 // An error: a status line does not say what its member wrote there.
 int overwritten();

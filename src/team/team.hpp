@@ -47,8 +47,8 @@ bool is_reviewed(const exec::Team& team);
 inline constexpr std::uint64_t kFirstReview = 4096;
 inline constexpr std::uint64_t kReviewStep = 16;
 // Collective: all members call it after the same call on lines. If all are pinned by now, to other CPUs than
-// their plans are for, they move to a team with plans for these CPUs. In a team that is refreshed
-// (refreshes()), this is refresh() instead.
+// their plans are for, and none has had a collective on blocks, they move to a team with plans for these
+// CPUs. In a team that is refreshed (refreshes()), this is refresh() instead.
 int review(fermata_member* member);
 
 }  // namespace fermata::team
