@@ -1,5 +1,5 @@
-// Which of the program's barriers are Fermata's. The memory of entries is never freed nor moved, so that a
-// tag may be checked against the table whatever the tag holds.
+// Which of the program's private barriers are Fermata's. The memory of entries is never freed nor moved, so
+// that a tag may be checked against the table whatever the tag holds.
 //
 // Life of an entry: bind (init) -> looked up by each wait -> unbind (destroy) -> free list. Binding an
 // address that has an entry recycles it: a program may initialize again without a destroy, or after it has
@@ -50,8 +50,8 @@ class Table {
   // Removes the barrier's entry, if it has one.
   void unbind(pthread_barrier_t* barrier);
 
-  // The barrier's entry; null: it is not Fermata's. Its fields, except `next`, do not change while a thread
-  // may wait.
+  // The barrier's entry; null: it is no private barrier of Fermata's. Its fields, except `next`, do not
+  // change while a thread may wait.
   const Entry* find(const pthread_barrier_t* barrier) const {
     const Tag tag = read_tag(barrier);
     if (tag.magic != kMagic || tag.index >= kCapacity) return nullptr;

@@ -18,7 +18,8 @@ inline constexpr int kLevelCount = 8;
 const char* name_of(Level level);
 
 struct Cpu {
-  std::int32_t os_index = 0;                                     // the number that sched_setaffinity takes
+  // The number that sched_setaffinity takes. Among the hosts of a team or job: the rank or the process.
+  std::int32_t os_index = 0;
   std::int32_t core = 0, l2 = 0, l3 = 0, numa = 0, package = 0;  // logical ids, unique in the topology
   std::int32_t smt = 0;                                          // index within its core
   std::int32_t host = 0;
@@ -26,14 +27,18 @@ struct Cpu {
 };
 
 struct Topology {
-  std::string source;  // "this machine", "xml:FILE", "synthetic:SPEC", "regular", "processes of an MPI job"
+  // "this machine", "xml:FILE", "synthetic:SPEC", "regular", "processes of an MPI job", "hosts of a team", or
+  // what a file says
+  std::string source;
   std::string model;   // CPU model name
   std::string kernel;  // release by uname, where the machine was discovered; else empty
   bool virtual_machine = false;
   std::int32_t line_bytes = 64;
   std::int32_t cpus_total = 0;  // CPUs in the machine
   double quota_cpus = 0;        // cgroup CPU quota in CPUs; 0: none
-  std::vector<Cpu> cpus;        // the CPUs that this process may use, in logical (locality) order
+  // Of this machine: the CPUs that this process may use. Else the CPUs that the source allows or describes.
+  // In logical (locality) order.
+  std::vector<Cpu> cpus;
   // A hash of the whole machine's CPUs, 16 hex digits. Empty: `cpus` is the whole machine.
   std::string shape;
 
@@ -61,8 +66,8 @@ std::string to_table(const Topology& topology);  // for people, about 100 column
 // A hash of these CPUs: their OS indices and the domains that contain them. 16 hex digits.
 std::string shape_of(const std::vector<Cpu>& cpus);
 
-// The stable identity of a machine for profile and plan files: a hash of model, CPU count, domain structure
-// and line size, 16 hex digits.
+// The stable identity of a machine for profile and plan files: a hash of model, CPU count, line size and what
+// shape_of() hashes, 16 hex digits.
 std::string fingerprint(const Topology& topology);
 
 // A regular machine: each count is the number of children per parent. l3 = 0 or l2 = 0: the machine has no
