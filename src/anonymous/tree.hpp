@@ -167,8 +167,8 @@ class Tree {
       if ((parked & 1) != 0) ring(memory_.domain(d).phase, false, os_);
   }
 
-  // Waits until the last release has written all phases. A waiter of the first domain may give the barrier
-  // back before that.
+  // Waits until the last release has written all phases. A waiter of any domain but the last may give the
+  // barrier back before that.
   void finished() {
     if (memory_.leaves() == 1) return;  // the release writes its only phase last
     // order: relaxed: a completer wrote it before the phase that the caller has waited for

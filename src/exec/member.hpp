@@ -182,7 +182,7 @@ class Member {
     const std::uint64_t packed = call.packed();
     if (!lines_.start<L>(slot, plan, call.root, packed, log_.history(), words, word)) [[unlikely]]
       return refuse_root();
-    // After the first signal, because only members that have waited long read the status line.
+    // After the first signal: members read the status line mostly after a long wait.
     seat_.close();
     log_.say(packed);
     if (waiter_.is_due(calls()) && !do_seldom_work()) [[unlikely]]

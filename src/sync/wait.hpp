@@ -75,16 +75,16 @@ inline void forget(Pace& pace) {
   pace.rest_until_ns.store(0, std::memory_order_relaxed);  // order: see above
 }
 
-// Excludes the yields of the next few calls from the check for expensive yields. Every member calls it, with
-// the number of its call, before slow work that all members do for the first time. The other members on its
-// CPU then wait for that work, not for a stranger.
+// Excludes the yields of the next few calls from the check for expensive yields. The maker of a team or
+// barrier calls it with 0. Each member calls it with the number of its call, before slow work that all
+// members do for the first time. The other members on its CPU then wait for that work, not for a stranger.
 inline void exclude_until(Pace& pace, std::uint64_t call) {
   constexpr std::uint64_t kFirstCalls = 4;
-  // order: relaxed: a hint, and all members write the same value
+  // order: relaxed: a hint, and members mostly write the same value
   pace.busy_until.store(call + kFirstCalls, std::memory_order_relaxed);
 }
 
-// For teams over several hosts. The awaited line comes through a port that only waiting members drive. So a
+// For teams over several hosts. The awaited line comes through a port that mostly waiting members drive. So a
 // wait soon yields its CPU to members of its own process. On an oversubscribed host it also yields to
 // processes whose ports must move data. It parks only when it gets long.
 struct HostsWait {
@@ -126,7 +126,7 @@ struct HostsWait {
 // - A single expensive yield: a hypervisor took the CPU, or a kernel thread ran. At least two expensive
 //   yields must take kLostNs together and a quarter of the observed time, and that time must be kEvidenceNs
 //   or longer.
-// - Yields in a team's first calls, and in the first call of each collective and size (exclude_until()).
+// - Yields in a team's first calls, and in the first call of each kind on blocks (exclude_until()).
 //   Members then choose schedules and touch memory for the first time, which takes milliseconds. If these
 //   yields counted, 16 processes in alltoall would park for thousands of calls, at 370 us each instead of 55.
 //
