@@ -157,7 +157,7 @@ std::string overlap_table(const Outcome& outcome) {
   if (!list.empty())
     text +=
         "\nwork: the call alone, no member late. Then the times that a blocking and an overlapped call add\n"
-        "to computing, and the slower member's time / (computing + work), median within rounds; 95 %: its\n"
+        "to computing, and the slowest member's time / (computing + work), median within rounds; 95 %: its\n"
         "confidence interval.\n";
   const double idle = idle_progress_of(outcome);
   if (!std::isnan(idle))

@@ -25,7 +25,7 @@ void clear_settings() {
   for (char** e = environ; *e != nullptr; ++e) {
     const std::string_view entry = *e;
     for (const char* prefix : {"OMP_", "GOMP_", "KMP_", "OMPI_", "OPAL_", "ORTE_", "PMIX_", "PMI_", "MPICH_",
-                               "MPIR_", "HYDRA_", "MPIEXEC_", "UCX_"}) {
+                               "MPIR_", "HYDRA_", "MPIEXEC_", "UCX_", "PRTE_", "FI_"}) {
       if (entry.starts_with(prefix)) names.emplace_back(entry.substr(0, entry.find('=')));
     }
   }

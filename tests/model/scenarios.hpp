@@ -129,7 +129,7 @@ inline std::vector<Scenario> slots() {
       {"exchange2", "payload, then flag, two slots by parity", p.exchange, 2, full()},
       {"exchange2_reuse", "the same, until each slot is used again", p.exchange, 3, bounded(5)},
       {"exchange2_words", "two words of payload", p.wide, 2, full()},
-      {"exchange2_random", "the same, many episodes", p.exchange, 6, random(200000)},
+      {"exchange2_random", "one word of payload, many episodes", p.exchange, 6, random(200000)},
       {"reduce3", "two senders, one slot each, given back by credits",
        data(Collective::kReduce, "linear", "private", 3, 1), 3, bounded(2)},
       {"broadcast2_slot1", "one slot, given back by credits", p.one_slot, 2, full()},

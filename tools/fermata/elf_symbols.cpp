@@ -125,10 +125,16 @@ Result<ElfSymbols> elf_symbols(const std::string& path) {
   const std::unique_ptr<Elf, int (*)(Elf*)> elf(elf_begin(fd.value, ELF_C_READ, nullptr), elf_end);
   if (!elf || elf_kind(elf.get()) != ELF_K_ELF) return Error{Status::kParse, path + ": not an ELF file"};
   ElfSymbols out;
+  // Not the dynamic section: a static position-independent program has one, too.
+  std::size_t segments = 0;
+  for (std::size_t i = 0; elf_getphdrnum(elf.get(), &segments) == 0 && i < segments; ++i) {
+    GElf_Phdr segment;
+    out.dynamic |=
+        gelf_getphdr(elf.get(), static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_INTERP;
+  }
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr) return Error{Status::kParse, path + ": " + elf_errmsg(-1)};
-    out.dynamic |= header.sh_type == SHT_DYNAMIC;
     if (header.sh_type != SHT_DYNSYM || header.sh_entsize == 0) continue;
     Elf_Data* data = elf_getdata(section, nullptr);
     if (data == nullptr) continue;

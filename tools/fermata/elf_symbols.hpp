@@ -13,7 +13,7 @@
 namespace fermata::tool {
 
 struct ElfSymbols {
-  bool dynamic = false;            // it has a dynamic section
+  bool dynamic = false;            // as a program: it has an interpreter, the dynamic loader
   std::set<std::string> imported;  // undefined dynamic symbols, without versions
   std::set<std::string> exported;  // the defined ones
 };

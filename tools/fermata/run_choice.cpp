@@ -120,9 +120,9 @@ std::string checked_library(const std::string& name) {
 Choice choose_preloads(const std::string& preloads, const std::vector<std::string>& command) {
   const MpiChoice mpi = choose_mpi(command);
   if (std::string why = why_alone(mpi.program); !why.empty()) return {{}, why};
-  Wanted wanted;
-  if (preloads == "auto") wanted = detected(mpi);
-  else if (preloads != "none") wanted = asked(preloads, command[0]);
+  Wanted wanted = preloads == "auto"   ? detected(mpi)
+                  : preloads == "none" ? none_fits("as asked")
+                                       : asked(preloads, command[0]);
   if (!wanted.fits) return {{}, wanted.why};
   if (const auto openmp = std::find(wanted.names.begin(), wanted.names.end(), "openmp");
       openmp != wanted.names.end()) {
