@@ -233,21 +233,20 @@ class Request {
   }
 
   std::unique_ptr<State> state_;
+  friend void wait_all(std::span<Request> requests);
 };
-
-// Waits for the requests, one after the other. Throws the first error, and then does not wait for the rest.
-// Each wait has the whole time limit of its request's member.
-inline void wait_all(std::span<Request> requests) {
-  for (Request& r : requests)
-    if (r) r.wait();
-}
 
 namespace detail {
 
-template <class Ask>
-std::optional<std::size_t> any_of(std::span<Request> requests, Ask&& ask) {
+inline std::vector<fermata_request*> raw_of(std::span<const Request> requests) {
   std::vector<fermata_request*> raw;
   for (const Request& r : requests) raw.push_back(r.get());
+  return raw;
+}
+
+template <class Ask>
+std::optional<std::size_t> any_of(std::span<Request> requests, Ask&& ask) {
+  const std::vector<fermata_request*> raw = raw_of(requests);
   std::size_t index = raw.size();
   const int status = ask(raw.data(), raw.size(), &index);
   if (status == FERMATA_PENDING) return std::nullopt;
@@ -257,6 +256,18 @@ std::optional<std::size_t> any_of(std::span<Request> requests, Ask&& ask) {
 }
 
 }  // namespace detail
+
+// Waits for all requests, and skips empty entries. For each request, the time limit of its member holds, and
+// counts from the start of the call. Throws what a continuation of the first such request threw, else the
+// first error of a request. Error(FERMATA_ERR_TIMEOUT) and Error(FERMATA_ERR_INTERRUPTED) end the wait at
+// once.
+inline void wait_all(std::span<Request> requests) {
+  const std::vector<fermata_request*> raw = detail::raw_of(requests);
+  const int status = fermata_request_wait_all(raw.data(), raw.size());
+  for (Request& r : requests)
+    if (r) r.finished(FERMATA_OK);
+  detail::check(status);
+}
 
 // wait_any returns the index of a request that is over; test_any returns nothing if there is none. Both throw
 // that request's error, and skip empty entries. The requests may belong to any members that this thread uses.

@@ -44,10 +44,10 @@ BlockCounts at_root(const fermata_member* member, int root, const BlockCounts& s
 // Waits for the request. Its member's time limit counts from that time. A callback may free the request.
 int wait_since(std::int64_t since_ns, fermata_request* request) {
   if (const int bad = check_request(request); bad != FERMATA_OK) return bad;
-  exec::Waiter::Settings& settings = request->member->member->waiter().settings;
-  const std::int64_t before_ns = std::exchange(settings.since_ns, since_ns);
+  exec::Waiter& waiter = request->member->member->waiter();
+  const std::int64_t before_ns = std::exchange(waiter.since_ns, since_ns);
   const int status = fermata_request_wait(request);
-  settings.since_ns = before_ns;
+  waiter.since_ns = before_ns;
   return status;
 }
 

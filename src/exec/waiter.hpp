@@ -49,12 +49,14 @@ class Waiter {
 
   struct Settings {
     std::int64_t timeout_ns = 0;  // 0: no limit
-    std::int64_t since_ns = 0;    // the limit counts from this time of os::now_ns(); 0: from the wait's start
     IdleHook hook = nullptr;      // if it returns a number other than 0, the wait is interrupted
     void* hook_context = nullptr;
     std::int64_t idle_sleep_ns = 0;  // with a hook: the longest sleep between two of its calls; 0: no limit
   };
   Settings settings;
+  // Of the call that waits now: its time limit counts from this time of os::now_ns(). 0: from each wait's
+  // start.
+  std::int64_t since_ns = 0;
 
   // The pauses of the bounded spin with which a call begins to wait.
   std::uint32_t spins() const { return spins_; }
@@ -116,9 +118,8 @@ class Waiter {
   Limits limits_from(std::int64_t now, bool has_port) const {
     const bool hook_sleeps = settings.hook != nullptr && settings.idle_sleep_ns > 0;
     return {.start = now,
-            .deadline = settings.timeout_ns > 0
-                            ? (settings.since_ns != 0 ? settings.since_ns : now) + settings.timeout_ns
-                            : INT64_MAX,
+            .deadline =
+                settings.timeout_ns > 0 ? (since_ns != 0 ? since_ns : now) + settings.timeout_ns : INT64_MAX,
             .stall = stall_ns_ > 0 ? now + stall_ns_ : INT64_MAX,
             .next_look = now + kLookNs,
             .next_port = now,
