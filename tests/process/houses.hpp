@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "../loop.hpp"
 #include "fermata/fermata.h"
 #include "fermata/hosts.h"
-#include "net/loop.hpp"
 
 namespace fermata::test {
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "../loop.hpp"
 #include "fermata/hosts.h"
-#include "net/loop.hpp"
 
 namespace fermata::test {
 

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "../../loop.hpp"
 #include "api/values.hpp"
 #include "fermata/hosts.h"
-#include "net/loop.hpp"
 #include "plan/hosts.hpp"
 #include "plan/plan.hpp"
 #include "team/handles.hpp"

@@ -1,6 +1,6 @@
 // The in-process transport keeps the contract of src/net/net.hpp over links that delay, reorder and lose
 // lines.
-#include "net/loop.hpp"
+#include "../../loop.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "net/loop.hpp"
+#include "loop.hpp"
 
 #include <time.h>
 

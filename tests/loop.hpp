@@ -1,7 +1,7 @@
 // A transport within one process, for tests. Its links delay, reorder and lose packets at random. The options
 // say how often, and their seed fixes the random numbers.
-#ifndef FERMATA_NET_LOOP_HPP
-#define FERMATA_NET_LOOP_HPP
+#ifndef FERMATA_TESTS_LOOP_HPP
+#define FERMATA_TESTS_LOOP_HPP
 
 #include <cstdint>
 #include <map>
