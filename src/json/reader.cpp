@@ -51,44 +51,28 @@ const JsonNode* ObjectReader::member(std::string_view key, bool required) {
   return node;
 }
 
-std::string ObjectReader::text(std::string_view key) {
-  const JsonNode* node = member(key, true);
-  return node == nullptr ? std::string() : text(key, {});
-}
-
-std::string ObjectReader::text(std::string_view key, std::string otherwise) {
-  const JsonNode* node = member(key, false);
-  if (node == nullptr) return otherwise;
+std::string ObjectReader::text(std::string_view key, std::optional<std::string> otherwise) {
+  const JsonNode* node = member(key, !otherwise);
+  if (node == nullptr) return otherwise.value_or("");
   if (node->type != JsonNode::Type::kString) complain_of(*node, key, "must be a string");
   return node->text;
 }
 
-double ObjectReader::number(std::string_view key, double low, double high) {
-  return member(key, true) == nullptr ? low : number(key, low, high, low);
-}
-
-double ObjectReader::number(std::string_view key, double low, double high, double otherwise) {
-  const JsonNode* node = member(key, false);
-  if (node == nullptr) return otherwise;
-  if (node->type == JsonNode::Type::kNumber && node->number >= low && node->number <= high)
-    return node->number;
+double ObjectReader::number(std::string_view key, double low, double high, std::optional<double> otherwise) {
+  const JsonNode* node = member(key, !otherwise);
+  if (node == nullptr) return otherwise.value_or(low);
+  if (node->is_number(low, high)) return node->number;
   complain_of(*node, key, "must be a number" + between(low, high));
   return low;
 }
 
-std::int64_t ObjectReader::integer(std::string_view key, std::int64_t low, std::int64_t high) {
-  return member(key, true) == nullptr ? low : integer(key, low, high, low);
-}
-
 std::int64_t ObjectReader::integer(std::string_view key, std::int64_t low, std::int64_t high,
-                                   std::int64_t otherwise) {
-  const JsonNode* node = member(key, false);
-  if (node == nullptr) return otherwise;
-  if (node->type == JsonNode::Type::kNumber && node->integer && node->number >= static_cast<double>(low) &&
-      node->number <= static_cast<double>(high))
-    return static_cast<std::int64_t>(node->number);
-  complain_of(*node, key,
-              "must be a whole number" + between(static_cast<double>(low), static_cast<double>(high)));
+                                   std::optional<std::int64_t> otherwise) {
+  const JsonNode* node = member(key, !otherwise);
+  if (node == nullptr) return otherwise.value_or(low);
+  const auto least = static_cast<double>(low), most = static_cast<double>(high);
+  if (node->integer && node->is_number(least, most)) return static_cast<std::int64_t>(node->number);
+  complain_of(*node, key, "must be a whole number" + between(least, most));
   return low;
 }
 

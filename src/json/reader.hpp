@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ struct JsonNode {
   std::vector<JsonNode> items;    // of an array or an object
 
   const JsonNode* get(std::string_view key) const;  // null if absent
+  bool is_number(double low, double high) const {
+    return type == Type::kNumber && number >= low && number <= high;
+  }
 };
 
 // Errors: kParse with the line; kUnsupported if the build lacks nlohmann-json.
@@ -35,12 +39,11 @@ class ObjectReader {
  public:
   ObjectReader(const JsonNode& object, std::string what);
 
-  std::string text(std::string_view key);  // required
-  std::string text(std::string_view key, std::string otherwise);
-  double number(std::string_view key, double low, double high);  // required
-  double number(std::string_view key, double low, double high, double otherwise);
-  std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high);  // required
-  std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high, std::int64_t otherwise);
+  // A member without `otherwise` is required.
+  std::string text(std::string_view key, std::optional<std::string> otherwise = {});
+  double number(std::string_view key, double low, double high, std::optional<double> otherwise = {});
+  std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high,
+                       std::optional<std::int64_t> otherwise = {});
   bool flag(std::string_view key, bool otherwise);
   const JsonNode* array(std::string_view key);   // null if absent; complains about another type
   const JsonNode* object(std::string_view key);  // null if absent; complains about another type

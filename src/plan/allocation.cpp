@@ -3,14 +3,10 @@
 #include <map>
 
 #include "plan/hosts.hpp"
-#include "profile/statistics.hpp"
+#include "profile/pairs.hpp"
 
 namespace fermata {
 namespace {
-
-struct Pair {
-  double o = 0, l = 0;
-};
 
 std::int32_t host_of_row(const Profile& job, std::int32_t row) {
   return job.topology.cpus[static_cast<std::size_t>(row)].host;
@@ -72,19 +68,15 @@ std::vector<std::int32_t> rows_of(const Allocation& team, const std::vector<std:
 
 // Returns the costs between two ranks on one host that share a row. If the job had only one process there,
 // takes the pairs on its other hosts. If no host has a pair, estimates.
-Pair beside(const Profile& job, std::int32_t host) {
-  std::vector<double> o, l, all_o, all_l;
-  for (std::int32_t i = 0; i < job.o.n; ++i)
-    for (std::int32_t j = 0; j < job.o.n; ++j) {
-      if (i == j || host_of_row(job, i) != host_of_row(job, j)) continue;
-      const bool here = host_of_row(job, i) == host;
-      (here ? o : all_o).push_back(job.o.at(i, j));
-      (here ? l : all_l).push_back(job.l.at(i, j));
-    }
-  if (!o.empty()) return {median(std::move(o)), median(std::move(l))};
-  if (!all_o.empty()) return {median(std::move(all_o)), median(std::move(all_l))};
+LinkCost beside(const Profile& job, std::int32_t host) {
+  std::vector<RowPair> here, elsewhere;
+  for (const RowPair& pair : all_pairs(job.o.n)) {
+    const std::int32_t own = host_of_row(job, pair.a);
+    if (own == host_of_row(job, pair.b)) (own == host ? here : elsewhere).push_back(pair);
+  }
+  if (const LinkCost known = median_of(job, here.empty() ? elsewhere : here); known.known) return known;
   const double quarter = job.one_way_ns / 4;
-  return {job.one_way_ns - quarter, quarter};
+  return {job.one_way_ns - quarter, quarter, true};
 }
 
 }  // namespace
@@ -102,7 +94,7 @@ Result<Profile> profile_of(const Allocation& team, const Topology& topology, con
   out.o = Matrix(n);
   out.l = Matrix(n);
   out.g = Matrix(job.g.n > 0 ? n : 0);
-  std::map<std::int32_t, Pair> neighbours;
+  std::map<std::int32_t, LinkCost> neighbours;
   for (std::int32_t i = 0; i < n; ++i)
     for (std::int32_t j = 0; j < n; ++j) {
       const auto rank = [&](std::int32_t k) {

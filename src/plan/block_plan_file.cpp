@@ -27,7 +27,7 @@ BlockPlan read_plan(const JsonNode& node, ObjectReader& outer) {
   if (reader.ok() && !std::has_single_bit(plan.bytes))
     reader.complain(node, "'bytes' must be a power of two");
   plan.origin = read_origin(node, reader);
-  plan.date = reader.text("date", {});
+  plan.date = reader.text("date", "");
   plan.candidates = read_candidates(reader.array("candidates"), kBlockForm, reader);
   if (reader.ok() && plan.candidates.empty())
     reader.complain(node, "'candidates' must be at least one of them, the chosen one first");

@@ -9,6 +9,7 @@
 
 #include "exec/block_program.hpp"
 #include "plan/cluster.hpp"
+#include "profile/pairs.hpp"
 #include "profile/statistics.hpp"
 
 namespace fermata {
@@ -26,19 +27,9 @@ constexpr double kUnknownFold = 0.1;
 // An estimate in ns: the time of the walk through a block program for each further chunk of a message.
 constexpr double kChunk = 30;
 
-struct Pair {
-  double o = 0, l = 0;
-};
-
-Pair typical(const Profile& profile) {
-  std::vector<double> o, l;
-  for (std::int32_t i = 0; i < profile.o.n; ++i)
-    for (std::int32_t j = 0; j < profile.o.n; ++j)
-      if (i != j) {
-        o.push_back(profile.o.at(i, j));
-        l.push_back(profile.l.at(i, j));
-      }
-  return {median(std::move(o)), median(std::move(l))};
+// The rows whose CPUs the profile names.
+std::int32_t rows_of(const Profile& profile) {
+  return std::min(profile.o.n, static_cast<std::int32_t>(profile.topology.cpus.size()));
 }
 
 double typical_idle_stage(const Profile& profile) {
@@ -47,31 +38,25 @@ double typical_idle_stage(const Profile& profile) {
   return median(std::move(idle));
 }
 
+using ByLevel = std::array<LinkCost, kLevelCount>;
+
 // Returns medians per level, for CPUs that are in the topology but not in the profile.
-std::array<std::optional<Pair>, kLevelCount> by_level(const Profile& profile) {
-  std::array<std::vector<double>, kLevelCount> o, l;
-  const std::vector<Cpu>& cpus = profile.topology.cpus;
-  const auto n = std::min<std::size_t>(cpus.size(), static_cast<std::size_t>(profile.o.n));
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j) {
-      if (i == j) continue;
-      const auto level = static_cast<std::size_t>(common_level(cpus[i], cpus[j]));
-      o[level].push_back(profile.o.at(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)));
-      l[level].push_back(profile.l.at(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)));
-    }
-  std::array<std::optional<Pair>, kLevelCount> levels;
-  for (std::size_t k = 0; k < levels.size(); ++k)
-    if (!o[k].empty()) levels[k] = Pair{median(o[k]), median(l[k])};
+ByLevel by_level(const Profile& profile) {
+  std::array<std::vector<RowPair>, kLevelCount> pairs;
+  const auto cpu = [&](std::int32_t row) { return profile.topology.cpus[static_cast<std::size_t>(row)]; };
+  for (const RowPair& pair : all_pairs(rows_of(profile)))
+    pairs[static_cast<std::size_t>(common_level(cpu(pair.a), cpu(pair.b)))].push_back(pair);
+  ByLevel levels;
+  for (std::size_t k = 0; k < levels.size(); ++k) levels[k] = median_of(profile, pairs[k]);
   return levels;
 }
 
 class Rows {
  public:
   Rows(const Profile& profile, const Topology& topology) : profile_(profile), topology_(topology) {
-    for (std::size_t i = 0; i < profile.topology.cpus.size() && static_cast<std::int32_t>(i) < profile.o.n;
-         ++i)
-      row_[profile.topology.cpus[i].os_index] = static_cast<std::int32_t>(i);
-    typical_ = typical(profile);
+    for (std::int32_t i = 0; i < rows_of(profile); ++i)
+      row_[profile.topology.cpus[static_cast<std::size_t>(i)].os_index] = i;
+    typical_ = median_of(profile, all_pairs(profile.o.n));
     idle_ = typical_idle_stage(profile);
   }
 
@@ -81,31 +66,27 @@ class Rows {
   }
   double idle(std::int32_t row) const { return row < 0 ? idle_ : profile_.o.at(row, row); }
   double own(std::int32_t row) const { return row < 0 ? 0 : profile_.l.at(row, row); }
-  Pair between(std::int32_t row_a, std::int32_t row_b) const {
+  LinkCost between(std::int32_t row_a, std::int32_t row_b) const {
     return {profile_.o.at(row_a, row_b), profile_.l.at(row_a, row_b)};
   }
 
   // For CPUs that the profile lacks: the median of their level, else of the next outer level, else of the
   // next inner level.
-  Pair guess(std::int32_t a, std::int32_t b) const {
+  LinkCost guess(std::int32_t a, std::int32_t b) const {
     if (!levels_) levels_ = by_level(profile_);
     const Cpu* x = topology_.find(a);
     const Cpu* y = topology_.find(b);
     if (x == nullptr || y == nullptr) return typical_;
     const int level = static_cast<int>(common_level(*x, *y));
     for (int k = level; k < kLevelCount; ++k)
-      if ((*levels_)[static_cast<std::size_t>(k)]) return *(*levels_)[static_cast<std::size_t>(k)];
+      if (const LinkCost& cost = (*levels_)[static_cast<std::size_t>(k)]; cost.known) return cost;
     for (int k = level; k >= 0; --k)
-      if ((*levels_)[static_cast<std::size_t>(k)]) return *(*levels_)[static_cast<std::size_t>(k)];
+      if (const LinkCost& cost = (*levels_)[static_cast<std::size_t>(k)]; cost.known) return cost;
     return typical_;
   }
 
-  Pair typical_pair() const { return typical_; }
+  LinkCost typical() const { return typical_; }
 
-  // Returns ns per byte from the matrix `g`. The profile must have both CPUs.
-  double byte(const Matrix& g, std::int32_t row_a, std::int32_t row_b) const {
-    return byte_ns(profile_, g, row_a, row_b);
-  }
   double guess_byte(const Matrix& g, std::int32_t a, std::int32_t b) const {
     const Cpu* x = topology_.find(a);
     const Cpu* y = topology_.find(b);
@@ -113,8 +94,7 @@ class Rows {
   }
   // The mean over adjacent rows of the profile.
   double typical_byte(const Matrix& g) const {
-    const auto n =
-        std::min<std::int32_t>(profile_.o.n, static_cast<std::int32_t>(profile_.topology.cpus.size()));
+    const std::int32_t n = rows_of(profile_);
     double sum = 0;
     for (std::int32_t i = 0; i + 1 < n; ++i) sum += byte_ns(profile_, g, i, i + 1);
     return n > 1 ? sum / (n - 1) : default_byte_ns(Level::kL3);
@@ -124,9 +104,9 @@ class Rows {
   const Profile& profile_;
   const Topology& topology_;
   std::map<std::int32_t, std::int32_t> row_;
-  Pair typical_;
+  LinkCost typical_;
   double idle_ = 0;
-  mutable std::optional<std::array<std::optional<Pair>, kLevelCount>> levels_;
+  mutable std::optional<ByLevel> levels_;
 };
 
 double period_of(const Profile& profile, const std::string& layout) {
@@ -169,8 +149,8 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
   // estimate for threads, since they include the system call.
   const bool same_engine = (profile.engine == "processes") == (key.engine == Engine::kProcesses);
   const Matrix& direct = same_engine || profile.engine == "threads" ? profile.g_direct : g;
-  model.o.assign(n * n, rows.typical_pair().o);
-  model.l.assign(n * n, rows.typical_pair().l);
+  model.o.assign(n * n, rows.typical().o);
+  model.l.assign(n * n, rows.typical().l);
   model.g.assign(n * n, rows.typical_byte(g));
   model.direct.assign(n * n, rows.typical_byte(direct));
   std::vector<std::int32_t> row(n, -1);
@@ -181,15 +161,15 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
       if (i == j) continue;
       const bool known = row[i] >= 0 && row[j] >= 0;
       // Members on one CPU exchange through its cache, so only the instructions and the switch take time.
-      const Pair p = key.cpus[i] == key.cpus[j] ? Pair{rows.idle(row[i]), rows.own(row[i])}
-                     : known                    ? rows.between(row[i], row[j])
-                                                : rows.guess(key.cpus[i], key.cpus[j]);
+      const LinkCost p = key.cpus[i] == key.cpus[j] ? LinkCost{rows.idle(row[i]), rows.own(row[i])}
+                         : known                    ? rows.between(row[i], row[j])
+                                                    : rows.guess(key.cpus[i], key.cpus[j]);
       model.o[i * n + j] = p.o;
       model.l[i * n + j] = p.l;
       model.g[i * n + j] =
-          known ? rows.byte(g, row[i], row[j]) : rows.guess_byte(g, key.cpus[i], key.cpus[j]);
-      model.direct[i * n + j] =
-          known ? rows.byte(direct, row[i], row[j]) : rows.guess_byte(direct, key.cpus[i], key.cpus[j]);
+          known ? byte_ns(profile, g, row[i], row[j]) : rows.guess_byte(g, key.cpus[i], key.cpus[j]);
+      model.direct[i * n + j] = known ? byte_ns(profile, direct, row[i], row[j])
+                                      : rows.guess_byte(direct, key.cpus[i], key.cpus[j]);
     }
     model.g[i * n + i] = model.direct[i * n + i] = own_byte(profile);
     model.o[i * n + i] = rows.idle(row[i]);

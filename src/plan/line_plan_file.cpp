@@ -178,7 +178,7 @@ Result<Plan> plan_from_json(std::string_view text) {
   Plan plan;
   plan.key = read_key(*key, reader);
   plan.origin = read_origin(*root, reader);
-  plan.date = reader.text("date", {});
+  plan.date = reader.text("date", "");
   plan.layout = read_layout(*root, reader);
   plan.credit_batch = static_cast<std::int32_t>(reader.integer("credit_batch", 0, 1024));
   plan.predicted_latency_ns = reader.number("predicted_latency_ns", 0, kMostNs);

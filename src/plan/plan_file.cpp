@@ -19,7 +19,7 @@ std::string header_text(const FileFormat& format) {
 }
 
 void check_header(const JsonNode& root, const FileFormat& format, ObjectReader& reader) {
-  if (reader.ok() && (reader.text("format", {}) != format.name ||
+  if (reader.ok() && (reader.text("format", "") != format.name ||
                       reader.integer("version", 0, 1 << 20, 0) != format.version))
     reader.complain(
         root, std::string("this is no ") + format.name + " of version " + std::to_string(format.version));
@@ -38,7 +38,7 @@ std::vector<std::int32_t> read_numbers(const JsonNode* node, const std::string& 
   if (members > 0 && node->items.size() != static_cast<std::size_t>(members))
     reader.complain(*node, "a " + entry + " for each member is expected, or none");
   for (const JsonNode& item : node->items) {
-    if (!item.integer || item.number < 0 || item.number > most)
+    if (!item.integer || !item.is_number(0, most))
       reader.complain(item, "a " + entry + "'s number from 0 to " + std::to_string(most) + " is expected");
     if (!reader.ok()) break;
     values.push_back(static_cast<std::int32_t>(item.number));

@@ -12,7 +12,6 @@ namespace {
 
 constexpr double kDiffers = 1.25;        // factor from which a link's cost counts as changed
 constexpr double kMostShare = 0.8;       // of the current plans' time; slower plans are not worth a change
-constexpr double kMostLinkNs = 1e12;     // the largest cost that a profile allows
 constexpr double kPlanningShare = 0.05;  // largest share of the team's time so far that planning may take
 
 std::int32_t host_at(const Profile& profile, std::int32_t row) {
@@ -54,7 +53,7 @@ std::vector<LinkChange> Refresh::observe(const Matrix& one_way) {
   for (std::int32_t a = 0; a < hosts_; ++a)
     for (std::int32_t b = a + 1; b < hosts_; ++b) {
       const double now = one_way.at(a, b), before = link_.at(a, b);
-      if (now <= 0 || now > kMostLinkNs || (now < kDiffers * before && kDiffers * now > before)) continue;
+      if (now <= 0 || now > kMaxNs || (now < kDiffers * before && kDiffers * now > before)) continue;
       link_.at(a, b) = link_.at(b, a) = changed.at(a, b) = changed.at(b, a) = now;
       changes.push_back({a, b, before, now});
     }

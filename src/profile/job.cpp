@@ -9,8 +9,6 @@
 #include "base/text.hpp"
 #include "os/os.hpp"
 #include "profile/job_parts.hpp"
-#include "profile/pairs.hpp"
-#include "profile/statistics.hpp"
 
 namespace fermata {
 namespace {
@@ -39,14 +37,9 @@ void fill_memory(const Job& job, const Profile& p, std::int32_t a, std::int32_t 
     return costs.set(a, b, p.o.at(i, j) + (i == j ? std::max(p.yield_ns, 1.0) : 0), p.l.at(i, j),
                      p.g.n > 0 ? p.g.at(i, j) : 0);
   if (p.o.n <= 1) return costs.set(a, b, p.o.at(0, 0) + p.yield_ns, p.l.at(0, 0), 0);
-  std::vector<double> all_o, all_l, all_g;
-  for (std::int32_t x = 0; x < p.o.n; ++x)
-    for (std::int32_t y = x + 1; y < p.o.n; ++y) {
-      all_o.push_back(p.o.at(x, y));
-      all_l.push_back(p.l.at(x, y));
-      all_g.push_back(p.g.n > 0 ? p.g.at(x, y) : 0);
-    }
-  costs.set(a, b, median(std::move(all_o)), median(std::move(all_l)), median(std::move(all_g)));
+  const std::vector<RowPair> all = all_pairs(p.o.n);
+  const LinkCost usual = median_of(p, all);
+  costs.set(a, b, usual.o, usual.l, p.g.n > 0 ? median_of(p.g, all) : 0);
 }
 
 // The job's processes, as the CPUs of one topology.

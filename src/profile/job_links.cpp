@@ -5,7 +5,6 @@
 
 #include "os/os.hpp"
 #include "profile/job_parts.hpp"
-#include "profile/pairs.hpp"
 #include "profile/statistics.hpp"
 
 namespace fermata {
@@ -24,22 +23,22 @@ constexpr double kLinksShare = 0.9;
 std::size_t at(std::int32_t i) { return JobProcesses::at(i); }
 Error not_timed() { return {Status::kSystem, "messages between the hosts could not be timed"}; }
 
-bool stands_for_hosts(const JobProcesses& processes, const PairOfProcesses& pair) {
+bool stands_for_hosts(const JobProcesses& processes, const RowPair& pair) {
   return processes.leader(processes.host(pair.a)) == pair.a &&
          processes.leader(processes.host(pair.b)) == pair.b;
 }
 
 // All pairs of processes on different hosts. The pairs of the hosts' first processes come first. With
 // options.sample there are no other pairs.
-std::vector<PairOfProcesses> links(const JobProcesses& processes) {
-  std::vector<PairOfProcesses> out;
+std::vector<RowPair> links(const JobProcesses& processes) {
+  std::vector<RowPair> out;
   for (std::int32_t a = 0; a < processes.n; ++a)
     for (std::int32_t b = a + 1; b < processes.n; ++b)
       if (processes.host(a) != processes.host(b) &&
           (!processes.options.sample || stands_for_hosts(processes, {a, b})))
         out.push_back({a, b});
   std::stable_partition(out.begin(), out.end(),
-                        [&](const PairOfProcesses& pair) { return stands_for_hosts(processes, pair); });
+                        [&](const RowPair& pair) { return stands_for_hosts(processes, pair); });
   return out;
 }
 
@@ -97,16 +96,9 @@ std::optional<Error> gather_rows(const JobProcesses& processes, const std::vecto
   return std::nullopt;
 }
 
-double median_of(const Matrix& m, const std::vector<PairOfProcesses>& pairs) {
-  std::vector<double> values;
-  for (const auto& [a, b] : pairs) values.push_back(m.at(a, b));
-  return median(std::move(values));
-}
-
 // Section IV.B of heterogeneous-mpi-barriers. A pair that was not measured gets the costs of its hosts'
 // first processes. If they were not measured either, it gets the medians of all links.
-void replicate_links(const JobProcesses& processes, const std::vector<PairOfProcesses>& measured,
-                     JobCosts& costs) {
+void replicate_links(const JobProcesses& processes, const std::vector<RowPair>& measured, JobCosts& costs) {
   if (measured.empty()) return;
   const std::size_t n = at(processes.n);
   std::vector<bool> known(n * n);
@@ -160,7 +152,7 @@ Result<JobLinks> measure_links(const JobProcesses& processes, std::int64_t begin
   const JobOptions& options = processes.options;
   const std::size_t n = at(processes.n);
   std::vector<double> row(kCosts * n, 0);
-  const std::vector<PairOfProcesses> pairs = links(processes);
+  const std::vector<RowPair> pairs = links(processes);
   bool ok = true;
   TimeSpent clock(processes, begin_ns);
   if (!clock.begin()) return job_is_lost();

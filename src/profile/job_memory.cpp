@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "profile/job_parts.hpp"
-#include "profile/pairs.hpp"
 
 namespace fermata {
 namespace {

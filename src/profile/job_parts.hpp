@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "profile/job.hpp"
+#include "profile/pairs.hpp"
 
 namespace fermata {
 
@@ -22,10 +23,6 @@ struct PlaceOfProcess {
 };
 
 constexpr std::size_t kLongBytes = 256 * 1024;  // of a message from which G comes
-
-struct PairOfProcesses {
-  std::int32_t a = 0, b = 0;
-};
 
 // The processes of a job, and where they are.
 class JobProcesses {
@@ -68,7 +65,7 @@ Result<std::vector<Profile>> measure_memory(const JobProcesses& processes, const
                                             const MeasureHost& measure);
 
 struct JobLinks {
-  std::vector<PairOfProcesses> measured;
+  std::vector<RowPair> measured;
   std::size_t left_out = 0;  // pairs for which there was no time
   double left_ns = 0;        // what is left of the time budget; equal in all processes
 };

@@ -11,7 +11,6 @@ namespace fermata {
 
 namespace {
 
-constexpr double kMaxNs = 1e12;
 constexpr std::size_t kMaxList = 4096;
 constexpr double kMostCpu = 65535;
 
@@ -38,8 +37,8 @@ Matrix read_matrix(const JsonNode& rows, std::size_t n, ObjectReader& reader) {
   std::size_t k = 0;
   for (const JsonNode& row : rows.items) {
     for (const JsonNode& item : row.items) {
-      const bool good = item.type == JsonNode::Type::kNumber && item.number >= 0 && item.number <= kMaxNs;
-      if (!good) reader.complain(item, "a number of nanoseconds from 0 to 1e12 is expected");
+      if (!item.is_number(0, kMaxNs))
+        reader.complain(item, "a number of nanoseconds from 0 to 1e12 is expected");
       out.v[k++] = item.number;
     }
   }
@@ -67,8 +66,7 @@ void read_costs(Profile& p, const JsonNode& root, ObjectReader& reader) {
 void read_lists(Profile& p, ObjectReader& reader) {
   if (const JsonNode* adds = reader.array("word_add_ns")) {
     for (const JsonNode& item : adds->items) {
-      const bool good = item.type == JsonNode::Type::kNumber && item.number >= 0 && item.number <= kMaxNs;
-      if (!good || p.word_add_ns.size() >= kMaxList)
+      if (!item.is_number(0, kMaxNs) || p.word_add_ns.size() >= kMaxList)
         reader.complain(item, "nanoseconds are expected, at most 4096 of them");
       p.word_add_ns.push_back(item.number);
     }
@@ -132,8 +130,7 @@ void read_job(Profile& p, std::int64_t version, ObjectReader& reader) {
     p.hosts.push_back(item.text);
   }
   for (const JsonNode& item : pinned->items) {
-    const bool good =
-        item.type == JsonNode::Type::kNumber && item.integer && item.number >= -1 && item.number <= kMostCpu;
+    const bool good = item.integer && item.is_number(-1, kMostCpu);
     if (!good) reader.complain(item, "a CPU's number is expected, or -1");
     p.pinned.push_back(good ? static_cast<std::int32_t>(item.number) : -1);
   }
@@ -262,7 +259,7 @@ Result<Profile> profile_from_json(std::string_view text) {
   if (!root) return root.error();
   ObjectReader reader(*root, "profile");
   const std::int64_t version = reader.ok() ? reader.integer("version", 0, 1 << 20, 0) : 0;
-  if (reader.ok() && (reader.text("format", {}) != "fermata-profile" || version < 1 || version > 5))
+  if (reader.ok() && (reader.text("format", "") != "fermata-profile" || version < 1 || version > 5))
     reader.complain(*root, "this is not a fermata-profile of version 1 to 5");
   reader.only({"format",       "version",    "machine",    "fingerprint", "origin",
                "engine",       "date",       "topology",   "o",           "l",
@@ -272,14 +269,14 @@ Result<Profile> profile_from_json(std::string_view text) {
                "fold_byte_ns", "domains",    "blocks",     "hosts",       "pinned"});
   Profile p;
   p.machine = reader.text("machine");
-  p.fingerprint = reader.text("fingerprint", {});
+  p.fingerprint = reader.text("fingerprint", "");
   p.origin = reader.text("origin");
   if (reader.ok() && p.origin != "measured" && p.origin != "published" && p.origin != "estimated")
     reader.complain(*root, "'origin' must be measured, published or estimated");
   p.engine = reader.text("engine");
   if (reader.ok() && p.engine != "threads" && p.engine != "processes")
     reader.complain(*root, "'engine' must be threads or processes");
-  p.date = reader.text("date", {});
+  p.date = reader.text("date", "");
   p.one_way_ns = reader.number("one_way_ns", 0, kMaxNs);
   p.awaited_ns = reader.number("awaited_ns", 0, kMaxNs, 0);
   p.reader_ns = reader.number("reader_ns", 0, kMaxNs, 0);

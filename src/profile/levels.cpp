@@ -6,8 +6,6 @@ namespace fermata {
 
 namespace {
 
-constexpr double kMaxNs = 1e12;
-
 LinkCost read_cost(ObjectReader& reader) {
   return {reader.number("o", 0, kMaxNs), reader.number("l", 0, kMaxNs), true};
 }
@@ -49,10 +47,8 @@ void read_numa_pairs(const JsonNode& node, LevelCosts& costs, ObjectReader& oute
       reader.complain(row_o, "the matrices must be square");
     for (std::size_t j = 0; reader.ok() && j < n; ++j) {
       const JsonNode &a = row_o.items[j], &b = row_l.items[j];
-      const auto good = [](const JsonNode& x) {
-        return x.type == JsonNode::Type::kNumber && x.number >= 0 && x.number <= kMaxNs;
-      };
-      if (!good(a) || !good(b)) reader.complain(a, "nanoseconds from 0 to 1e12 are expected");
+      if (!a.is_number(0, kMaxNs) || !b.is_number(0, kMaxNs))
+        reader.complain(a, "nanoseconds from 0 to 1e12 are expected");
       costs.numa_pairs.push_back({a.number, b.number, true});
     }
   }

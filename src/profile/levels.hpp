@@ -8,14 +8,9 @@
 #include <vector>
 
 #include "json/reader.hpp"
-#include "profile/profile.hpp"
+#include "profile/pairs.hpp"
 
 namespace fermata {
-
-struct LinkCost {
-  double o = 0, l = 0;  // ns
-  bool known = false;
-};
 
 struct LevelCosts {
   std::array<LinkCost, kLevelCount> at{};

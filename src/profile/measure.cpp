@@ -55,7 +55,7 @@ class Measurement {
   std::int32_t rows() const { return static_cast<std::int32_t>(p_.topology.cpus.size()); }
   const Cpu& cpu(std::int32_t row) const { return p_.topology.cpus[static_cast<std::size_t>(row)]; }
   std::int32_t os(std::int32_t row) const { return cpu(row).os_index; }
-  std::string names(const CpuPair& pair) const {
+  std::string names(const RowPair& pair) const {
     return std::to_string(os(pair.a)) + "," + std::to_string(os(pair.b));
   }
 
@@ -96,7 +96,7 @@ class Measurement {
   }
 
   bool measure_pairs() {
-    for (const CpuPair& pair : plan_.pairs) {
+    for (const RowPair& pair : plan_.pairs) {
       const auto cost = measure_pair(os(pair.a), os(pair.b), options_.processes, plan_.each);
       if (!cost) {
         failed_ = names(pair);
@@ -117,7 +117,7 @@ class Measurement {
     return true;
   }
 
-  void set(const CpuPair& pair, const PairCost& cost) {
+  void set(const RowPair& pair, const PairCost& cost) {
     p_.o.at(pair.a, pair.b) = p_.o.at(pair.b, pair.a) = rounded(cost.o);
     p_.l.at(pair.a, pair.b) = p_.l.at(pair.b, pair.a) = rounded(cost.l);
   }
@@ -127,7 +127,7 @@ class Measurement {
     p_.g = p_.g_direct = Matrix(rows());
     std::vector<double> once;
     bool direct = false;
-    for (const CpuPair& pair : plan_.byte_pairs) {
+    for (const RowPair& pair : plan_.byte_pairs) {
       const double one_way = p_.o.at(pair.a, pair.b) + p_.l.at(pair.a, pair.b);
       const auto cost = measure_bytes(os(pair.a), os(pair.b), options_.processes, one_way, plan_.byte_each);
       advance(plan_.byte_each, "bytes, CPUs " + names(pair));
@@ -146,7 +146,7 @@ class Measurement {
     p_.direct_ns = rounded(median(std::move(once)));
   }
 
-  void set_bytes(const CpuPair& pair, const ByteCost& cost) {
+  void set_bytes(const RowPair& pair, const ByteCost& cost) {
     p_.g.at(pair.a, pair.b) = p_.g.at(pair.b, pair.a) = rounded_byte(cost.slot);
     p_.g_direct.at(pair.a, pair.b) = p_.g_direct.at(pair.b, pair.a) = rounded_byte(cost.direct);
   }
@@ -154,7 +154,7 @@ class Measurement {
   // For each level: all CPUs that share it with the first CPU of its representative, one member per CPU.
   void measure_domains() {
     std::size_t before = 1;
-    for (const CpuPair& pair : plan_.representatives) {
+    for (const RowPair& pair : plan_.representatives) {
       const Level level = common_level(cpu(pair.a), cpu(pair.b));
       std::vector<std::int32_t> cpus;
       for (std::int32_t i = 0; i < rows() && cpus.size() < kMaxAdders; ++i)
@@ -218,7 +218,7 @@ class Measurement {
 
   void measure_tears() {
     bool any = false;
-    for (const CpuPair& pair : plan_.representatives) {
+    for (const RowPair& pair : plan_.representatives) {
       for (const std::int32_t bytes : {16, 32, 64}) {
         const auto tearing = measure_tearing(os(pair.a), os(pair.b), bytes, options_.processes, plan_.extra);
         advance(plan_.extra, "stores of " + std::to_string(bytes) + " bytes");
@@ -245,7 +245,7 @@ class Measurement {
   const int round_;
   Profile p_;
   MeasuringPlan plan_;
-  CpuPair nearest_;
+  RowPair nearest_;
   double done_ = 0;
   std::string failed_;
 };

@@ -26,23 +26,39 @@ Level level_of(const Topology& t, std::int32_t i, std::int32_t j) {
 // pair whose level has known pairs.
 template <class Value, class Set>
 void fill_from_level(const Topology& t, Value&& value, Set&& set) {
-  std::map<Level, std::vector<CpuPair>> known;
-  std::vector<CpuPair> unknown;
+  std::map<Level, std::vector<RowPair>> known;
+  std::vector<RowPair> unknown;
   for (std::int32_t i = 0; i < rows(t); ++i)
     for (std::int32_t j = i + 1; j < rows(t); ++j)
       if (value(i, j) > 0) known[level_of(t, i, j)].push_back({i, j});
       else unknown.push_back({i, j});
-  for (const CpuPair& pair : unknown)
+  for (const RowPair& pair : unknown)
     if (const auto of = known.find(level_of(t, pair.a, pair.b)); of != known.end()) set(pair, of->second);
 }
 
-void copy_median(Matrix& m, const CpuPair& to, const std::vector<CpuPair>& of, double (*round)(double)) {
-  std::vector<double> values;
-  for (const CpuPair& pair : of) values.push_back(m.at(pair.a, pair.b));
-  m.at(to.a, to.b) = m.at(to.b, to.a) = round(median(std::move(values)));
+void copy_median(Matrix& m, const RowPair& to, const std::vector<RowPair>& of, double (*round)(double)) {
+  m.at(to.a, to.b) = m.at(to.b, to.a) = round(median_of(m, of));
 }
 
 }  // namespace
+
+std::vector<RowPair> all_pairs(std::int32_t rows) {
+  std::vector<RowPair> pairs;
+  for (std::int32_t a = 0; a < rows; ++a)
+    for (std::int32_t b = 0; b < rows; ++b)
+      if (a != b) pairs.push_back({a, b});
+  return pairs;
+}
+
+double median_of(const Matrix& m, const std::vector<RowPair>& pairs) {
+  std::vector<double> values;
+  for (const RowPair& pair : pairs) values.push_back(m.at(pair.a, pair.b));
+  return median(std::move(values));
+}
+
+LinkCost median_of(const Profile& p, const std::vector<RowPair>& pairs) {
+  return {median_of(p.o, pairs), median_of(p.l, pairs), !pairs.empty()};
+}
 
 double rounded(double ns) { return static_cast<double>(static_cast<std::int64_t>(ns * 100 + 0.5)) / 100; }
 double rounded_byte(double ns) { return rounded(100 * ns) / 100; }
@@ -55,7 +71,7 @@ double share_of_pair(double seconds, std::size_t cpus) {
 
 MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& options) {
   MeasuringPlan plan;
-  std::map<Level, std::vector<CpuPair>> levels;
+  std::map<Level, std::vector<RowPair>> levels;
   for (std::int32_t i = 0; i < rows(topology); ++i)
     for (std::int32_t j = i + 1; j < rows(topology); ++j) levels[level_of(topology, i, j)].push_back({i, j});
   for (auto& [level, pairs] : levels) {
@@ -84,7 +100,7 @@ MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& opt
 void replicate(Profile& p) {
   fill_from_level(
       p.topology, [&](std::int32_t i, std::int32_t j) { return p.o.at(i, j) + p.l.at(i, j); },
-      [&](const CpuPair& pair, const std::vector<CpuPair>& of) {
+      [&](const RowPair& pair, const std::vector<RowPair>& of) {
         copy_median(p.o, pair, of, rounded);
         copy_median(p.l, pair, of, rounded);
       });
@@ -93,7 +109,7 @@ void replicate(Profile& p) {
 void replicate_bytes(Profile& p) {
   fill_from_level(
       p.topology, [&](std::int32_t i, std::int32_t j) { return p.g.at(i, j); },
-      [&](const CpuPair& pair, const std::vector<CpuPair>& of) {
+      [&](const RowPair& pair, const std::vector<RowPair>& of) {
         copy_median(p.g, pair, of, rounded_byte);
         copy_median(p.g_direct, pair, of, rounded_byte);
       });

@@ -9,12 +9,20 @@
 
 namespace fermata {
 
-struct CpuPair {
-  std::int32_t a = 0, b = 0;  // rows of the matrices
+struct RowPair {
+  std::int32_t a = 0, b = 0;  // rows of the matrices: CPUs, or processes of a job
 };
+std::vector<RowPair> all_pairs(std::int32_t rows);  // in both directions
+
+struct LinkCost {
+  double o = 0, l = 0;  // ns
+  bool known = false;
+};
+double median_of(const Matrix& matrix, const std::vector<RowPair>& pairs);
+LinkCost median_of(const Profile& profile, const std::vector<RowPair>& pairs);  // known: there are pairs
 
 struct MeasuringPlan {
-  std::vector<CpuPair> pairs, byte_pairs, representatives;  // one representative per level
+  std::vector<RowPair> pairs, byte_pairs, representatives;  // one representative per level
   // Seconds per round. each: one pair's signals. byte_each: one pair's bytes. extra: a measurement that is
   // made once per round. self: one CPU alone. total: seconds of all rounds together.
   double each = 0, byte_each = 0, extra = 0, self = 0, total = 0;

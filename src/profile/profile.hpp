@@ -14,6 +14,8 @@
 
 namespace fermata {
 
+inline constexpr double kMaxNs = 1e12;  // the largest cost that a profile allows
+
 struct Matrix {  // n x n, row-major; ns or ns per byte
   std::int32_t n = 0;
   std::vector<double> v;

@@ -10,72 +10,14 @@
 #include <cstdint>
 #include <set>
 
+#include "schedule/knowledge.hpp"
 #include "schedule/structure.hpp"
 #include "schedule/verify.hpp"
 
 namespace fermata {
 namespace {
 
-// Does transfer i belong to the same message as the transfer before it? A message can have several chunks.
-bool same_message(const Stage& stage, std::size_t i) {
-  if (i == 0) return false;
-  const Transfer &t = stage.transfers[i], &before = stage.transfers[i - 1];
-  return t.from == before.from && t.to == before.to;
-}
-
-// Rows of T, one per vertex. A signal passes on its sender's row as it was when the stage began.
-template <class T, T (*kMerge)(T, T)>
-class Rows {
- public:
-  Rows(const Schedule& s, std::size_t width)
-      : s_(s), width_(width), rows_(width * s.vertices(), 0), saved_at_(s.vertices(), -1) {}
-
-  T* row(std::int32_t v) { return rows_.data() + static_cast<std::size_t>(v) * width_; }
-  const T* before(std::int32_t v) const {
-    return saved_at_[v] >= 0 ? saved_.data() + static_cast<std::size_t>(saved_at_[v]) * width_
-                             : rows_.data() + static_cast<std::size_t>(v) * width_;
-  }
-
-  // Saves the rows that the stage will change. Call it before any question about the stage.
-  void begin(const Stage& stage) {
-    for (const std::int32_t v : touched_) saved_at_[v] = -1;
-    touched_.clear();
-    for (const Transfer& t : stage.transfers) {
-      if (saved_at_[t.to] >= 0) continue;
-      saved_at_[t.to] = static_cast<std::int32_t>(touched_.size());
-      touched_.push_back(t.to);
-    }
-    saved_.resize(touched_.size() * width_);
-    for (std::size_t i = 0; i < touched_.size(); ++i) {
-      std::copy_n(row(touched_[i]), width_, saved_.data() + i * width_);
-    }
-  }
-
-  // An edge between words also carries what its actor knew.
-  void pass(const Stage& stage) {
-    for (std::size_t i = 0; i < stage.transfers.size(); ++i) {
-      if (same_message(stage, i)) continue;
-      const Transfer& t = stage.transfers[i];
-      merge(t.to, t.from);
-      if (s_.is_word(t.from) && s_.is_word(t.to)) merge(t.to, s_.word_vertex(actor_of(s_, t)));
-    }
-  }
-
- private:
-  void merge(std::int32_t to, std::int32_t from) {
-    T* const into = row(to);
-    const T* const what = before(from);
-    for (std::size_t i = 0; i < width_; ++i) into[i] = kMerge(into[i], what[i]);
-  }
-
-  const Schedule& s_;
-  const std::size_t width_;
-  std::vector<T> rows_, saved_;
-  std::vector<std::int32_t> saved_at_, touched_;
-};
-
 std::int32_t later(std::int32_t a, std::int32_t b) { return a > b ? a : b; }
-std::uint64_t both(std::uint64_t a, std::uint64_t b) { return a | b; }
 
 // Slots: the write of episode `slots` must come after the receiver has finished the stage in episode 0.
 void slot_hazards(const Schedule& s, int slots, std::vector<Hazard>& out) {
@@ -101,7 +43,7 @@ void slot_hazards(const Schedule& s, int slots, std::vector<Hazard>& out) {
 // the wrong episode. If only one member adds to a word, it needs no such knowledge, since its adds come in
 // program order.
 void word_hazards(const Schedule& s, std::vector<Hazard>& out) {
-  Rows<std::uint64_t, both> known(s, (s.words.size() + 63) / 64);
+  Rows<std::uint64_t, united> known(s, (s.words.size() + 63) / 64);
   std::vector<std::int32_t> last_in(s.words.size(), -1);
   for (std::size_t a = 0; a < s.stages.size(); ++a) {
     for (const Transfer& t : s.stages[a].transfers) {

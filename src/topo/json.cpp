@@ -18,7 +18,7 @@ Cpu cpu_of_row(const JsonNode& row, ObjectReader& reader) {
   }
   for (std::size_t i = 0; i < std::size(kCpuIds); ++i) {
     const JsonNode& item = row.items[i];
-    if (item.type != JsonNode::Type::kNumber || !item.integer || item.number < 0 || item.number > kMaxId)
+    if (!item.integer || !item.is_number(0, kMaxId))
       reader.complain(item, std::string("'") + kCpuIds[i].name + "' must be a whole number from 0 to 65536");
     else c.*kCpuIds[i].member = static_cast<std::int32_t>(item.number);
   }
@@ -86,14 +86,14 @@ Result<Topology> topology_from_node(const JsonNode& node) {
     reader.complain(node, "'cpus' or 'regular' is missing");
   }
   t.source = reader.text("source", t.source);
-  t.model = reader.text("model", {});
-  t.kernel = reader.text("kernel", {});
+  t.model = reader.text("model", "");
+  t.kernel = reader.text("kernel", "");
   t.virtual_machine = reader.flag("virtual_machine", false);
   t.line_bytes = static_cast<std::int32_t>(reader.integer("line_bytes", 16, 4096, 64));
   t.cpus_total = static_cast<std::int32_t>(reader.integer("cpus_total", 1, kMaxId, t.cpus_total));
   if (t.cpus_total == 0) t.cpus_total = static_cast<std::int32_t>(t.cpus.size());
   t.quota_cpus = reader.number("quota_cpus", 0, 1e9, 0);
-  t.shape = reader.text("shape", {});
+  t.shape = reader.text("shape", "");
   if (reader.ok()) {
     const std::string flaw = topology_flaw(t);
     if (!flaw.empty()) reader.complain(node, flaw);

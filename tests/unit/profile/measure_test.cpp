@@ -192,7 +192,7 @@ TEST(Replicate, TheMediansOfEachLevelStandForItsOtherPairs) {
     return common_level(p.topology.cpus[static_cast<std::size_t>(i)],
                         p.topology.cpus[static_cast<std::size_t>(j)]);
   };
-  for (const CpuPair& pair : plan.pairs) {
+  for (const RowPair& pair : plan.pairs) {
     at[level(pair.a, pair.b)].push_back(step);
     for (Matrix* m : {&p.o, &p.l, &p.g, &p.g_direct})
       m->at(pair.a, pair.b) = m->at(pair.b, pair.a) = step * (m == &p.l ? 10 : 1);
