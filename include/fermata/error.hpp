@@ -32,6 +32,14 @@ inline void check(int status) {
     throw Error(status);
 }
 
+// Returns what `make`, a function of the C ABI, stores at the last of its arguments.
+template <class T, class Make, class... Given>
+T* made(Make make, Given... given) {
+  T* raw = nullptr;
+  check(make(given..., &raw));
+  return raw;
+}
+
 template <class T, void (*Destroy)(T*)>
 class Handle {
  public:

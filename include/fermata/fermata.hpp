@@ -3,16 +3,13 @@
 #ifndef FERMATA_FERMATA_HPP
 #define FERMATA_FERMATA_HPP
 
-#include <array>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "fermata/error.hpp"
@@ -31,15 +28,9 @@ enum class Wait {
 
 class Topology {
  public:
-  static Topology discover() {
-    fermata_topology* raw = nullptr;
-    detail::check(fermata_topology_discover(&raw));
-    return Topology(raw);
-  }
+  static Topology discover() { return Topology(detail::made<fermata_topology>(fermata_topology_discover)); }
   static Topology load(const std::string& path) {
-    fermata_topology* raw = nullptr;
-    detail::check(fermata_topology_load(path.c_str(), &raw));
-    return Topology(raw);
+    return Topology(detail::made<fermata_topology>(fermata_topology_load, path.c_str()));
   }
   int cpus() const {
     int n = 0;
@@ -57,9 +48,8 @@ class Profile {
  public:
   // An empty path stands for this machine's profile for threads, from the cache.
   static Profile load(const std::string& path = {}) {
-    fermata_profile* raw = nullptr;
-    detail::check(fermata_profile_load(path.empty() ? nullptr : path.c_str(), &raw));
-    return Profile(raw);
+    return Profile(
+        detail::made<fermata_profile>(fermata_profile_load, path.empty() ? nullptr : path.c_str()));
   }
   const fermata_profile* get() const noexcept { return handle_.get(); }
 
@@ -71,14 +61,10 @@ class Profile {
 class Plan {
  public:
   static Plan make(const fermata_plan_request& request) {
-    fermata_plan* raw = nullptr;
-    detail::check(fermata_plan_make(&request, &raw));
-    return Plan(raw);
+    return Plan(detail::made<fermata_plan>(fermata_plan_make, &request));
   }
   static Plan load(const std::string& path) {
-    fermata_plan* raw = nullptr;
-    detail::check(fermata_plan_load(path.c_str(), &raw));
-    return Plan(raw);
+    return Plan(detail::made<fermata_plan>(fermata_plan_load, path.c_str()));
   }
   std::string text() const {
     std::size_t length = 0;
@@ -204,8 +190,7 @@ class Member {
 
   // Members with equal colour form a new team, ordered by key. colour < 0: the member joins none.
   std::optional<Member> split(int colour, int key) {
-    fermata_member* raw = nullptr;
-    detail::check(fermata_team_split(handle_.get(), colour, key, &raw));
+    auto* const raw = detail::made<fermata_member>(fermata_team_split, handle_.get(), colour, key);
     return raw != nullptr ? std::optional<Member>(Member(raw)) : std::nullopt;
   }
 
@@ -221,9 +206,7 @@ class Member {
   template <class Make>
   Request request(const Operation& operation, Make make, bool persistent) {
     const fermata_operation o = detail::finish(operation, size(), rank());
-    fermata_request* raw = nullptr;
-    detail::check(make(handle_.get(), &o, &raw));
-    return Request::adopt(raw, operation, persistent);
+    return Request::adopt(detail::made<fermata_request>(make, handle_.get(), &o), operation, persistent);
   }
 
   detail::Handle<fermata_member, fermata_member_leave> handle_;
@@ -272,14 +255,11 @@ class Team {
     config.plans = options.plans.empty() ? nullptr : options.plans.data();
     config.plan_count = options.plans.size();
     config.stall_seconds = options.stall_seconds;
-    fermata_team* raw = nullptr;
-    detail::check(fermata_team_create(&config, &raw));
-    handle_ = detail::Handle<fermata_team, fermata_team_destroy>(raw);
+    handle_ = detail::Handle<fermata_team, fermata_team_destroy>(
+        detail::made<fermata_team>(fermata_team_create, &config));
   }
   static Team attach(const std::string& name, double seconds) {
-    fermata_team* raw = nullptr;
-    detail::check(fermata_team_attach(name.c_str(), seconds, &raw));
-    return Team(raw);
+    return Team(detail::made<fermata_team>(fermata_team_attach, name.c_str(), seconds));
   }
   void serve(const std::string& name, int count, double seconds) {
     detail::check(fermata_team_serve(handle_.get(), name.c_str(), count, seconds));
@@ -287,9 +267,7 @@ class Team {
   int size() const { return fermata_team_size(handle_.get()); }
   // Call it in the thread or process that will call the collectives.
   Member join(int rank = FERMATA_ANY_RANK) {
-    fermata_member* raw = nullptr;
-    detail::check(fermata_team_join(handle_.get(), rank, &raw));
-    return Member(raw);
+    return Member(detail::made<fermata_member>(fermata_team_join, handle_.get(), rank));
   }
   void abort() noexcept { fermata_team_abort(handle_.get()); }
   std::string report() const {

@@ -10,6 +10,7 @@
 #ifndef FERMATA_OPERATION_HPP
 #define FERMATA_OPERATION_HPP
 
+#include <bit>
 #include <cstdint>
 #include <ranges>
 #include <span>
@@ -53,41 +54,23 @@ namespace detail {
 template <class T>
 struct Element;  // undefined: elements are integers, float, double, Half, Bfloat16, fermata.h's pairs
 template <>
-struct Element<float> {
-  static constexpr int kType = FERMATA_FLOAT;
-};
+struct Element<float> : std::integral_constant<int, FERMATA_FLOAT> {};
 template <>
-struct Element<double> {
-  static constexpr int kType = FERMATA_DOUBLE;
-};
+struct Element<double> : std::integral_constant<int, FERMATA_DOUBLE> {};
 template <>
-struct Element<Half> {
-  static constexpr int kType = FERMATA_HALF;
-};
+struct Element<Half> : std::integral_constant<int, FERMATA_HALF> {};
 template <>
-struct Element<Bfloat16> {
-  static constexpr int kType = FERMATA_BFLOAT16;
-};
+struct Element<Bfloat16> : std::integral_constant<int, FERMATA_BFLOAT16> {};
 template <>
-struct Element<fermata_float_int> {
-  static constexpr int kType = FERMATA_FLOAT_INT;
-};
+struct Element<fermata_float_int> : std::integral_constant<int, FERMATA_FLOAT_INT> {};
 template <>
-struct Element<fermata_double_int> {
-  static constexpr int kType = FERMATA_DOUBLE_INT;
-};
+struct Element<fermata_double_int> : std::integral_constant<int, FERMATA_DOUBLE_INT> {};
 template <>
-struct Element<fermata_int32_int> {
-  static constexpr int kType = FERMATA_INT32_INT;
-};
+struct Element<fermata_int32_int> : std::integral_constant<int, FERMATA_INT32_INT> {};
 template <>
-struct Element<fermata_int64_int> {
-  static constexpr int kType = FERMATA_INT64_INT;
-};
+struct Element<fermata_int64_int> : std::integral_constant<int, FERMATA_INT64_INT> {};
 template <>
-struct Element<fermata_int16_int> {
-  static constexpr int kType = FERMATA_INT16_INT;
-};
+struct Element<fermata_int16_int> : std::integral_constant<int, FERMATA_INT16_INT> {};
 
 template <class T>
 constexpr int type_of() {
@@ -95,18 +78,15 @@ constexpr int type_of() {
     constexpr int kSigned[4] = {FERMATA_INT8, FERMATA_INT16, FERMATA_INT32, FERMATA_INT64};
     constexpr int kUnsigned[4] = {FERMATA_UINT8, FERMATA_UINT16, FERMATA_UINT32, FERMATA_UINT64};
     static_assert(sizeof(T) <= 8, "integers have at most 64 bits");
-    return (std::is_signed_v<T> ? kSigned : kUnsigned)[sizeof(T) == 1   ? 0
-                                                       : sizeof(T) == 2 ? 1
-                                                       : sizeof(T) == 4 ? 2
-                                                                        : 3];
+    return (std::is_signed_v<T> ? kSigned : kUnsigned)[std::bit_width(sizeof(T)) - 1];
   } else {
-    return Element<T>::kType;
+    return Element<T>::value;
   }
 }
 
 template <class T>
 concept HasType =
-    (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8) || requires { Element<T>::kType; };
+    (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8) || requires { Element<T>::value; };
 
 }  // namespace detail
 
@@ -294,9 +274,8 @@ using Value = std::conditional_t<std::is_same_v<std::remove_cvref_t<In>, InPlace
 // Copies the root's block of data to all members.
 template <detail::Range Data>
 Operation broadcast(Data&& data, int root) {
-  Operation o = detail::operation(FERMATA_BROADCAST, data, data);
+  Operation o = detail::rooted(detail::operation(FERMATA_BROADCAST, data, data), root);
   o.raw.in = nullptr;
-  o.raw.root = root;
   return o;
 }
 // in: one block. out: one block, at the root alone. `how`, here and below: an Op, fold(f) or ordered_fold(f).
