@@ -172,18 +172,15 @@ bool Operation::set_out(const Side& side, int blocks, int own) {
 
 // The blocks of a reduce_scatter's input, of different sizes and one after the other. False: a mistake.
 bool Operation::set_reduced_blocks(const Side& out, int blocks, MPI_Count* all) {
-  *all = 0;
-  for (int b = 0; b < blocks; ++b) {
-    if (out.counts[b] < 0) return false;
-    *all += out.counts[b];
-  }
   std::size_t* const counts = take_sizes(blocks);
   if (counts == nullptr) return false;
-  std::size_t before = 0;
+  *all = 0;
   for (int b = 0; b < blocks; ++b) {
-    counts[b] = static_cast<std::size_t>(out.counts[b]) * reduction_.parts;
-    counts[blocks + b] = before;
-    before += counts[b];
+    const MPI_Count count = out.counts[b];
+    if (count < 0) return false;
+    counts[b] = static_cast<std::size_t>(count) * reduction_.parts;
+    counts[blocks + b] = static_cast<std::size_t>(*all) * reduction_.parts;
+    *all += count;
   }
   op_.irregular = 1;
   op_.in_counts = counts;
