@@ -46,11 +46,9 @@ struct Avx {
     __asm__ __volatile__("vmovdqa %1, %0" : "=m"(*reinterpret_cast<__m256i*>(to)) : "x"(x) : "memory");
   }
   __attribute__((target("avx"))) static void load(const std::uint64_t* from, std::uint64_t* out) {
+    const auto* const at = reinterpret_cast<const __m256i*>(from);
     __m256i x;
-    __asm__ __volatile__("vmovdqa %1, %0"
-                         : "=x"(x)
-                         : "m"(*reinterpret_cast<const __m256i*>(from))
-                         : "memory");
+    __asm__ __volatile__("vmovdqa %1, %0" : "=x"(x) : "m"(*at) : "memory");
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), x);
   }
 };
@@ -63,11 +61,9 @@ struct Avx512 {
     __asm__ __volatile__("vmovdqa64 %1, %0" : "=m"(*reinterpret_cast<__m512i*>(to)) : "v"(x) : "memory");
   }
   __attribute__((target("avx512f"))) static void load(const std::uint64_t* from, std::uint64_t* out) {
+    const auto* const at = reinterpret_cast<const __m512i*>(from);
     __m512i x;
-    __asm__ __volatile__("vmovdqa64 %1, %0"
-                         : "=v"(x)
-                         : "m"(*reinterpret_cast<const __m512i*>(from))
-                         : "memory");
+    __asm__ __volatile__("vmovdqa64 %1, %0" : "=v"(x) : "m"(*at) : "memory");
     _mm512_storeu_si512(out, x);
   }
 };

@@ -9,7 +9,6 @@
 #include <system_error>
 #include <thread>
 
-#include "os/os.hpp"
 #include "profile/statistics.hpp"
 
 namespace fermata::probe {
@@ -128,27 +127,29 @@ void member_main(const Setting& setting, Control& control, int member, const std
   control.finished.value.fetch_add(1, std::memory_order_release);
 }
 
-void run_threads(const Setting& setting, Control& control, const std::function<void(int)>& body) {
+bool in_threads(std::size_t members, const std::function<void(int)>& work,
+                const std::function<void()>& stop) {
   std::vector<std::thread> threads;
   try {
-    for (std::size_t m = 0; m < setting.cpus.size(); ++m)
-      threads.emplace_back([&, m] { member_main(setting, control, static_cast<int>(m), body); });
+    for (std::size_t m = 0; m < members; ++m) threads.emplace_back(work, static_cast<int>(m));
   } catch (const std::system_error&) {
-    abort(control);
+    stop();
   }
   for (std::thread& thread : threads) thread.join();
+  return threads.size() == members;
 }
 
-void run_processes(const Setting& setting, Control& control, const std::function<void(int)>& body) {
+bool in_processes(std::size_t members, const std::function<void(int)>& work,
+                  const std::function<void()>& stop) {
   std::vector<pid_t> children;
-  for (std::size_t m = 0; m < setting.cpus.size(); ++m) {
+  for (std::size_t m = 0; m < members; ++m) {
     const pid_t child = ::fork();
     if (child == 0) {
-      member_main(setting, control, static_cast<int>(m), body);
+      work(static_cast<int>(m));
       ::_exit(0);
     }
     if (child < 0) {
-      abort(control);
+      stop();
       break;
     }
     children.push_back(child);
@@ -156,6 +157,7 @@ void run_processes(const Setting& setting, Control& control, const std::function
   for (const pid_t child : children)
     while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
+  return children.size() == members;
 }
 
 }  // namespace
@@ -174,12 +176,18 @@ SharedMemory::~SharedMemory() {
   if (base_ != nullptr) ::munmap(base_, bytes_);
 }
 
+bool run_apart(bool processes, std::size_t members, const std::function<void(int)>& work,
+               const std::function<void()>& stop) {
+  return processes ? in_processes(members, work, stop) : in_threads(members, work, stop);
+}
+
 bool run_members(const Setting& setting, Control& control, const std::function<void(int)>& body) {
   // Another process may use a CPU for many milliseconds of each sample. A probe gives up 3 s after 20 times
   // its budget.
   control.deadline_ns = os::now_ns() + static_cast<std::int64_t>((setting.seconds * 20 + 3) * 1e9);
-  if (setting.processes) run_processes(setting, control, body);
-  else run_threads(setting, control, body);
+  run_apart(
+      setting.processes, setting.cpus.size(),
+      [&](int member) { member_main(setting, control, member, body); }, [&] { abort(control); });
   // order: acquire, as kJoinedRead; pairs with each member's finishing add
   return control.finished.value.load(std::memory_order_acquire) == setting.cpus.size() &&
          !is_aborted(control);

@@ -81,6 +81,11 @@ inline void signal(std::atomic<std::uint64_t>& flag, std::uint64_t value) {
   flag.store(value, std::memory_order_release);  // order: release, as kSlotPublish; pairs with await
 }
 
+// Runs work(member) for each member, in a thread or forked process of its own, and waits until all have
+// ended. If one cannot be made, calls stop(), which must make the others end, and returns false.
+bool run_apart(bool processes, std::size_t members, const std::function<void(int)>& work,
+               const std::function<void()>& stop);
+
 struct Setting {
   std::vector<std::int32_t> cpus;  // one per member; may repeat
   bool processes = false;

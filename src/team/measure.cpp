@@ -137,14 +137,14 @@ Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, i
   const char* detail = "";
   const Status made = Team::create(options, &team, &detail);
   if (made != Status::kOk) return Error{made, std::string("measuring: ") + detail};
-  const auto shared = run_members(key.engine, *team, Timing::bytes(program.members), program.algorithm,
-                                  [&](std::uint32_t rank, SharedState& timing) {
-                                    work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank],
-                                         static_cast<Timing&>(timing));
-                                  });
+  const probe::SharedMemory shared(Timing::bytes(program.members));
+  auto* const times = shared.at<Timing>(0);
+  const auto failed = run_members(key.engine, *team, shared, program.algorithm, [&](std::uint32_t rank) {
+    work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank], *times);
+  });
   team->release();
-  if (!shared) return shared.error();
-  const auto& timing = static_cast<const Timing&>(**shared);
+  if (failed) return *failed;
+  const Timing& timing = *times;
   const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);    // order: all have ended
   const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));  // order: as above
   return ns / static_cast<double>(episodes < 0 ? -episodes : episodes);

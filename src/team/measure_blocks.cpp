@@ -111,12 +111,13 @@ Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t
   if (const int made = make_team(request, &team); made != FERMATA_OK)
     return Error{static_cast<Status>(made), "measuring: no team"};
   const Subject subject{schedule, *proof, key, bytes, team};
-  const auto shared = run_members(
-      key.engine, *team->team, sizeof(Timing), schedule.algorithm,
-      [&](std::uint32_t rank, SharedState& timing) { work(rank, subject, static_cast<Timing&>(timing)); });
+  const probe::SharedMemory shared(sizeof(Timing));
+  auto* const times = shared.at<Timing>(0);
+  const auto failed = run_members(key.engine, *team->team, shared, schedule.algorithm,
+                                  [&](std::uint32_t rank) { work(rank, subject, *times); });
   destroy(team);
-  if (!shared) return shared.error();
-  const auto& timing = static_cast<const Timing&>(**shared);
+  if (failed) return *failed;
+  const Timing& timing = *times;
   const auto batch =
       static_cast<double>(timing.batch.load(std::memory_order_relaxed));  // order: all have ended
   const auto with = static_cast<double>(timing.with_ns.load(std::memory_order_relaxed));  // order: as above
