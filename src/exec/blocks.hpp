@@ -18,7 +18,6 @@
 #ifndef FERMATA_EXEC_BLOCKS_HPP
 #define FERMATA_EXEC_BLOCKS_HPP
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include <bit>
-#include <initializer_list>
 
 #include "base/line.hpp"
 

@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "exec/report.hpp"
-#include "exec/team.hpp"
 #include "sync/status_line.hpp"
 
 namespace fermata::exec {

@@ -3,7 +3,6 @@
 #ifndef FERMATA_PLAN_CANDIDATE_HPP
 #define FERMATA_PLAN_CANDIDATE_HPP
 
-#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 // Chooses the schedule that moves blocks of a given size in the least predicted time.
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "plan/block_knowledge.hpp"
 #include "plan/candidate.hpp"

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <numeric>
-#include <set>
 
 #include "algo/algorithm.hpp"
 #include "schedule/compose.hpp"

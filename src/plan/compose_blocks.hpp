@@ -3,7 +3,6 @@
 #ifndef FERMATA_PLAN_COMPOSE_BLOCKS_HPP
 #define FERMATA_PLAN_COMPOSE_BLOCKS_HPP
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

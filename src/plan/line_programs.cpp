@@ -13,9 +13,7 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 
-#include "plan/layout.hpp"
 #include "schedule/structure.hpp"
 
 namespace fermata {

@@ -1,11 +1,10 @@
 // Reads and writes the profile file. The format has a version. A file with an error is refused whole, with
 // the line and the reason.
-#include <cmath>
 
+#include "topo/json.hpp"
 #include "json/text.hpp"
 #include "profile/levels.hpp"
 #include "profile/profile.hpp"
-#include "topo/json.hpp"
 
 namespace fermata {
 

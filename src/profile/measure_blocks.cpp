@@ -4,7 +4,6 @@
 //   reads;
 // - by a single copy: the kernel looks up the pages of the sender's block, then copies the block once.
 // Which way is faster depends on the machine.
-#include <algorithm>
 #include <cstring>
 
 #include "os/os.hpp"

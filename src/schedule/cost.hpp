@@ -4,7 +4,6 @@
 #define FERMATA_SCHEDULE_COST_HPP
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "base/sizes.hpp"

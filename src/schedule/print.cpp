@@ -1,7 +1,5 @@
 #include "schedule/print.hpp"
 
-#include <algorithm>
-
 namespace fermata {
 namespace {
 

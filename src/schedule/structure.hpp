@@ -3,7 +3,6 @@
 #define FERMATA_SCHEDULE_STRUCTURE_HPP
 
 #include <string>
-#include <vector>
 
 #include "base/result.hpp"
 #include "schedule/schedule.hpp"

@@ -1,5 +1,4 @@
 // Plans over several hosts, and plans as bytes.
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <numeric>

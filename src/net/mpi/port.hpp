@@ -6,7 +6,6 @@
 #include <mpi.h>
 
 #include <deque>
-#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
