@@ -2,9 +2,9 @@
 // choice.
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <tuple>
 
+#include "base/text.hpp"
 #include "bench/session.hpp"
 
 namespace fermata::bench {
@@ -56,22 +56,20 @@ int log2_ceiling(int n) { return n <= 1 ? 0 : std::bit_width(static_cast<unsigne
 // run.
 void bound_from_probes(Row& row, const Row* round_trip, const Row* two_switches) {
   const int n = row.what.members;
-  char text[96];
   if (row.what.cpus.empty() && n > 1) {
     // More members than CPUs: on each CPU the last arriver continues without a switch, all others need one.
     const int cpus = static_cast<int>(allowed_cpus().size());
     if (two_switches == nullptr || n <= cpus) return;
     const int switches = std::max(1, (n + cpus - 1) / cpus - 1);
     row.bound = switches * two_switches->summary.median / 2;
-    std::snprintf(text, sizeof text, "estimate: %d x switch", switches);
+    row.bound_source = format("estimate: %d x switch", switches);
   } else {
     if (round_trip == nullptr || n < 2) return;
     const int stages = row.stages > 0 && row.quantity == Quantity::kLatency ? row.stages : log2_ceiling(n);
     row.bound = stages * round_trip->summary.median / 2;
-    std::snprintf(text, sizeof text, "%s%d x one-way",
-                  row.quantity == Quantity::kLatency ? "" : "estimate: ", stages);
+    row.bound_source =
+        format("%s%d x one-way", row.quantity == Quantity::kLatency ? "" : "estimate: ", stages);
   }
-  row.bound_source = text;
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <sched.h>
 
-#include <charconv>
+#include <limits>
+
+#include "base/text.hpp"
 
 namespace fermata::bench {
 
@@ -41,10 +43,9 @@ std::vector<std::string> split(std::string_view list, char separator) {
 std::optional<std::vector<int>> numbers_from(std::string_view list) {
   std::vector<int> numbers;
   for (const std::string& part : split(list)) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc{} || end != part.data() + part.size() || value < 0) return std::nullopt;
-    numbers.push_back(value);
+    const std::optional<int> value = parse_number(part, 0, std::numeric_limits<int>::max());
+    if (!value) return std::nullopt;
+    numbers.push_back(*value);
   }
   return numbers;
 }

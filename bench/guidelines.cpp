@@ -1,9 +1,9 @@
 #include "bench/guidelines.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <tuple>
 
+#include "base/text.hpp"
 #include "bench/mockups.hpp"
 #include "bench/report.hpp"
 
@@ -120,21 +120,17 @@ std::string guidelines_table(const std::vector<Guideline>& guidelines) {
   std::string text;
   const Guideline* previous = nullptr;
   for (const Guideline& g : guidelines) {
-    char line[2 * kTableWidth];
     if (previous == nullptr || previous->what.members != g.what.members ||
         previous->what.engine != g.what.engine) {
-      std::snprintf(line, sizeof line, "%s%s, n = %d, ns per call%s\n%-44s %8s %7s %8s %6s %11s  %s\n",
-                    previous == nullptr ? "" : "\n", name_of(g.what.engine), g.what.members,
-                    g.what.cpus.empty() ? ", not pinned" : "", "guideline", "bytes", "call", "mock-up",
-                    "ratio", "95 %", "");
-      text += line;
-      text.erase(text.find_last_not_of(" \n") + 1) += "\n";
+      text +=
+          format("%s%s, n = %d, ns per call%s\n%-44s %8s %7s %8s %6s %11s\n", previous == nullptr ? "" : "\n",
+                 name_of(g.what.engine), g.what.members, g.what.cpus.empty() ? ", not pinned" : "",
+                 "guideline", "bytes", "call", "mock-up", "ratio", "95 %");
     }
-    const std::string interval = g.ratio.interval ? short_interval(*g.ratio.interval) : "";
-    std::snprintf(line, sizeof line, "%-44s %8d %7s %8s %6s %11s  %s\n", title_of(g).c_str(), g.what.bytes,
-                  short_number(g.call_ns).c_str(), short_number(g.mockup_ns).c_str(),
-                  short_ratio(g.ratio.median).c_str(), interval.c_str(), name_of(g.finding));
-    text += line;
+    text += format("%-44s %8d %7s %8s %6s %11s  %s\n", title_of(g).c_str(), g.what.bytes,
+                   short_number(g.call_ns).c_str(), short_number(g.mockup_ns).c_str(),
+                   short_ratio(g.ratio.median).c_str(), short_interval(g.ratio.interval).c_str(),
+                   name_of(g.finding));
     previous = &g;
   }
   if (!text.empty())
@@ -145,19 +141,17 @@ std::string guidelines_table(const std::vector<Guideline>& guidelines) {
 nlohmann::json guidelines_json(const std::vector<Guideline>& guidelines) {
   nlohmann::json list = nlohmann::json::array();
   for (const Guideline& g : guidelines) {
-    list.push_back(
-        {{"collective", fermata::name_of(g.what.collective)},
-         {"mockup", g.mockup},
-         {"engine", name_of(g.what.engine)},
-         {"n", g.what.members},
-         {"bytes", g.what.bytes},
-         {"call_ns", g.call_ns},
-         {"mockup_ns", g.mockup_ns},
-         {"ratio", g.ratio.median},
-         {"ratio_interval", g.ratio.interval ? nlohmann::json({g.ratio.interval->low, g.ratio.interval->high})
-                                             : nlohmann::json(nullptr)},
-         {"finding", name_of(g.finding)},
-         {"plan", g.plan}});
+    list.push_back({{"collective", fermata::name_of(g.what.collective)},
+                    {"mockup", g.mockup},
+                    {"engine", name_of(g.what.engine)},
+                    {"n", g.what.members},
+                    {"bytes", g.what.bytes},
+                    {"call_ns", g.call_ns},
+                    {"mockup_ns", g.mockup_ns},
+                    {"ratio", g.ratio.median},
+                    {"ratio_interval", interval_json(g.ratio.interval)},
+                    {"finding", name_of(g.finding)},
+                    {"plan", g.plan}});
   }
   return list;
 }

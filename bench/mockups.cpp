@@ -178,17 +178,11 @@ class Mock final : public TeamSubject {
     const auto count = static_cast<std::size_t>(turn.doubles);
     scratch.resize(count * static_cast<std::size_t>(turn.members));
     const MockCall call{member_of(rank), rank, turn.members, count, scratch.data()};
-    int bad = FERMATA_OK;
-    const auto note = [&bad](int status) {
-      if (status != FERMATA_OK) [[unlikely]]
-        bad = status;
-    };
     if (turn.collective == Collective::kBarrier) {
-      turn.run(rank, [&] { note(mockup_.call(call, nullptr, nullptr)); });
+      run_calls(rank, turn, [&] { return mockup_.call(call, nullptr, nullptr); });
     } else {
-      turn.run(rank, [&](const double* in, double* out) { note(mockup_.call(call, in, out)); });
+      run_calls(rank, turn, [&](const double* in, double* out) { return mockup_.call(call, in, out); });
     }
-    turn.lines[rank].status = bad;
   }
 
  private:

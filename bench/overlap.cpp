@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <tuple>
 
+#include "base/text.hpp"
 #include "bench/report.hpp"
 #include "bench/team_subject.hpp"
 
@@ -21,13 +21,11 @@ constexpr double kIdleSeconds = 1;
 class IdleProgress final : public TeamSubject {
  public:
   void work(int rank, Turn& turn) override {
-    fermata_member* const member = member_of(rank);
-    int bad = FERMATA_OK;
-    turn.run(rank, [&] {
+    run_calls(rank, turn, [member = member_of(rank)] {
+      int bad = FERMATA_OK;
       for (int call = 0; call < kIdleCalls; ++call) bad |= fermata_progress(member, 0);
-      bad |= fermata_barrier(member);
+      return bad | fermata_barrier(member);
     });
-    turn.lines[rank].status = bad;
   }
 };
 
@@ -39,21 +37,16 @@ Options options_for(Options o) {
   return o;
 }
 
-std::vector<Contestant> idle_contestants(const Options& o, int members) {
-  std::vector<Contestant> list;
-  for (const Engine engine : o.engines) {
-    Contestant c;
-    c.name = c.launch.name = kIdle;
-    c.role = Role::kOwn;
-    c.launch.make = [] { return std::make_unique<IdleProgress>(); };
-    c.what.engine = engine;
-    c.what.members = members;
-    const std::vector<int> cpus = allowed_cpus();
-    if (o.pin && members <= static_cast<int>(cpus.size()))
-      c.what.cpus.assign(cpus.begin(), cpus.begin() + members);
-    list.push_back(std::move(c));
-  }
-  return list;
+std::vector<Contestant> idle_contestants(Options o, int members) {
+  Contestant idle;
+  idle.name = idle.launch.name = kIdle;
+  idle.role = Role::kOwn;
+  idle.launch.make = [] { return std::make_unique<IdleProgress>(); };
+  o.collective = Collective::kBarrier;
+  o.own = false;
+  o.rivals = {};
+  o.extra = {idle};
+  return contestants(o, members, 0, Quantity::kPeriod);
 }
 
 // The contestants that can overlap, each with three quantities.
@@ -136,22 +129,18 @@ std::string overlap_table(const Outcome& outcome) {
   const Case* previous = nullptr;
   const std::vector<Overlap> list = overlaps_of(outcome);
   for (const Overlap& o : list) {
-    char line[2 * kTableWidth];
     const auto key = [](const Case& c) { return std::tuple(c.members, c.bytes, c.engine); };
     if (previous == nullptr || key(*previous) != key(o.what)) {
-      std::snprintf(line, sizeof line, "%sallreduce, %s, n = %d, %d bytes, members up to 1 ms apart; us\n",
-                    previous == nullptr ? "" : "\n", name_of(o.what.engine), o.what.members, o.what.bytes);
-      text += line;
-      std::snprintf(line, sizeof line, "%-14s %9s %9s %9s %9s %9s %9s %11s\n", "subject", "computing", "work",
-                    "blocking", "overlap", "blocking", "overlap", "95 %");
-      text += line;
+      text += format("%sallreduce, %s, n = %d, %d bytes, members up to 1 ms apart; us\n",
+                     previous == nullptr ? "" : "\n", name_of(o.what.engine), o.what.members, o.what.bytes);
+      text += format("%-14s %9s %9s %9s %9s %9s %9s %11s\n", "subject", "computing", "work", "blocking",
+                     "overlap", "blocking", "overlap", "95 %");
     }
-    const std::string interval = o.overlap_total.interval ? short_interval(*o.overlap_total.interval) : "";
-    std::snprintf(line, sizeof line, "%-14s %9.1f %9.1f %9.1f %9.1f %9.2f %9.2f %11s%s\n", o.subject.c_str(),
-                  o.compute / 1e3, o.work / 1e3, o.blocking / 1e3, o.overlap / 1e3, o.blocking_total.median,
-                  o.overlap_total.median, interval.c_str(),
-                  o.overlap_total.median <= kOverlapBound ? "" : "  above 1.10");
-    text += line;
+    const std::string interval = short_interval(o.overlap_total.interval);
+    text += format("%-14s %9.1f %9.1f %9.1f %9.1f %9.2f %9.2f %11s%s\n", o.subject.c_str(), o.compute / 1e3,
+                   o.work / 1e3, o.blocking / 1e3, o.overlap / 1e3, o.blocking_total.median,
+                   o.overlap_total.median, interval.c_str(),
+                   o.overlap_total.median <= kOverlapBound ? "" : "  above 1.10");
     previous = &o.what;
   }
   if (!list.empty())
@@ -166,9 +155,6 @@ std::string overlap_table(const Outcome& outcome) {
 }
 
 nlohmann::json overlap_json(const Outcome& outcome) {
-  const auto interval = [](const Ratio& r) {
-    return r.interval ? nlohmann::json({r.interval->low, r.interval->high}) : nlohmann::json(nullptr);
-  };
   nlohmann::json list = nlohmann::json::array();
   for (const Overlap& o : overlaps_of(outcome)) {
     list.push_back({{"subject", o.subject},
@@ -180,9 +166,9 @@ nlohmann::json overlap_json(const Outcome& outcome) {
                     {"blocking_adds_ns", o.blocking},
                     {"overlap_adds_ns", o.overlap},
                     {"blocking_total_ratio", o.blocking_total.median},
-                    {"blocking_total_interval", interval(o.blocking_total)},
+                    {"blocking_total_interval", interval_json(o.blocking_total.interval)},
                     {"overlap_total_ratio", o.overlap_total.median},
-                    {"overlap_total_interval", interval(o.overlap_total)}});
+                    {"overlap_total_interval", interval_json(o.overlap_total.interval)}});
   }
   const double idle = idle_progress_of(outcome);
   return {{"cases", std::move(list)},

@@ -29,7 +29,36 @@ class Own final : public TeamSubject {
 
   void work(int rank, Turn& turn) override {
     if (turn.order.quantity == Quantity::kOverlap) return overlap(rank, turn);
-    turn.lines[rank].status = has_root(turn.collective) ? rooted(rank, turn) : without_root(rank, turn);
+    fermata_member* const m = member_of(rank);
+    const auto n = static_cast<size_t>(turn.doubles);
+    const auto run = [&](auto call) { run_calls(rank, turn, call); };
+    switch (turn.collective) {
+      case Collective::kBarrier: return run([=] { return fermata_barrier(m); });
+      case Collective::kBroadcast:
+        return run([=](In in, Out out, int root) {
+          double* const data = rank == root ? const_cast<double*>(in) : out;
+          return fermata_broadcast(m, data, n * sizeof(double), root);
+        });
+      case Collective::kReduce:
+        return run(
+            [=](In in, Out out, int root) { return fermata_reduce(m, in, out, n, kType, kSum, root); });
+      case Collective::kAllreduce:
+        return run([=](In in, Out out) { return fermata_allreduce(m, in, out, n, kType, kSum); });
+      case Collective::kGather:
+        return run([=](In in, Out out, int root) { return fermata_gather(m, in, out, n, kType, root); });
+      case Collective::kScatter:
+        return run([=](In in, Out out, int root) { return fermata_scatter(m, in, out, n, kType, root); });
+      case Collective::kAllgather:
+        return run([=](In in, Out out) { return fermata_allgather(m, in, out, n, kType); });
+      case Collective::kReduceScatter:
+        return run([=](In in, Out out) { return fermata_reduce_scatter(m, in, out, n, kType, kSum); });
+      case Collective::kAlltoall:
+        return run([=](In in, Out out) { return fermata_alltoall(m, in, out, n, kType); });
+      case Collective::kScan:
+        return run([=](In in, Out out) { return fermata_scan(m, in, out, n, kType, kSum); });
+      case Collective::kExscan:
+        return run([=](In in, Out out) { return fermata_exscan(m, in, out, n, kType, kSum); });
+    }
   }
 
   std::string description() const override {
@@ -43,93 +72,9 @@ class Own final : public TeamSubject {
   }
 
  private:
-  // Both return the status of a call that failed. They check as a program would: one test of each status.
-  int rooted(int rank, Turn& turn) const {
-    fermata_member* const member = member_of(rank);
-    const auto count = static_cast<size_t>(turn.doubles);
-    int bad = FERMATA_OK;
-    Roots roots(turn.members, turn.rotating);
-    const auto run = [&](auto&& call) {
-      turn.run(rank, [&](const double* in, double* out) {
-        const int status = call(in, out, roots.next());
-        if (status != FERMATA_OK) [[unlikely]]
-          bad = status;
-      });
-    };
-    switch (turn.collective) {
-      case Collective::kReduce:
-        run([&](const double* in, double* out, int root) {
-          return fermata_reduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM, root);
-        });
-        break;
-      case Collective::kBroadcast:
-        run([&](const double* in, double* out, int root) {
-          double* const data = rank == root ? const_cast<double*>(in) : out;
-          return fermata_broadcast(member, data, count * sizeof(double), root);
-        });
-        break;
-      case Collective::kGather:
-        run([&](const double* in, double* out, int root) {
-          return fermata_gather(member, in, out, count, FERMATA_DOUBLE, root);
-        });
-        break;
-      case Collective::kScatter:
-        run([&](const double* in, double* out, int root) {
-          return fermata_scatter(member, in, out, count, FERMATA_DOUBLE, root);
-        });
-        break;
-      default: break;
-    }
-    return bad;
-  }
-
-  int without_root(int rank, Turn& turn) const {
-    fermata_member* const member = member_of(rank);
-    const auto count = static_cast<size_t>(turn.doubles);
-    int bad = FERMATA_OK;
-    const auto note = [&bad](int status) {
-      if (status != FERMATA_OK) [[unlikely]]
-        bad = status;
-    };
-    const auto run = [&](auto&& call) {
-      turn.run(rank, [&](const double* in, double* out) { note(call(in, out)); });
-    };
-    switch (turn.collective) {
-      case Collective::kBarrier: turn.run(rank, [&] { note(fermata_barrier(member)); }); break;
-      case Collective::kAllreduce:
-        run([&](const double* in, double* out) {
-          return fermata_allreduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
-        });
-        break;
-      case Collective::kAllgather:
-        run([&](const double* in, double* out) {
-          return fermata_allgather(member, in, out, count, FERMATA_DOUBLE);
-        });
-        break;
-      case Collective::kReduceScatter:
-        run([&](const double* in, double* out) {
-          return fermata_reduce_scatter(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
-        });
-        break;
-      case Collective::kAlltoall:
-        run([&](const double* in, double* out) {
-          return fermata_alltoall(member, in, out, count, FERMATA_DOUBLE);
-        });
-        break;
-      case Collective::kScan:
-        run([&](const double* in, double* out) {
-          return fermata_scan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
-        });
-        break;
-      case Collective::kExscan:
-        run([&](const double* in, double* out) {
-          return fermata_exscan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
-        });
-        break;
-      default: break;
-    }
-    return bad;
-  }
+  using In = const double*;
+  using Out = double*;
+  static constexpr int kType = FERMATA_DOUBLE, kSum = FERMATA_SUM;
 
   // Begins the request, computes with a call for progress after each chunk, and waits.
   void overlap(int rank, Turn& turn) {
@@ -138,10 +83,9 @@ class Own final : public TeamSubject {
     fermata_operation sum = FERMATA_OPERATION_INIT;
     sum.collective = static_cast<int>(turn.collective);
     sum.count = static_cast<size_t>(turn.doubles);
-    sum.type = FERMATA_DOUBLE;
-    sum.op = FERMATA_SUM;
-    int bad = turn.collective == Collective::kAllreduce ? FERMATA_OK : FERMATA_ERR_UNSUPPORTED;
-    turn.run(rank, [&](const double* in, double* out) {
+    sum.type = kType;
+    sum.op = kSum;
+    run_calls(rank, turn, [&](In in, Out out) {
       sum.in = in;
       sum.out = out;
       fermata_request* request = nullptr;
@@ -151,11 +95,9 @@ class Own final : public TeamSubject {
         status = fermata_progress(member, 0);
       }
       if (status >= 0) status = fermata_request_wait(request);
-      if (status == FERMATA_OK) status = fermata_request_free(request);
-      if (status != FERMATA_OK) [[unlikely]]
-        bad = status;
+      return status == FERMATA_OK ? fermata_request_free(request) : status;
     });
-    turn.lines[rank].status = bad;
+    if (turn.collective != Collective::kAllreduce) turn.lines[rank].status = FERMATA_ERR_UNSUPPORTED;
   }
 
   std::string plan(const Case& c) {
@@ -163,7 +105,7 @@ class Own final : public TeamSubject {
     static_assert(static_cast<int>(Collective::kReduce) == FERMATA_REDUCE);
     request.members = c.members;
     request.collective = static_cast<int>(c.collective);
-    request.engine = engine_of(c);
+    request.engine = engine_of(c.engine);
     request.payload = static_cast<size_t>(c.bytes);
     request.cpus = c.cpus.empty() ? nullptr : c.cpus.data();
     request.algorithm = choice_.algorithm.empty() ? nullptr : choice_.algorithm.c_str();

@@ -1,9 +1,9 @@
 #include "bench/planning.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <ctime>
 
+#include "base/text.hpp"
 #include "bench/report.hpp"
 #include "bench/stats.hpp"
 #include "plan/plan.hpp"
@@ -44,9 +44,8 @@ Result<PlanningRow> time_one(const Topology& topology, const Profile& profile, c
 
 }  // namespace
 
-Result<std::vector<PlanningRow>> run_planning(
-    const std::vector<int>& members, double seconds,
-    const std::function<void(double done, const std::string& what)>& progress) {
+Result<std::vector<PlanningRow>> run_planning(const std::vector<int>& members, double seconds,
+                                              const Progress& progress) {
   std::vector<PlanningRow> rows;
   constexpr Collective kCollectives[] = {Collective::kBarrier, Collective::kAllreduce};
   const std::size_t cases = members.size() * std::size(kCollectives) * (std::size(kGiven) + 1);
@@ -77,16 +76,13 @@ Result<std::vector<PlanningRow>> run_planning(
 }
 
 std::string planning_table(const std::vector<PlanningRow>& rows) {
-  char line[160];
-  std::snprintf(line, sizeof line, "%-10s %6s  %-44s %8s %8s %8s\n", "collective", "n",
-                "one schedule, or the search and its choice", "ms", "p10", "p90");
-  std::string text = line;
+  std::string text = format("%-10s %6s  %-44s %8s %8s %8s\n", "collective", "n",
+                            "one schedule, or the search and its choice", "ms", "p10", "p90");
   for (const PlanningRow& row : rows) {
     const Summary s = summarize(row.ms);
     const std::string what = row.algorithm.empty() ? "search: " + row.chosen : row.algorithm;
-    std::snprintf(line, sizeof line, "%-10s %6d  %-44.44s %8.2f %8.2f %8.2f\n", name_of(row.collective),
-                  row.members, what.c_str(), s.median, s.p10, s.p90);
-    text += line;
+    text += format("%-10s %6d  %-44.44s %8.2f %8.2f %8.2f\n", name_of(row.collective), row.members,
+                   what.c_str(), s.median, s.p10, s.p90);
   }
   return text +
          "\nCPU time of one core to build, prove, cost and compile. A search does this for all candidates; "

@@ -3,13 +3,13 @@
 #ifndef FERMATA_BENCH_PLANNING_HPP
 #define FERMATA_BENCH_PLANNING_HPP
 
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/collective.hpp"
 #include "base/result.hpp"
+#include "plan/candidate.hpp"
 
 namespace fermata::bench {
 
@@ -23,9 +23,8 @@ struct PlanningRow {
 
 // For barrier and allreduce, on an estimated machine of 8 packages x 4 shared caches, with a core for each
 // member. Errors: the planner's and the compiler's.
-Result<std::vector<PlanningRow>> run_planning(
-    const std::vector<int>& members, double seconds,
-    const std::function<void(double done, const std::string& what)>& progress);
+Result<std::vector<PlanningRow>> run_planning(const std::vector<int>& members, double seconds,
+                                              const Progress& progress);
 
 std::string planning_table(const std::vector<PlanningRow>& rows);
 nlohmann::json planning_json(const std::vector<PlanningRow>& rows);

@@ -10,10 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
+
+#include "base/text.hpp"
 
 namespace fermata::bench {
 namespace {
@@ -128,24 +129,16 @@ std::string Remote::receive(Reply& reply, std::string& text, double limit_s) {
   do {
     ready = poll(&poller, 1, static_cast<int>(limit_s * 1000));
   } while (ready < 0 && errno == EINTR);
-  char buffer[96];
-  if (ready == 0) {
-    std::snprintf(buffer, sizeof buffer, "hung: no end of a batch within %.3g s", limit_s);
-    return buffer;
-  }
+  if (ready == 0) return format("hung: no end of a batch within %.3g s", limit_s);
   if (!receive_all(socket_, &reply, sizeof reply)) {
     int status = 0;
     waitpid(pid_, &status, 0);
     pid_t group = pid_;
     pid_ = -1;
     kill(-group, SIGKILL);  // its members, if they are processes
-    if (WIFSIGNALED(status)) {
-      std::snprintf(buffer, sizeof buffer, "died of signal %d (%s)", WTERMSIG(status),
-                    strsignal(WTERMSIG(status)));
-    } else {
-      std::snprintf(buffer, sizeof buffer, "ended with exit code %d", WEXITSTATUS(status));
-    }
-    return buffer;
+    if (WIFSIGNALED(status))
+      return format("died of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return format("ended with exit code %d", WEXITSTATUS(status));
   }
   text.resize(reply.length);
   return receive_all(socket_, text.data(), text.size()) ? "" : "closed its socket";

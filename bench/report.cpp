@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "base/text.hpp"
 
 namespace fermata::bench {
 namespace {
@@ -15,8 +16,7 @@ nlohmann::json median_of(const std::optional<Ratio>& ratio) {
   return ratio ? nlohmann::json(ratio->median) : nlohmann::json(nullptr);
 }
 nlohmann::json interval_of(const std::optional<Ratio>& ratio) {
-  if (!ratio || !ratio->interval) return nullptr;
-  return {ratio->interval->low, ratio->interval->high};
+  return interval_json(ratio ? ratio->interval : std::nullopt);
 }
 
 nlohmann::json numbers_of(const std::vector<double>& rounds) {
@@ -105,33 +105,27 @@ std::string heading(const Row& row) {
     text += "bound " + short_number(*row.bound) + ": " + row.bound_source + "\n";
   }
   const bool processes = row.what.engine != Engine::kThreads;
-  char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-32s %6s %6s %6s %6s %6s %9s %11s%s\n", "subject", "median", "p10",
-                "p90", "min", "xbound", "/planned", "95 %", processes ? " /threads" : "");
-  return text + line;
+  return text + format("%-32s %6s %6s %6s %6s %6s %9s %11s%s\n", "subject", "median", "p10", "p90", "min",
+                       "xbound", "/planned", "95 %", processes ? " /threads" : "");
 }
 
 std::string line_of(const Row& row) {
   const Summary& s = row.summary;
   const std::string label = row.subject + (row.variant.empty() ? "" : " (" + row.variant + ")");
-  char over_bound[32] = "", over_threads[32] = "";
-  std::string over_plan, interval;
+  std::string over_bound, over_threads, over_plan, interval;
   // EPCC's overhead can be about 0: then there is no ratio.
-  if (row.bound && *row.bound > 0 && s.median > 0)
-    std::snprintf(over_bound, sizeof over_bound, "%.2f", s.median / *row.bound);
+  if (row.bound && *row.bound > 0 && s.median > 0) over_bound = format("%.2f", s.median / *row.bound);
   if (row.ratio_to_plan && row.subject != "planned") {
     const bool faster = row.role != Role::kFloor && row.ratio_to_plan->median < 1;
     over_plan = short_ratio(row.ratio_to_plan->median) + (faster ? " <" : "  ");
-    if (row.ratio_to_plan->interval) interval = short_interval(*row.ratio_to_plan->interval);
+    interval = short_interval(row.ratio_to_plan->interval);
   }
-  if (row.ratio_to_threads)
-    std::snprintf(over_threads, sizeof over_threads, "%.2f", row.ratio_to_threads->median);
-  char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-32s %6.6s %6.6s %6.6s %6.6s %6.6s %9.9s %11.11s %8.8s",
-                clipped(label, 32).c_str(), short_number(s.median).c_str(), short_number(s.p10).c_str(),
-                short_number(s.p90).c_str(), short_number(s.min).c_str(), over_bound, over_plan.c_str(),
-                interval.c_str(), over_threads);
-  std::string text = line;
+  if (row.ratio_to_threads) over_threads = format("%.2f", row.ratio_to_threads->median);
+  std::string text =
+      format("%-32s %6.6s %6.6s %6.6s %6.6s %6.6s %9.9s %11.11s %8.8s", clipped(label, 32).c_str(),
+             short_number(s.median).c_str(), short_number(s.p10).c_str(), short_number(s.p90).c_str(),
+             short_number(s.min).c_str(), over_bound.c_str(), over_plan.c_str(), interval.c_str(),
+             over_threads.c_str());
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
 }
@@ -140,28 +134,24 @@ std::string line_of(const Row& row) {
 
 std::string short_number(double value) {
   const double size = std::fabs(value);
-  char text[32];
-  if (size >= 9.995e11) {
-    std::snprintf(text, sizeof text, "%.1e", value);
-  } else if (size >= 9.995e8) {
-    std::snprintf(text, sizeof text, "%.*fG", size < 9.995e10 ? 1 : 0, value / 1e9);
-  } else if (size >= 9.995e5) {
-    std::snprintf(text, sizeof text, "%.*fM", size < 9.995e6 ? 2 : size < 9.995e7 ? 1 : 0, value / 1e6);
-  } else if (size >= 9999.5) {
-    std::snprintf(text, sizeof text, "%.*fk", size < 99950 ? 1 : 0, value / 1e3);
-  } else {
-    std::snprintf(text, sizeof text, "%.*f", size < 999.95 ? 1 : 0, value);
-  }
-  return text;
+  if (size >= 9.995e11) return format("%.1e", value);
+  if (size >= 9.995e8) return format("%.*fG", size < 9.995e10 ? 1 : 0, value / 1e9);
+  if (size >= 9.995e5) return format("%.*fM", size < 9.995e6 ? 2 : size < 9.995e7 ? 1 : 0, value / 1e6);
+  if (size >= 9999.5) return format("%.*fk", size < 99950 ? 1 : 0, value / 1e3);
+  return format("%.*f", size < 999.95 ? 1 : 0, value);
 }
 
 std::string short_ratio(double value) {
   if (value >= 999.5) return short_number(value);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
-  return text;
+  return format("%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
 }
-std::string short_interval(const Interval& i) { return short_ratio(i.low) + "-" + short_ratio(i.high); }
+std::string short_interval(const std::optional<Interval>& i) {
+  return i ? short_ratio(i->low) + "-" + short_ratio(i->high) : "";
+}
+
+nlohmann::json interval_json(const std::optional<Interval>& i) {
+  return i ? nlohmann::json({i->low, i->high}) : nlohmann::json(nullptr);
+}
 
 nlohmann::json samples_json(const std::vector<double>& samples, const char* unit) {
   const Summary s = summarize(samples);

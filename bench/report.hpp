@@ -3,6 +3,7 @@
 #define FERMATA_BENCH_REPORT_HPP
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,10 @@ std::string left_out_table(const Outcome& outcome);  // the last part of the tab
 
 // "31.2", "1234", "12.3k", "4.56M": up to five characters below 9.995e11, plus a sign.
 std::string short_number(double value);
-// "0.95", "12.3", "1234", "12.3k"; "0.95-1.05"
+// "0.95", "12.3", "1234", "12.3k"; "0.95-1.05", or "" if there is no interval
 std::string short_ratio(double value);
-std::string short_interval(const Interval& interval);
+std::string short_interval(const std::optional<Interval>& interval);
+nlohmann::json interval_json(const std::optional<Interval>& interval);  // [low, high], or null
 
 }  // namespace fermata::bench
 #endif

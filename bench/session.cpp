@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <random>
 
+#include "base/text.hpp"
 #include "bench/burners.hpp"
 #include "bench/own.hpp"
 
@@ -109,9 +109,7 @@ class Group {
     if (p.error.empty() && cost(p) > kTooSlowNs) take_turn(p);  // the first turn only wakes the members
     if (!p.error.empty()) return;
     if (cost(p) > kTooSlowNs) {
-      char text[96];
-      std::snprintf(text, sizeof text, "left out: %.0f ms an episode", cost(p) / 1e6);
-      p.error = text;
+      p.error = format("left out: %.0f ms an episode", cost(p) / 1e6);
       return;
     }
     // One member after the other comes late; every episode is checked.

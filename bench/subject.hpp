@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "bench/arena.hpp"
@@ -78,9 +79,24 @@ inline constexpr unsigned kReductions = (1u << 2) | (1u << 3);
 
 std::span<const Entry> table();
 
-template <class T>
-std::unique_ptr<Subject> make_subject() {
-  return std::make_unique<T>();
+// Runs a turn of one call for each episode: call(), call(in, out), or call(in, out, root). Each returns a
+// status, which is tested once, as a program would. One that is not 0 makes the turn void.
+template <class Call>
+void run_calls(int rank, Turn& turn, Call call) {
+  int bad = 0;
+  const auto note = [&bad](int status) {
+    if (status != 0) [[unlikely]]
+      bad = status;
+  };
+  if constexpr (std::is_invocable_v<Call&>) {
+    turn.run(rank, [&] { note(call()); });
+  } else if constexpr (std::is_invocable_v<Call&, const double*, double*>) {
+    turn.run(rank, [&](const double* in, double* out) { note(call(in, out)); });
+  } else {
+    Roots roots(turn.members, turn.rotating);
+    turn.run(rank, [&](const double* in, double* out) { note(call(in, out, roots.next())); });
+  }
+  turn.lines[rank].status = bad;
 }
 
 }  // namespace fermata::bench

@@ -43,12 +43,8 @@ constexpr const char* kOmpDist =
 #endif
 
 constexpr Entry floor(const char* name, const char* variant, unsigned collectives,
-                      std::unique_ptr<Subject> (*make)()) {
-  return {name, variant, Role::kFloor, collectives, kBothEngines, 2, kOnALine, make, nullptr, "", ""};
-}
-constexpr Entry large_floor(const char* name, const char* variant, unsigned collectives,
-                            std::unique_ptr<Subject> (*make)()) {
-  return {name, variant, Role::kFloor, collectives, kBothEngines, 2, kLarge, make, nullptr, "", ""};
+                      std::unique_ptr<Subject> (*make)(), Sizes bytes = kOnALine) {
+  return {name, variant, Role::kFloor, collectives, kBothEngines, 2, bytes, make, nullptr, "", ""};
 }
 constexpr Entry probe(const char* name, const char* variant, std::unique_ptr<Subject> (*make)()) {
   return {name, variant, Role::kProbe, kAnyCollective, kThreads, 0, kAnySize, make, nullptr, "", ""};
@@ -66,30 +62,30 @@ constexpr Entry mpi(const char* name, const char* worker, const char* needs) {
 }
 
 const Entry kTable[] = {
-    floor("floor_private", "pause", kBarrier, floor_private_pause),
-    floor("floor_private", "4 pauses", kBarrier, floor_private_pauses),
-    floor("floor_private", "no pause", kBarrier, floor_private_plain),
-    floor("floor_private", "2 slots, pause", kBarrier, floor_private_slots_pause),
-    floor("floor_private", "2 slots, no pause", kBarrier, floor_private_slots_plain),
-    floor("floor_packed", "pause", kBarrier, floor_packed_pause),
-    floor("floor_packed", "4 pauses", kBarrier, floor_packed_pauses),
-    floor("floor_packed", "no pause", kBarrier, floor_packed_plain),
-    floor("floor_counter", "pause", kBarrier, floor_counter_pause),
-    floor("floor_counter", "no pause", kBarrier, floor_counter_plain),
-    floor("floor_exchange", "dense, pause", kAllreduce, floor_exchange_dense_pause),
-    floor("floor_exchange", "dense, 4 pauses", kAllreduce, floor_exchange_dense_pauses),
-    floor("floor_exchange", "dense, no pause", kAllreduce, floor_exchange_dense_plain),
-    floor("floor_exchange", "spaced, pause", kAllreduce, floor_exchange_spaced_pause),
-    floor("floor_exchange", "spaced, 4 pauses", kAllreduce, floor_exchange_spaced_pauses),
-    floor("floor_exchange", "spaced, no pause", kAllreduce, floor_exchange_spaced_plain),
-    floor("floor_stream", "pause", kRooted, floor_stream_pause),
-    floor("floor_stream", "no pause", kRooted, floor_stream_plain),
-    large_floor("floor_memcpy", "own", kMoving, floor_direct_own),
-    large_floor("floor_memcpy", "shared", kMoving, floor_direct_shared),
-    large_floor("floor_sum", "own", kFolding, floor_direct_own),
-    large_floor("floor_sum", "shared", kFolding, floor_direct_shared),
-    probe("probe_one_way", "pause", probe_one_way_pause),
-    probe("probe_one_way", "no pause", probe_one_way_plain),
+    floor("floor_private", "pause", kBarrier, [] { return floor_private(1); }),
+    floor("floor_private", "4 pauses", kBarrier, [] { return floor_private(4); }),
+    floor("floor_private", "no pause", kBarrier, [] { return floor_private(0); }),
+    floor("floor_private", "2 slots, pause", kBarrier, [] { return floor_private_slots(1); }),
+    floor("floor_private", "2 slots, no pause", kBarrier, [] { return floor_private_slots(0); }),
+    floor("floor_packed", "pause", kBarrier, [] { return floor_packed(1); }),
+    floor("floor_packed", "4 pauses", kBarrier, [] { return floor_packed(4); }),
+    floor("floor_packed", "no pause", kBarrier, [] { return floor_packed(0); }),
+    floor("floor_counter", "pause", kBarrier, [] { return floor_counter(1); }),
+    floor("floor_counter", "no pause", kBarrier, [] { return floor_counter(0); }),
+    floor("floor_exchange", "dense, pause", kAllreduce, [] { return floor_exchange_dense(1); }),
+    floor("floor_exchange", "dense, 4 pauses", kAllreduce, [] { return floor_exchange_dense(4); }),
+    floor("floor_exchange", "dense, no pause", kAllreduce, [] { return floor_exchange_dense(0); }),
+    floor("floor_exchange", "spaced, pause", kAllreduce, [] { return floor_exchange_spaced(1); }),
+    floor("floor_exchange", "spaced, 4 pauses", kAllreduce, [] { return floor_exchange_spaced(4); }),
+    floor("floor_exchange", "spaced, no pause", kAllreduce, [] { return floor_exchange_spaced(0); }),
+    floor("floor_stream", "pause", kRooted, [] { return floor_stream(1); }),
+    floor("floor_stream", "no pause", kRooted, [] { return floor_stream(0); }),
+    floor("floor_memcpy", "own", kMoving, floor_direct_own, kLarge),
+    floor("floor_memcpy", "shared", kMoving, floor_direct_shared, kLarge),
+    floor("floor_sum", "own", kFolding, floor_direct_own, kLarge),
+    floor("floor_sum", "shared", kFolding, floor_direct_shared, kLarge),
+    probe("probe_one_way", "pause", [] { return probe_one_way(1); }),
+    probe("probe_one_way", "no pause", [] { return probe_one_way(0); }),
     probe("probe_switch", "", probe_switch),
     rival("pthread", kBarrier, kThreads, make_pthread),
     rival("pthread_shared", kBarrier, kProcesses, make_pthread_shared),

@@ -2,9 +2,6 @@
 
 namespace fermata::bench {
 
-// Fermata's engine: a team of processes can have several members in each process.
-int engine_of(const Case& c) { return c.engine == Engine::kThreads ? FERMATA_THREADS : FERMATA_PROCESSES; }
-
 TeamSubject::~TeamSubject() {
   for (fermata_member* member : members_) fermata_member_leave(member);
   fermata_team_destroy(team_);
@@ -14,7 +11,7 @@ std::string TeamSubject::make_team(const Case& c, const fermata_plan* plan) {
   members_.resize(static_cast<std::size_t>(c.members));
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = c.members;
-  config.engine = engine_of(c);
+  config.engine = engine_of(c.engine);
   config.cpus = c.cpus.empty() ? nullptr : c.cpus.data();
   config.plans = &plan;
   config.plan_count = plan != nullptr ? 1 : 0;

@@ -10,7 +10,8 @@
 
 namespace fermata::bench {
 
-int engine_of(const Case& c);
+// Fermata's engine: a team of processes can have several members in each process.
+constexpr int engine_of(Engine e) { return e == Engine::kThreads ? FERMATA_THREADS : FERMATA_PROCESSES; }
 
 class TeamSubject : public Subject {
  public:

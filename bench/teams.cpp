@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
+#include "base/text.hpp"
 #include "bench/report.hpp"
 #include "bench/stats.hpp"
-#include "fermata/fermata.h"
+#include "bench/team_subject.hpp"
 
 namespace fermata::bench {
 namespace {
@@ -69,7 +69,7 @@ void run_member(fermata_team* team, int rank, double seconds, Samples& samples) 
 int make_team(Engine engine, int members, fermata_team** team) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = members;
-  config.engine = engine == Engine::kThreads ? FERMATA_THREADS : FERMATA_PROCESSES;
+  config.engine = engine_of(engine);
   return fermata_team_create(&config, team);
 }
 
@@ -124,9 +124,8 @@ int time_split(Engine engine, int members, double seconds, std::vector<double>& 
 
 }  // namespace
 
-Result<std::vector<TeamsRow>> run_teams(
-    const std::vector<Engine>& engines, const std::vector<int>& members, double seconds,
-    const std::function<void(double done, const std::string& what)>& progress) {
+Result<std::vector<TeamsRow>> run_teams(const std::vector<Engine>& engines, const std::vector<int>& members,
+                                        double seconds, const Progress& progress) {
   std::vector<TeamsRow> rows;
   const auto cases = static_cast<double>(2 * engines.size() * members.size());
   for (const Engine engine : engines)
@@ -144,15 +143,11 @@ Result<std::vector<TeamsRow>> run_teams(
 }
 
 std::string teams_table(const std::vector<TeamsRow>& rows) {
-  char line[120];
-  std::snprintf(line, sizeof line, "%-6s %-10s %6s %10s %10s %10s\n", "team", "engine", "n", "us", "p10",
-                "p90");
-  std::string text = line;
+  std::string text = format("%-6s %-10s %6s %10s %10s %10s\n", "team", "engine", "n", "us", "p10", "p90");
   for (const TeamsRow& row : rows) {
     const Summary s = summarize(row.us);
-    std::snprintf(line, sizeof line, "%-6s %-10s %6d %10.0f %10.0f %10.0f\n", row.what.c_str(),
-                  name_of(row.engine), row.members, s.median, s.p10, s.p90);
-    text += line;
+    text += format("%-6s %-10s %6d %10.0f %10.0f %10.0f\n", row.what.c_str(), name_of(row.engine),
+                   row.members, s.median, s.p10, s.p90);
   }
   return text +
          "\nmake: create a team and join all ranks from one thread; split: into two halves, by all members, "

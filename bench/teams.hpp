@@ -3,13 +3,13 @@
 #ifndef FERMATA_BENCH_TEAMS_HPP
 #define FERMATA_BENCH_TEAMS_HPP
 
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "bench/case.hpp"
+#include "plan/candidate.hpp"
 
 namespace fermata::bench {
 
@@ -23,9 +23,8 @@ struct TeamsRow {
 
 // Engines: threads and processes. For splits, each member has a thread or process of its own. Errors:
 // Fermata's, and kUnsupported for kMixed.
-Result<std::vector<TeamsRow>> run_teams(
-    const std::vector<Engine>& engines, const std::vector<int>& members, double seconds,
-    const std::function<void(double done, const std::string& what)>& progress);
+Result<std::vector<TeamsRow>> run_teams(const std::vector<Engine>& engines, const std::vector<int>& members,
+                                        double seconds, const Progress& progress);
 
 std::string teams_table(const std::vector<TeamsRow>& rows);
 nlohmann::json teams_json(const std::vector<TeamsRow>& rows);

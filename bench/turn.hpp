@@ -254,28 +254,14 @@ void Turn::timed(int rank, Probe& probe, Check& check, Episode& episode) {
 template <class Check, class Episode>
 void Turn::by_quantity(int rank, Check& check, Episode& episode) {
   const ProbePlace place{order, lines[rank], stamps[rank], met, rank, members};
+  const auto with = [&](auto probe) { timed(rank, probe, check, episode); };
   switch (order.quantity) {
-    case Quantity::kPeriod: {
-      PeriodProbe probe;
-      return timed(rank, probe, check, episode);
-    }
-    case Quantity::kLatency: {
-      LatencyProbe probe(place);
-      return timed(rank, probe, check, episode);
-    }
-    case Quantity::kEpcc: {
-      EpccProbe probe(place);
-      return timed(rank, probe, check, episode);
-    }
+    case Quantity::kPeriod: return with(PeriodProbe());
+    case Quantity::kLatency: return with(LatencyProbe(place));
+    case Quantity::kEpcc: return with(EpccProbe(place));
     case Quantity::kSkewed:
-    case Quantity::kOverlap: {
-      SkewProbe probe(place);
-      return timed(rank, probe, check, episode);
-    }
-    case Quantity::kStagger: {
-      StaggerProbe probe(place);
-      return timed(rank, probe, check, episode);
-    }
+    case Quantity::kOverlap: return with(SkewProbe(place));
+    case Quantity::kStagger: return with(StaggerProbe(place));
   }
 }
 

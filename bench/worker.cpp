@@ -62,19 +62,16 @@ double skewed_of(const Turn& turn) {
 
 Reply judge(const Turn& turn, std::string& reason) {
   Reply reply;
-  char text[200];
   for (int rank = 0; rank < turn.members; ++rank) {
     const MemberLine& line = turn.lines[rank];
     if (line.status != 0) {
-      std::snprintf(text, sizeof text, "rank %d: an episode returned status %d", rank, line.status);
+      reason = format("rank %d: an episode returned status %d", rank, line.status);
       reply.verdict = Reply::kFailed;
-      reason = text;
     } else if (line.failures != 0) {
-      std::snprintf(text, sizeof text, "wrong: rank %d expected %.17g %s %d, saw %.17g (%llu such)", rank,
-                    line.expected, turn.doubles == 0 ? "from rank" : "in element", line.about, line.seen,
-                    static_cast<unsigned long long>(line.failures));
+      reason = format("wrong: rank %d expected %.17g %s %d, saw %.17g (%llu such)", rank, line.expected,
+                      turn.doubles == 0 ? "from rank" : "in element", line.about, line.seen,
+                      static_cast<unsigned long long>(line.failures));
       reply.verdict = Reply::kWrong;
-      reason = text;
       break;
     }
   }
@@ -148,12 +145,8 @@ void serve(int descriptor, const Case& c, Subject& subject) {
   try {
     Turn& turn = *arena.make<Turn>(c, arena);  // in shared memory, so that forked members can read its orders
     reason = subject.prepare(c, arena);
-    if (!reason.empty()) {
-      answer(descriptor, {.verdict = Reply::kUnavailable}, reason);
-      return;
-    }
     Workers workers(c, subject, turn, arena);
-    reason = workers.start();
+    if (reason.empty()) reason = workers.start();
     if (!reason.empty()) {
       answer(descriptor, {.verdict = Reply::kUnavailable}, reason);
       return;

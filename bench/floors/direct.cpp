@@ -44,7 +44,7 @@ void sum_twice_plain(const double* a, const double* b, double* __restrict to, do
 }
 
 template <bool kShared>
-class Direct final : public Subject {
+class Direct final : public Floor {
  public:
   std::string prepare(const Case& c, Arena& arena) override {
     count_ = static_cast<std::size_t>(c.doubles());
@@ -57,12 +57,12 @@ class Direct final : public Subject {
     const std::size_t half = round_up(count_ / 2, kMinLine / sizeof(double));
     const std::size_t begin = kShared && rank == 1 ? half : 0;
     const std::size_t length = !kShared ? count_ : rank == 0 ? half : count_ - half;
-    turn.run(rank, [&](const double*, double*) {
-      meet(rank);
+    run(rank, turn, [&](std::uint64_t e, const double*, double*) {
+      meet(rank, 2 * e - 1);
       for (int to = 0; to < 2; ++to) {
         if (kShared || to == rank) give(turn, to, begin, length);
       }
-      meet(rank);
+      meet(rank, 2 * e);
     });
   }
 
@@ -70,12 +70,11 @@ class Direct final : public Subject {
   struct alignas(kMaxLine) Word {
     std::atomic<std::uint64_t> value{0};
   };
-  void meet(int rank) {
-    const std::uint64_t e = ++episode_[rank].value;
+  void meet(int rank, std::uint64_t number) {
     // order: release: this member's reads and writes are over; pairs with the acquire below.
-    words_[rank].value.store(e, std::memory_order_release);
+    words_[rank].value.store(number, std::memory_order_release);
     // order: acquire: the other member's writes are visible; pairs with the release above.
-    while (words_[1 - rank].value.load(std::memory_order_acquire) < e) cpu_pause();
+    while (words_[1 - rank].value.load(std::memory_order_acquire) < number) cpu_pause();
   }
   // Elements [begin, begin + length) of each block of the result of member `to`.
   void give(Turn& turn, int to, std::size_t begin, std::size_t length) const {
@@ -124,7 +123,6 @@ class Direct final : public Subject {
   Word* words_ = nullptr;
   void (*sum_)(const double*, const double*, double*, std::size_t) = sum_plain;
   void (*sum_twice_)(const double*, const double*, double*, double*, std::size_t) = sum_twice_plain;
-  Episode episode_[2];
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ struct Slot {
 // Dense: the slots of both members are as close as possible without crossing a line (8 bytes: all four on one
 // line). Otherwise the two members' lines are beyond the reach of the adjacent-line prefetcher.
 template <int kPauses, bool kDense>
-class Exchange final : public Subject {
+class Exchange final : public Floor {
  public:
   std::string prepare(const Case& c, Arena& arena) override {
     doubles_ = c.doubles();
@@ -47,9 +47,7 @@ class Exchange final : public Subject {
     std::byte* const mine = base_ + static_cast<std::size_t>(rank) * side_;
     std::byte* const other = base_ + static_cast<std::size_t>(1 - rank) * side_;
     const std::size_t distance = slot_;
-    std::uint64_t e = episode_[rank].value;
-    turn.run(rank, [&](const double* in, double* out) {
-      ++e;
+    run(rank, turn, [&](std::uint64_t e, const double* in, double* out) {
       const std::size_t offset = (e & 1) * distance;
       auto& to = *reinterpret_cast<Slot<kDoubles>*>(mine + offset);
       auto& from = *reinterpret_cast<Slot<kDoubles>*>(other + offset);
@@ -57,28 +55,25 @@ class Exchange final : public Subject {
       // order: release: the payload is visible with the episode; pairs with the acquire below.
       to.episode.store(e, std::memory_order_release);
       // order: acquire: the other member's payload is visible; pairs with the release above.
-      while (from.episode.load(std::memory_order_acquire) != e) {
-        for (int p = 0; p < kPauses; ++p) cpu_pause();
-      }
+      while (from.episode.load(std::memory_order_acquire) != e) pause<kPauses>();
       // With two summands both orders round to the same sum.
       for (int i = 0; i < kDoubles; ++i) out[i] = in[i] + from.payload[i];
     });
-    episode_[rank].value = e;
   }
 
   int doubles_ = 1;
   std::size_t slot_ = 0, side_ = 0;
   std::byte* base_ = nullptr;
-  Episode episode_[2];
 };
+
+template <int kPauses>
+using Dense = Exchange<kPauses, true>;
+template <int kPauses>
+using Spaced = Exchange<kPauses, false>;
 
 }  // namespace
 
-std::unique_ptr<Subject> floor_exchange_dense_pause() { return std::make_unique<Exchange<1, true>>(); }
-std::unique_ptr<Subject> floor_exchange_dense_pauses() { return std::make_unique<Exchange<4, true>>(); }
-std::unique_ptr<Subject> floor_exchange_dense_plain() { return std::make_unique<Exchange<0, true>>(); }
-std::unique_ptr<Subject> floor_exchange_spaced_pause() { return std::make_unique<Exchange<1, false>>(); }
-std::unique_ptr<Subject> floor_exchange_spaced_pauses() { return std::make_unique<Exchange<4, false>>(); }
-std::unique_ptr<Subject> floor_exchange_spaced_plain() { return std::make_unique<Exchange<0, false>>(); }
+std::unique_ptr<Subject> floor_exchange_dense(int pauses) { return with_pauses<Dense>(pauses); }
+std::unique_ptr<Subject> floor_exchange_spaced(int pauses) { return with_pauses<Spaced>(pauses); }
 
 }  // namespace fermata::bench

@@ -2,41 +2,55 @@
 #ifndef FERMATA_BENCH_FLOORS_FLOORS_HPP
 #define FERMATA_BENCH_FLOORS_FLOORS_HPP
 
-#include <sched.h>
-
 #include "bench/subject.hpp"
 
 namespace fermata::bench {
 
-// A member's episode number between turns; on a line of its own, so that no other member's writes disturb it.
-struct alignas(kMaxLine) Episode {
-  std::uint64_t value = 0;
+// Numbers the episodes of two members from 1 on, across turns.
+class Floor : public Subject {
+ protected:
+  // Calls episode(number), or episode(number, in, out) if it moves data.
+  template <class F>
+  void run(int rank, Turn& turn, F episode) {
+    std::uint64_t e = episodes_[rank].value;
+    if constexpr (std::is_invocable_v<F&, std::uint64_t>) {
+      turn.run(rank, [&] { episode(++e); });
+    } else {
+      turn.run(rank, [&](const double* in, double* out) { episode(++e, in, out); });
+    }
+    episodes_[rank].value = e;
+  }
+
+ private:
+  // On a line of its own, so that no other member's writes disturb it.
+  struct alignas(kMaxLine) Episodes {
+    std::uint64_t value = 0;
+  };
+  Episodes episodes_[2];
 };
 
-inline void yield() { sched_yield(); }
+// Variants pause zero, one or four times between two polls; the fastest variant of a run is the floor.
+template <int kPauses>
+void pause() {
+  for (int p = 0; p < kPauses; ++p) cpu_pause();
+}
+template <template <int kPauses> class Of>
+std::unique_ptr<Subject> with_pauses(int pauses) {
+  if (pauses == 0) return std::make_unique<Of<0>>();
+  if (pauses == 1) return std::make_unique<Of<1>>();
+  return std::make_unique<Of<4>>();
+}
 
-std::unique_ptr<Subject> floor_private_pause();
-std::unique_ptr<Subject> floor_private_pauses();
-std::unique_ptr<Subject> floor_private_plain();
-std::unique_ptr<Subject> floor_private_slots_pause();
-std::unique_ptr<Subject> floor_private_slots_plain();
-std::unique_ptr<Subject> floor_packed_pause();
-std::unique_ptr<Subject> floor_packed_pauses();
-std::unique_ptr<Subject> floor_packed_plain();
-std::unique_ptr<Subject> floor_counter_pause();
-std::unique_ptr<Subject> floor_counter_plain();
-std::unique_ptr<Subject> floor_exchange_dense_pause();
-std::unique_ptr<Subject> floor_exchange_dense_pauses();
-std::unique_ptr<Subject> floor_exchange_dense_plain();
-std::unique_ptr<Subject> floor_exchange_spaced_pause();
-std::unique_ptr<Subject> floor_exchange_spaced_pauses();
-std::unique_ptr<Subject> floor_exchange_spaced_plain();
-std::unique_ptr<Subject> floor_stream_pause();
-std::unique_ptr<Subject> floor_stream_plain();
+std::unique_ptr<Subject> floor_private(int pauses);
+std::unique_ptr<Subject> floor_private_slots(int pauses);
+std::unique_ptr<Subject> floor_packed(int pauses);
+std::unique_ptr<Subject> floor_counter(int pauses);
+std::unique_ptr<Subject> floor_exchange_dense(int pauses);
+std::unique_ptr<Subject> floor_exchange_spaced(int pauses);
+std::unique_ptr<Subject> floor_stream(int pauses);
 std::unique_ptr<Subject> floor_direct_own();
 std::unique_ptr<Subject> floor_direct_shared();
-std::unique_ptr<Subject> probe_one_way_pause();
-std::unique_ptr<Subject> probe_one_way_plain();
+std::unique_ptr<Subject> probe_one_way(int pauses);
 std::unique_ptr<Subject> probe_switch();
 
 }  // namespace fermata::bench

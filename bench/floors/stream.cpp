@@ -17,7 +17,7 @@ struct alignas(kMinLine) Slot {
 };
 
 template <int kPauses>
-class Stream final : public Subject {
+class Stream final : public Floor {
  public:
   std::string prepare(const Case& c, Arena& arena) override {
     // Rank 0 is the root: it sends a broadcast and receives a reduction.
@@ -28,14 +28,12 @@ class Stream final : public Subject {
     return {};
   }
   void work(int rank, Turn& turn) override {
-    std::uint64_t e = episode_[rank].value;
     if (rank == sender_) {
       std::uint64_t free_until = kSlots;  // a value that is too low costs one more read of the credit
-      turn.run(rank, [&](const double* in, double*) {
-        ++e;
+      run(rank, turn, [&](std::uint64_t e, const double* in, double*) {
         // order: acquire: the receiver's reads of the slot are over; pairs with its release.
         while (e > free_until && e > (free_until = credit_->load(std::memory_order_acquire) + kSlots))
-          pause();
+          pause<kPauses>();
         Slot& slot = slots_[e % kSlots];
         for (int i = 0; i < count_; ++i) slot.payload[i] = in[i];
         // order: release: the payload is visible with the episode; pairs with the receiver's acquire.
@@ -43,33 +41,26 @@ class Stream final : public Subject {
       });
     } else {
       const bool folds = turn.collective == Collective::kReduce;
-      turn.run(rank, [&](const double* in, double* out) {
-        ++e;
+      run(rank, turn, [&](std::uint64_t e, const double* in, double* out) {
         Slot& slot = slots_[e % kSlots];
         // order: acquire: the payload is visible; pairs with the sender's release.
-        while (slot.episode.load(std::memory_order_acquire) != e) pause();
+        while (slot.episode.load(std::memory_order_acquire) != e) pause<kPauses>();
         for (int i = 0; i < count_; ++i) out[i] = folds ? in[i] + slot.payload[i] : slot.payload[i];
         // order: release: the reads above are over; pairs with the sender's acquire.
         if (e % (kSlots / 2) == 0) credit_->store(e, std::memory_order_release);
       });
     }
-    episode_[rank].value = e;
   }
 
  private:
-  static void pause() {
-    for (int p = 0; p < kPauses; ++p) cpu_pause();
-  }
   int sender_ = 0;
   int count_ = 1;
   Slot* slots_ = nullptr;
   std::atomic<std::uint64_t>* credit_ = nullptr;
-  Episode episode_[2];
 };
 
 }  // namespace
 
-std::unique_ptr<Subject> floor_stream_pause() { return std::make_unique<Stream<1>>(); }
-std::unique_ptr<Subject> floor_stream_plain() { return std::make_unique<Stream<0>>(); }
+std::unique_ptr<Subject> floor_stream(int pauses) { return with_pauses<Stream>(pauses); }
 
 }  // namespace fermata::bench

@@ -54,7 +54,25 @@ class Centralized final : public Ck {
   Padded<ck_barrier_centralized_state_t>* states_ = nullptr;
 };
 
-class Dissemination final : public Ck {
+// A barrier in which each member has a place. prepare() initializes it.
+template <class Barrier, class State, void (*kSubscribe)(Barrier*, State*), void (*kWait)(Barrier*, State*)>
+class Subscribed : public Ck {
+ public:
+  std::string enter(int rank) final {
+    kSubscribe(barrier_, &states_[rank].state);
+    return {};
+  }
+  void work(int rank, Turn& turn) final {
+    turn.run(rank, [&] { kWait(barrier_, &states_[rank].state); });
+  }
+
+ protected:
+  Barrier* barrier_ = nullptr;
+  Padded<State>* states_ = nullptr;
+};
+
+class Dissemination final : public Subscribed<ck_barrier_dissemination_t, ck_barrier_dissemination_state_t,
+                                              ck_barrier_dissemination_subscribe, ck_barrier_dissemination> {
  public:
   std::string prepare(const Case& c, Arena& arena) override {
     const auto members = static_cast<unsigned>(c.members);
@@ -66,20 +84,10 @@ class Dissemination final : public Ck {
     ck_barrier_dissemination_init(barrier_, flags, members);
     return {};
   }
-  std::string enter(int rank) override {
-    ck_barrier_dissemination_subscribe(barrier_, &states_[rank].state);
-    return {};
-  }
-  void work(int rank, Turn& turn) override {
-    turn.run(rank, [&] { ck_barrier_dissemination(barrier_, &states_[rank].state); });
-  }
-
- private:
-  ck_barrier_dissemination_t* barrier_ = nullptr;
-  Padded<ck_barrier_dissemination_state_t>* states_ = nullptr;
 };
 
-class Tournament final : public Ck {
+class Tournament final : public Subscribed<ck_barrier_tournament_t, ck_barrier_tournament_state_t,
+                                           ck_barrier_tournament_subscribe, ck_barrier_tournament> {
  public:
   std::string prepare(const Case& c, Arena& arena) override {
     const auto members = static_cast<unsigned>(c.members);
@@ -91,20 +99,10 @@ class Tournament final : public Ck {
     ck_barrier_tournament_init(barrier_, rounds, members);
     return {};
   }
-  std::string enter(int rank) override {
-    ck_barrier_tournament_subscribe(barrier_, &states_[rank].state);
-    return {};
-  }
-  void work(int rank, Turn& turn) override {
-    turn.run(rank, [&] { ck_barrier_tournament(barrier_, &states_[rank].state); });
-  }
-
- private:
-  ck_barrier_tournament_t* barrier_ = nullptr;
-  Padded<ck_barrier_tournament_state_t>* states_ = nullptr;
 };
 
-class Mcs final : public Ck {
+class Mcs final
+    : public Subscribed<ck_barrier_mcs_t, ck_barrier_mcs_state_t, ck_barrier_mcs_subscribe, ck_barrier_mcs> {
  public:
   std::string prepare(const Case& c, Arena& arena) override {
     const auto members = static_cast<unsigned>(c.members);
@@ -113,17 +111,6 @@ class Mcs final : public Ck {
     ck_barrier_mcs_init(barrier_, members);
     return {};
   }
-  std::string enter(int rank) override {
-    ck_barrier_mcs_subscribe(barrier_, &states_[rank].state);
-    return {};
-  }
-  void work(int rank, Turn& turn) override {
-    turn.run(rank, [&] { ck_barrier_mcs(barrier_, &states_[rank].state); });
-  }
-
- private:
-  ck_barrier_mcs_t* barrier_ = nullptr;
-  Padded<ck_barrier_mcs_state_t>* states_ = nullptr;
 };
 
 // Groups of two at the leaves, as the documentation suggests for neighbours that share a cache.

@@ -32,49 +32,27 @@ std::string scratch() {
 // The library's own launcher, with options to start any number of ranks on this host and to bind none of
 // them. With more ranks than CPUs, waiting ranks yield.
 std::vector<std::string> launcher(const Case& c) {
-#if defined(OPEN_MPI)
   const bool crowded = c.members > static_cast<int>(allowed_cpus().size());
+  std::vector<std::string> list = {FERMATA_MPIRUN};
+  const auto add = [&](std::initializer_list<std::string> words) { list.insert(list.end(), words); };
+#if defined(OPEN_MPI)
   // The run-time's files go into the folder that the bench removes afterwards.
 #if OMPI_MAJOR_VERSION >= 5
-  return {FERMATA_MPIRUN,
-          "--allow-run-as-root",
-          "--map-by",
-          ":OVERSUBSCRIBE",
-          "--bind-to",
-          "none",
-          "--mca",
-          "btl_sm_backing_directory",
-          scratch(),
-          "--mca",
-          "mpi_yield_when_idle",
-          crowded ? "1" : "0",
-          "-n",
-          std::to_string(c.members)};
+  add({"--allow-run-as-root", "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"});
+  add({"--mca", "btl_sm_backing_directory", scratch()});
 #else
-  return {FERMATA_MPIRUN,
-          "--allow-run-as-root",
-          "--oversubscribe",
-          "--bind-to",
-          "none",
-          "--mca",
-          "orte_tmpdir_base",
-          scratch(),
-          "--mca",
-          "btl_vader_backing_directory",
-          scratch(),
-          "--mca",
-          "mpi_yield_when_idle",
-          crowded ? "1" : "0",
-          "-n",
-          std::to_string(c.members)};
+  add({"--allow-run-as-root", "--oversubscribe", "--bind-to", "none"});
+  add({"--mca", "orte_tmpdir_base", scratch(), "--mca", "btl_vader_backing_directory", scratch()});
 #endif
+  add({"--mca", "mpi_yield_when_idle", crowded ? "1" : "0"});
 #else
   // MPICH yields after this many polls; its default is 1,000. MPICH 4.0 has the setting, but its ch4 device
   // never yields: the library does not even import sched_yield.
-  setenv("MPIR_CVAR_POLLS_BEFORE_YIELD", c.members > static_cast<int>(allowed_cpus().size()) ? "1" : "1000",
-         1);
-  return {FERMATA_MPIRUN, "-launcher", "fork", "-bind-to", "none", "-n", std::to_string(c.members)};
+  setenv("MPIR_CVAR_POLLS_BEFORE_YIELD", crowded ? "1" : "1000", 1);
+  add({"-launcher", "fork", "-bind-to", "none"});
 #endif
+  add({"-n", std::to_string(c.members)});
+  return list;
 }
 
 // The launcher's rank, known before MPI_Init: memory is placed where it is first touched.
@@ -130,7 +108,38 @@ class Mpi final : public Subject {
 
   void work(int rank, Turn& turn) override {
     if (turn.order.quantity == Quantity::kOverlap) return overlap(rank, turn);
-    turn.lines[rank].status = has_root(turn.collective) ? rooted(rank, turn) : without_root(rank, turn);
+    const int n = turn.doubles;
+    const MPI_Datatype type = MPI_DOUBLE;
+    const MPI_Op sum = MPI_SUM;
+    const MPI_Comm all = MPI_COMM_WORLD;
+    const auto run = [&](auto call) { run_calls(rank, turn, call); };
+    switch (turn.collective) {
+      case Collective::kBarrier: return run([=] { return MPI_Barrier(all); });
+      case Collective::kBroadcast:
+        return run([=](In in, Out out, int root) {
+          return MPI_Bcast(rank == root ? const_cast<double*>(in) : out, n, type, root, all);
+        });
+      case Collective::kReduce:
+        return run([=](In in, Out out, int root) { return MPI_Reduce(in, out, n, type, sum, root, all); });
+      case Collective::kAllreduce:
+        return run([=](In in, Out out) { return MPI_Allreduce(in, out, n, type, sum, all); });
+      case Collective::kGather:
+        return run(
+            [=](In in, Out out, int root) { return MPI_Gather(in, n, type, out, n, type, root, all); });
+      case Collective::kScatter:
+        return run(
+            [=](In in, Out out, int root) { return MPI_Scatter(in, n, type, out, n, type, root, all); });
+      case Collective::kAllgather:
+        return run([=](In in, Out out) { return MPI_Allgather(in, n, type, out, n, type, all); });
+      case Collective::kReduceScatter:
+        return run([=](In in, Out out) { return MPI_Reduce_scatter_block(in, out, n, type, sum, all); });
+      case Collective::kAlltoall:
+        return run([=](In in, Out out) { return MPI_Alltoall(in, n, type, out, n, type, all); });
+      case Collective::kScan:
+        return run([=](In in, Out out) { return MPI_Scan(in, out, n, type, sum, all); });
+      case Collective::kExscan:
+        return run([=](In in, Out out) { return MPI_Exscan(in, out, n, type, sum, all); });
+    }
   }
 
   std::string version() const override {
@@ -146,93 +155,12 @@ class Mpi final : public Subject {
   }
 
  private:
-  // Both return the status of a call that failed.
-  static int rooted(int rank, Turn& turn) {
-    const int count = turn.doubles;
-    int bad = MPI_SUCCESS;
-    const MPI_Datatype type = MPI_DOUBLE;
-    const MPI_Comm all = MPI_COMM_WORLD;
-    Roots roots(turn.members, turn.rotating);
-    const auto run = [&](auto&& call) {
-      turn.run(rank, [&](const double* in, double* out) {
-        const int status = call(in, out, roots.next());
-        if (status != MPI_SUCCESS) [[unlikely]]
-          bad = status;
-      });
-    };
-    switch (turn.collective) {
-      case Collective::kBroadcast:
-        run([&](const double* in, double* out, int root) {
-          return MPI_Bcast(rank == root ? const_cast<double*>(in) : out, count, type, root, all);
-        });
-        break;
-      case Collective::kReduce:
-        run([&](const double* in, double* out, int root) {
-          return MPI_Reduce(in, out, count, type, MPI_SUM, root, all);
-        });
-        break;
-      case Collective::kGather:
-        run([&](const double* in, double* out, int root) {
-          return MPI_Gather(in, count, type, out, count, type, root, all);
-        });
-        break;
-      case Collective::kScatter:
-        run([&](const double* in, double* out, int root) {
-          return MPI_Scatter(in, count, type, out, count, type, root, all);
-        });
-        break;
-      default: break;
-    }
-    return bad;
-  }
-
-  static int without_root(int rank, Turn& turn) {
-    const int count = turn.doubles;
-    int bad = MPI_SUCCESS;
-    const MPI_Datatype type = MPI_DOUBLE;
-    const MPI_Comm all = MPI_COMM_WORLD;
-    const auto note = [&bad](int status) {
-      if (status != MPI_SUCCESS) [[unlikely]]
-        bad = status;
-    };
-    const auto run = [&](auto&& call) {
-      turn.run(rank, [&](const double* in, double* out) { note(call(in, out)); });
-    };
-    switch (turn.collective) {
-      case Collective::kBarrier: turn.run(rank, [&] { note(MPI_Barrier(all)); }); break;
-      case Collective::kAllreduce:
-        run([&](const double* in, double* out) { return MPI_Allreduce(in, out, count, type, MPI_SUM, all); });
-        break;
-      case Collective::kAllgather:
-        run([&](const double* in, double* out) {
-          return MPI_Allgather(in, count, type, out, count, type, all);
-        });
-        break;
-      case Collective::kReduceScatter:
-        run([&](const double* in, double* out) {
-          return MPI_Reduce_scatter_block(in, out, count, type, MPI_SUM, all);
-        });
-        break;
-      case Collective::kAlltoall:
-        run([&](const double* in, double* out) {
-          return MPI_Alltoall(in, count, type, out, count, type, all);
-        });
-        break;
-      case Collective::kScan:
-        run([&](const double* in, double* out) { return MPI_Scan(in, out, count, type, MPI_SUM, all); });
-        break;
-      case Collective::kExscan:
-        run([&](const double* in, double* out) { return MPI_Exscan(in, out, count, type, MPI_SUM, all); });
-        break;
-      default: break;
-    }
-    return bad;
-  }
+  using In = const double*;
+  using Out = double*;
 
   // Begins the request, computes with a call for progress after each chunk, and waits.
   static void overlap(int rank, Turn& turn) {
-    int bad = turn.collective == Collective::kAllreduce ? MPI_SUCCESS : MPI_ERR_OP;
-    turn.run(rank, [&](const double* in, double* out) {
+    run_calls(rank, turn, [&](In in, Out out) {
       MPI_Request request = MPI_REQUEST_NULL;
       int status = MPI_Iallreduce(in, out, turn.doubles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
       int over = 0;
@@ -241,9 +169,9 @@ class Mpi final : public Subject {
         if (over == 0 && status == MPI_SUCCESS) status = MPI_Test(&request, &over, MPI_STATUS_IGNORE);
       }
       if (over == 0 && status == MPI_SUCCESS) status = MPI_Wait(&request, MPI_STATUS_IGNORE);
-      if (status != MPI_SUCCESS) bad = status;
+      return status;
     });
-    turn.lines[rank].status = bad;
+    if (turn.collective != Collective::kAllreduce) turn.lines[rank].status = MPI_ERR_OP;
   }
   static std::string log_file() { return scratch() + "/launcher.log"; }
   [[noreturn]] static void become_launcher(std::vector<std::string>& list, pid_t host) {
