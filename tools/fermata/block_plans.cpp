@@ -25,10 +25,8 @@ BlockPlan made(const PlanRequest& request, int best) {
   options.bytes = request.bytes;
   options.measure_best = best;
   if (isatty(STDERR_FILENO) != 0) options.progress = show_progress;
-  auto plan = make_block_plan(request.topology, request.profile, options,
-                              best > 0 ? measure_blocks_on_this_machine() : nullptr);
-  if (!plan) throw CommandError(plan.error().message);
-  return *std::move(plan);
+  return take(make_block_plan(request.topology, request.profile, options,
+                              best > 0 ? measure_blocks_on_this_machine() : nullptr));
 }
 
 BlockPlans file_of(const PlanKey& key, const BlockPlan& plan) { return {key, {plan}}; }
@@ -67,9 +65,7 @@ void plan_blocks(const PlanRequest& request, const BlockPlanning& how) {
     fmt::print("not saved: the saved plan for this size was measured, and this one is an estimate\n");
     return;
   }
-  const auto path = save_block_plan(request.key, plan);
-  if (!path) throw CommandError(path.error().message);
-  fmt::print("saved in   {}\n", *path);
+  fmt::print("saved in   {}\n", take(save_block_plan(request.key, plan)));
 }
 
 void explain_blocks(const PlanRequest& request, bool json) {

@@ -158,12 +158,12 @@ void overlap(bench::Options options, const BenchArguments& a) {
 template <class Run, class Table, class Json>
 void rows_of(const bench::Options& options, const BenchArguments& a, Run run, Table table, Json json_of) {
   check_output(a.json);
-  const auto rows = run();
+  auto result = run();
   end_progress();
-  if (!rows) throw CommandError(rows.error().message);
-  fmt::print("{}", table(*rows));
+  const auto rows = take(std::move(result));
+  fmt::print("{}", table(rows));
   nlohmann::json json = bench::to_json(options, {}, command_line_of_this_process());
-  json[a.collective] = json_of(*rows);
+  json[a.collective] = json_of(rows);
   write_output(a.json, bench::file_text(json));
 }
 

@@ -17,12 +17,6 @@ struct ExplainArguments {
   bool matrices = false, json = false;
 };
 
-Plan load(const std::string& file) {
-  auto plan = load_plan_file(file);
-  if (!plan) throw CommandError(plan.error().message);
-  return std::move(plan.value());
-}
-
 Plan find(const PlanRequest& request) {
   if (!request.chosen_profile) {
     auto cached = load_plan(request.key);
@@ -36,9 +30,7 @@ Plan find(const PlanRequest& request) {
   fmt::print(stderr, "note: no such plan in the cache: this is an estimate; `fermata plan` makes one\n");
   PlanOptions options;
   options.key = request.key;
-  auto plan = make_plan(request.topology, request.profile, options, nullptr);
-  if (!plan) throw CommandError(plan.error().message);
-  return std::move(plan.value());
+  return take(make_plan(request.topology, request.profile, options, nullptr));
 }
 
 // Shows why the planner joined the hosts in this way: the cost of one signal, in microseconds, between the
@@ -78,7 +70,7 @@ void add_explain(CLI::App& app) {
     PlanRequest request;
     if (a->file.empty()) request = resolve(a->which);
     if (request.blocks) return explain_blocks(request, a->json);
-    const Plan plan = a->file.empty() ? find(request) : load(a->file);
+    const Plan plan = a->file.empty() ? find(request) : take(load_plan_file(a->file));
     fmt::print("{}", a->json ? to_json(plan) : explain(plan, a->matrices));
     if (!a->json && !request.hosts.empty()) print_links(request);
   });

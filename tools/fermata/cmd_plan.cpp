@@ -11,10 +11,7 @@
 #include "plan/cluster.hpp"
 #include "plan/emit/emit.hpp"
 #include "plan_request.hpp"
-#if __has_include("team/measure.hpp")
 #include "team/measure.hpp"
-#define FERMATA_CAN_MEASURE 1
-#endif
 
 namespace fermata::tool {
 namespace {
@@ -29,13 +26,6 @@ struct PlanningArguments {
   double sparseness = 0;
   int best = kTimedByDefault;
 };
-
-Measure measure_here([[maybe_unused]] const PlanRequest& request) {
-#ifdef FERMATA_CAN_MEASURE
-  if (request.here) return measure_on_this_machine();
-#endif
-  return nullptr;
-}
 
 std::string ns(double value) {
   if (value <= 0) return "-";
@@ -64,11 +54,7 @@ void run_blocks(const PlanningArguments& a, const PlanRequest& request) {
     throw CommandError(
         "block operations have no layouts and always compare all algorithms: use only --best, --estimate, "
         "--json and --no-save with them");
-  BlockPlanning how;
-  how.best = a.estimate ? 0 : a.best;
-  how.json = a.json;
-  how.save = !a.no_save;
-  plan_blocks(request, how);
+  plan_blocks(request, {.best = a.estimate ? 0 : a.best, .json = a.json, .save = !a.no_save});
 }
 
 Plan choose(const PlanningArguments& a, const PlanRequest& request) {
@@ -78,14 +64,13 @@ Plan choose(const PlanningArguments& a, const PlanRequest& request) {
   options.layout = a.layout;
   options.clusters_from_topology = a.declared;
   options.sparseness = a.sparseness;
-  const Measure measure = a.estimate ? nullptr : measure_here(request);
+  const Measure measure = request.here && !a.estimate ? measure_on_this_machine() : nullptr;
   options.measure_best = measure ? a.best : 0;
   if (isatty(STDERR_FILENO) != 0) options.progress = show_progress;
   if (!measure && !a.estimate) fmt::print("note: this team can't run here: predictions only\n");
-  auto plan = make_plan(request.topology, request.profile, options, measure);
-  if (!plan) throw CommandError(plan.error().message);
-  print_summary(*plan);
-  return std::move(plan.value());
+  Plan plan = take(make_plan(request.topology, request.profile, options, measure));
+  print_summary(plan);
+  return plan;
 }
 
 void keep(const Plan& plan) {
@@ -97,9 +82,7 @@ void keep(const Plan& plan) {
         known->schedule.algorithm, plan_path(plan.key));
     return;
   }
-  const auto path = save_plan(plan);
-  if (!path) throw CommandError(path.error().message);
-  fmt::print("  saved      {}\n", *path);
+  fmt::print("  saved      {}\n", take(save_plan(plan)));
 }
 
 // A header holds the barrier and the allreduce. `plan` is one of them; the other one is searched for.
@@ -113,9 +96,7 @@ void emit(const PlanningArguments& a, const Plan& plan) {
   const Plan second = choose(other, resolve(other.which));
   if (!a.no_save) keep(second);
   const std::string name = a.prefix.empty() ? fmt::format("team{}", plan.key.members) : a.prefix;
-  const auto code = is_barrier ? emit_code(plan, second, name) : emit_code(second, plan, name);
-  if (!code) throw CommandError(code.error().message);
-  write_output(a.emit, *code);
+  write_output(a.emit, take(is_barrier ? emit_code(plan, second, name) : emit_code(second, plan, name)));
 }
 
 // The plan that a header's first collective has: its barrier carries no tags, so --bytes is the allreduce's.

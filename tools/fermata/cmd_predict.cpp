@@ -65,11 +65,7 @@ void run(const PredictArguments& a) {
   std::vector<Subject> subjects = subjects_of(request, a.algorithm);
   const Measure measure = measure_on_this_machine();
   for (int repeat = 0; repeat < kRepeats; ++repeat)  // interleaved, so that drift affects all alike
-    for (Subject& s : subjects) {
-      const auto ns = measure(s.program, s.plan.key, repeat);
-      if (!ns) throw CommandError(ns.error().message);
-      s.samples.push_back(*ns);
-    }
+    for (Subject& s : subjects) s.samples.push_back(take(measure(s.program, s.plan.key, repeat)));
   std::sort(subjects.begin(), subjects.end(),
             [](const Subject& x, const Subject& y) { return median(x.samples) < median(y.samples); });
   std::vector<double> predicted;

@@ -7,7 +7,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/result.hpp"
 #include "commands.hpp"
 #include "mpi_job.hpp"
 #include "profile/pairs.hpp"
@@ -26,29 +25,22 @@ struct ProfileArguments {
 };
 
 // A terminal shows a bar; any other output gets one line per tenth.
-class Progress {
- public:
-  Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
-
-  void operator()(double done, const std::string& what) {
-    const int percent = static_cast<int>(std::lround(done * 100));
-    if (terminal_) {
-      constexpr int kWidth = 40;
-      const auto filled = static_cast<std::size_t>(done * kWidth);
-      fmt::print(stderr, "\r[{}{}] {:3d} %  {:<32.32}", std::string(filled, '#'),
-                 std::string(kWidth - filled, ' '), percent, what);
-      if (what == "done") fmt::print(stderr, "\r{:90}\r", "");
-    } else if (percent / 10 > last_ / 10 || (percent == 100 && last_ < 100)) {
-      fmt::print(stderr, "profile: {:3d} %  {}\n", percent, what);
-    }
-    last_ = percent;
-    std::fflush(stderr);
+void show(double done, const std::string& what) {
+  static const bool terminal = isatty(STDERR_FILENO) != 0;
+  static int last = -1;
+  const int percent = static_cast<int>(std::lround(done * 100));
+  if (terminal) {
+    constexpr int kWidth = 40;
+    const auto filled = static_cast<std::size_t>(done * kWidth);
+    fmt::print(stderr, "\r[{}{}] {:3d} %  {:<32.32}", std::string(filled, '#'),
+               std::string(kWidth - filled, ' '), percent, what);
+    if (what == "done") fmt::print(stderr, "\r{:90}\r", "");
+  } else if (percent / 10 > last / 10 || (percent == 100 && last < 100)) {
+    fmt::print(stderr, "profile: {:3d} %  {}\n", percent, what);
   }
-
- private:
-  bool terminal_;
-  int last_ = -1;
-};
+  last = percent;
+  std::fflush(stderr);
+}
 
 // Seconds for each pair: 1 for few CPUs, 0.3 for many.
 double default_share(std::size_t cpus) {
@@ -57,56 +49,26 @@ double default_share(std::size_t cpus) {
 }
 
 Profile measured(const ProfileArguments& o) {
-  const auto topology = discover_topology();
-  if (!topology) throw CommandError(topology.error().message);
-  if (o.estimate) return estimate_profile(*topology);
+  const Topology topology = take(discover_topology());
+  if (o.estimate) return estimate_profile(topology);
   ProfileOptions options;
-  if (!o.cpus.empty()) {
-    const auto cpus = parse_cpu_list(o.cpus);
-    if (!cpus) throw CommandError(cpus.error().message);
-    options.cpus = *cpus;
-  }
+  if (!o.cpus.empty()) options.cpus = take(parse_cpu_list(o.cpus));
   options.processes = o.processes;
   options.sample = o.sample;
-  const std::size_t count = options.cpus.empty() ? topology->cpus.size() : options.cpus.size();
+  const std::size_t count = options.cpus.empty() ? topology.cpus.size() : options.cpus.size();
   options.seconds_per_pair =
       o.seconds > 0 ? share_of_pair(o.seconds, o.sample ? 4 : count) : default_share(count);
   options.seconds = o.seconds;
-  auto progress = std::make_shared<Progress>();
-  options.progress = [progress](double done, const std::string& what) { (*progress)(done, what); };
-  auto profile = measure_profile(*topology, options);
-  if (!profile) throw CommandError(profile.error().message);
-  return *std::move(profile);
+  options.progress = show;
+  return take(measure_profile(topology, options));
 }
 
 Profile measured_job(const ProfileArguments& o, const Job& job) {
-  const auto topology = discover_topology();
-  if (!topology) throw CommandError(topology.error().message);
   JobOptions options;
   options.sample = o.sample;
   options.seconds = o.seconds;
-  auto progress = std::make_shared<Progress>();
-  if (job.rank == 0)
-    options.progress = [progress](double done, const std::string& what) { (*progress)(done, what); };
-  auto profile = measure_job(job, *topology, options, measure_profile);
-  if (!profile) throw CommandError(profile.error().message);
-  return *std::move(profile);
-}
-
-Profile loaded(const ProfileArguments& o) {
-  auto profile = load_profile_file(o.file);
-  if (!profile) throw CommandError(profile.error().message);
-  return *std::move(profile);
-}
-
-void report(const ProfileArguments& o, const Profile& profile);
-
-void run(const ProfileArguments& o) {
-  check_output(o.json_path);
-  if (!o.mpi) return report(o, o.file.empty() ? measured(o) : loaded(o));
-  const MpiJob mpi;
-  const Profile profile = measured_job(o, mpi.job());
-  if (mpi.job().rank == 0) report(o, profile);
+  if (job.rank == 0) options.progress = show;
+  return take(measure_job(job, take(discover_topology()), options, measure_profile));
 }
 
 void report(const ProfileArguments& o, const Profile& profile) {
@@ -132,9 +94,15 @@ void report(const ProfileArguments& o, const Profile& profile) {
                cpu_list(lost));
     return;
   }
-  const auto saved = save_profile(profile);
-  if (!saved) throw CommandError(saved.error().message);
-  fmt::print("saved as {}\n", *saved);
+  fmt::print("saved as {}\n", take(save_profile(profile)));
+}
+
+void run(const ProfileArguments& o) {
+  check_output(o.json_path);
+  if (!o.mpi) return report(o, o.file.empty() ? measured(o) : take(load_profile_file(o.file)));
+  const MpiJob mpi;
+  const Profile profile = measured_job(o, mpi.job());
+  if (mpi.job().rank == 0) report(o, profile);
 }
 
 }  // namespace

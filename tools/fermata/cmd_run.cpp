@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "elf_symbols.hpp"
 #include "profile/statistics.hpp"
 #include "run_child.hpp"
 #include "run_choice.hpp"
@@ -154,7 +155,7 @@ void run(const RunArguments& a) {
   const Choice choice = choose_preloads(a.preloads, a.program.command);
   if (!a.quiet) {
     std::string names;
-    for (const std::string& library : choice.libraries) names += " " + fs::path(library).filename().string();
+    for (const std::string& library : choice.libraries) names += " " + file_name(library);
     fmt::print(stderr, "fermata run:{} ({})\n", names.empty() ? " no preload" : names, choice.why);
   }
   bind_to_cpus(a.program);

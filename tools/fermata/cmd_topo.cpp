@@ -3,7 +3,6 @@
 
 #include <memory>
 
-#include "base/result.hpp"
 #include "commands.hpp"
 #include "profile/measure.hpp"
 #include "profile/store.hpp"
@@ -34,12 +33,11 @@ void note_contradictions(const Topology& topology, std::FILE* to) {
 }
 
 void run(const TopoArguments& o) {
-  const auto topology = chosen(o);
-  if (!topology) throw CommandError(topology.error().message);
-  if (o.json) fmt::print("{}", to_json(*topology));
-  else if (o.text) fmt::print("{}", to_text(*topology));
-  else fmt::print("{}", to_table(*topology));
-  note_contradictions(*topology, o.json || o.text ? stderr : stdout);
+  const Topology topology = take(chosen(o));
+  if (o.json) fmt::print("{}", to_json(topology));
+  else if (o.text) fmt::print("{}", to_text(topology));
+  else fmt::print("{}", to_table(topology));
+  note_contradictions(topology, o.json || o.text ? stderr : stdout);
 }
 
 }  // namespace

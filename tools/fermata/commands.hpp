@@ -6,12 +6,22 @@
 #include <CLI/CLI.hpp>
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "base/result.hpp"
 
 namespace fermata::tool {
 
 struct CommandError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// The value of a result. Throws CommandError for an error.
+template <class T>
+T take(Result<T> result) {
+  if (!result) throw CommandError(result.error().message);
+  return std::move(result.value());
+}
 
 // Checks that a file can be written there, before work that may take hours. Throws CommandError.
 void check_output(const std::string& path);

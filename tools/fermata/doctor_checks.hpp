@@ -18,7 +18,6 @@ std::string line_of(const std::string& path);  // the first line of a file; empt
 
 // CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile; if there is no topology: this alone
 std::vector<Check> check_scheduling();
-Check check_variables();  // the environment's FERMATA_* variables
 // membarrier, CMA, memfd, locks, sockets, futexes, seccomp, huge pages, counters
 std::vector<Check> check_kernel();
 

@@ -91,8 +91,9 @@ std::string loader_says(const std::string& path) {
   return text;
 }
 
-// The function before `address`, by the symbol tables of one kind; empty: there is none.
-std::string function_in(Elf* elf, std::uint32_t kind, std::uint64_t address) {
+// Calls f(symbol, name) for each symbol with a name in the tables of one kind, until f returns true.
+template <class F>
+void for_each_symbol(Elf* elf, std::uint32_t kind, F&& f) {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type != kind || header.sh_entsize == 0)
@@ -102,18 +103,23 @@ std::string function_in(Elf* elf, std::uint32_t kind, std::uint64_t address) {
     const auto symbols = static_cast<int>(data->d_size / header.sh_entsize);
     for (int i = 0; i < symbols; ++i) {
       GElf_Sym symbol;
-      if (gelf_getsym(data, i, &symbol) == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
-          symbol.st_shndx == SHN_UNDEF)
-        continue;
-      if (address <= symbol.st_value || address - symbol.st_value > symbol.st_size) continue;
+      if (gelf_getsym(data, i, &symbol) == nullptr) continue;
       const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-      if (name == nullptr || *name == '\0') continue;
-      std::ostringstream out;
-      out << name << "+0x" << std::hex << address - symbol.st_value;
-      return out.str();
+      if (name != nullptr && *name != '\0' && f(symbol, name)) return;
     }
   }
-  return "";
+}
+
+// The function before `address`, by the symbol tables of one kind; empty: there is none.
+std::string function_in(Elf* elf, std::uint32_t kind, std::uint64_t address) {
+  std::ostringstream out;
+  for_each_symbol(elf, kind, [&](const GElf_Sym& symbol, const char* name) {
+    const bool found = GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF &&
+                       address > symbol.st_value && address - symbol.st_value <= symbol.st_size;
+    if (found) out << name << "+0x" << std::hex << address - symbol.st_value;
+    return found;
+  });
+  return out.str();
 }
 
 }  // namespace
@@ -135,18 +141,11 @@ Result<ElfSymbols> elf_symbols(const std::string& path) {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr) return Error{Status::kParse, path + ": " + elf_errmsg(-1)};
-    if (header.sh_type != SHT_DYNSYM || header.sh_entsize == 0) continue;
-    Elf_Data* data = elf_getdata(section, nullptr);
-    if (data == nullptr) continue;
-    const auto symbols = static_cast<int>(data->d_size / header.sh_entsize);
-    for (int i = 0; i < symbols; ++i) {
-      GElf_Sym symbol;
-      if (gelf_getsym(data, i, &symbol) == nullptr) continue;
-      const char* name = elf_strptr(elf.get(), header.sh_link, symbol.st_name);
-      if (name != nullptr && *name != '\0')
-        (symbol.st_shndx == SHN_UNDEF ? out.imported : out.exported).insert(name);
-    }
   }
+  for_each_symbol(elf.get(), SHT_DYNSYM, [&](const GElf_Sym& symbol, const char* name) {
+    (symbol.st_shndx == SHN_UNDEF ? out.imported : out.exported).insert(name);
+    return false;
+  });
   return out;
 }
 

@@ -4,6 +4,7 @@
 #define FERMATA_TOOLS_ELF_SYMBOLS_HPP
 
 #include <cstdint>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +12,11 @@
 #include "base/result.hpp"
 
 namespace fermata::tool {
+
+// The name of a file without its folder.
+inline std::string file_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
 
 struct ElfSymbols {
   bool dynamic = false;            // as a program: it has an interpreter, the dynamic loader

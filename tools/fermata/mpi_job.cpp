@@ -1,7 +1,6 @@
 #include "mpi_job.hpp"
 
 #include <dlfcn.h>
-#include <fermata/job.h>
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -26,9 +25,7 @@ std::string launched_by() {
   return "";
 }
 
-struct MpiJob::Table : fermata_job {};
-
-MpiJob::MpiJob() : table_(std::make_unique<Table>()) {
+MpiJob::MpiJob() {
   const std::string mpi = launched_by();
   if (mpi.empty())
     throw CommandError("--mpi: no MPI launcher has started this; use mpirun ... fermata profile --mpi");
@@ -36,21 +33,20 @@ MpiJob::MpiJob() : table_(std::make_unique<Table>()) {
   if (library == nullptr) throw CommandError(dlerror());
   const auto open = reinterpret_cast<decltype(&fermata_mpi_job)>(dlsym(library, "fermata_mpi_job"));
   if (open == nullptr) throw CommandError(dlerror());
-  if (const int status = open(table_.get()); status != FERMATA_OK)
+  if (const int status = open(&table_); status != FERMATA_OK)
     throw CommandError(fmt::format("cannot join the MPI job: {}", fermata_status_string(status)));
-  const Table* const table = table_.get();
-  job_.rank = table->rank;
-  job_.hosts.assign(table->hosts, table->hosts + table->processes);
-  job_.pinned.assign(table->pinned, table->pinned + table->processes);
+  job_.rank = table_.rank;
+  job_.hosts.assign(table_.hosts, table_.hosts + table_.processes);
+  job_.pinned.assign(table_.pinned, table_.pinned + table_.processes);
   for (const int host : job_.hosts)
-    if (static_cast<std::size_t>(host) == job_.names.size()) job_.names.emplace_back(table->names[host]);
-  job_.gather = [table](const void* mine, std::size_t bytes, void* all) {
+    if (static_cast<std::size_t>(host) == job_.names.size()) job_.names.emplace_back(table_.names[host]);
+  job_.gather = [table = &table_](const void* mine, std::size_t bytes, void* all) {
     return table->gather(mine, bytes, all) == FERMATA_OK;
   };
-  job_.time = table->time;
-  job_.rest = table->rest;
+  job_.time = table_.time;
+  job_.rest = table_.rest;
 }
 
-MpiJob::~MpiJob() { table_->end(); }
+MpiJob::~MpiJob() { table_.end(); }
 
 }  // namespace fermata::tool

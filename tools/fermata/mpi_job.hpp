@@ -2,7 +2,8 @@
 #ifndef FERMATA_TOOLS_MPI_JOB_HPP
 #define FERMATA_TOOLS_MPI_JOB_HPP
 
-#include <memory>
+#include <fermata/job.h>
+
 #include <string>
 
 #include "profile/job.hpp"
@@ -23,8 +24,7 @@ class MpiJob {
   const Job& job() const { return job_; }
 
  private:
-  struct Table;
-  std::unique_ptr<Table> table_;
+  fermata_job table_{};
   Job job_;
 };
 

@@ -55,8 +55,7 @@ void write_output(const std::string& path, const std::string& text) {
     if (!out) throw CommandError(path + ": cannot be written");
     return;
   }
-  const auto written = write_file_atomically(path, text);
-  if (!written) throw CommandError(written.error().message);
+  take(write_file_atomically(path, text));
 }
 
 }  // namespace fermata::tool

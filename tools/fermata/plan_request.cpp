@@ -33,12 +33,6 @@ Collective collective_of(const std::string& name) {
 
 namespace {
 
-template <class T>
-T take(Result<T> result) {
-  if (!result) throw CommandError(result.error().message);
-  return std::move(result.value());
-}
-
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 
 std::vector<std::int32_t> placement(const PlanArguments& a, const PlanRequest& r) {

@@ -92,12 +92,10 @@ class SignalsPassed {
 
 void bind_to_cpus(const RunProgram& program) {
   if (program.cpus.empty()) return;
-  const auto cpus = parse_cpu_list(program.cpus);
-  if (!cpus) throw CommandError(cpus.error().message);
   cpu_set_t set;
   CPU_ZERO(&set);
   std::string places;
-  for (const std::int32_t cpu : *cpus) {
+  for (const std::int32_t cpu : take(parse_cpu_list(program.cpus))) {
     if (cpu < 0 || cpu >= CPU_SETSIZE) throw CommandError(fmt::format("this machine has no CPU {}", cpu));
     CPU_SET(static_cast<std::size_t>(cpu), &set);
     places += fmt::format("{}{{{}}}", places.empty() ? "" : ",", cpu);

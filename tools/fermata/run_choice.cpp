@@ -1,20 +1,19 @@
 #include "run_choice.hpp"
 
 #include <fmt/core.h>
+#include <strings.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <cstdlib>
 #include <iterator>
 
 #include "commands.hpp"
 #include "elf_symbols.hpp"
-#include "run_alone.hpp"
+#include "os/environment.hpp"
 #include "run_mpi.hpp"
 
 namespace fermata::tool {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Preload {
   const char* name;
@@ -32,6 +31,60 @@ const Preload kPreloads[] = {
 
 std::string library_of(const std::string& preload) {
   return library_beside("preload/" + preload.substr(0, preload.find('-')), "libfermata-" + preload + ".so");
+}
+
+struct Sanitizer {
+  const char* symbol;  // programs built with it import this; programs that contain it export this
+  const char* name;
+};
+
+constexpr Sanitizer kSanitizers[] = {{"__asan_init", "AddressSanitizer"},
+                                     {"__tsan_init", "ThreadSanitizer"},
+                                     {"__msan_init", "MemorySanitizer"},
+                                     {"__hwasan_init", "HWAddressSanitizer"}};
+
+// Calls f(path, symbols) for the program and each loaded library; returns the first text that f gives.
+template <class F>
+std::string first_reason(const std::string& program, F&& f) {
+  const auto objects = loaded_objects(program);
+  if (!objects) return "";  // the start of the program reports the error
+  for (const std::string& object : *objects) {
+    const auto symbols = elf_symbols(object);
+    if (!symbols) continue;
+    if (std::string reason = f(file_name(object), *symbols); !reason.empty()) return reason;
+  }
+  return "";
+}
+
+// Why nothing may be preloaded into this program; empty: there is no reason.
+//  - FERMATA_DISABLE is set: it runs as it would without this tool.
+//  - It, or a library that it loads, is built with a sanitizer. AddressSanitizer refuses to start if another
+//    library is loaded first.
+//    ThreadSanitizer reports races where a library that it has not instrumented orders the accesses.
+std::string why_alone(const std::string& program) {
+  if (os::is_on(os::Variable::kDisable)) return "FERMATA_DISABLE is set: left unchanged";
+  return first_reason(program, [](const std::string& file, const ElfSymbols& symbols) -> std::string {
+    for (const Sanitizer& s : kSanitizers)
+      if (symbols.imported.contains(s.symbol) || symbols.exported.contains(s.symbol))
+        return fmt::format("{} is built with {}: left unchanged", file, s.name);
+    return "";
+  });
+}
+
+// Why preloads must leave the program's OpenMP run-time alone; empty: there is no reason. An OMPT tool would
+// miss the events of barriers that Fermata executes in place of the run-time.
+std::string why_openmp_alone(const std::string& program) {
+  const char* tool = std::getenv("OMP_TOOL");
+  if (tool != nullptr && strcasecmp(tool, "disabled") == 0) return "";
+  const char* tools = std::getenv("OMP_TOOL_LIBRARIES");
+  if (tools != nullptr && *tools != '\0')
+    return "OMP_TOOL_LIBRARIES names an OMPT tool: OpenMP is left alone";
+  return first_reason(program, [](const std::string& file, const ElfSymbols& symbols) -> std::string {
+    // libomp exports the function, too: as the start of its own search for a tool.
+    if (!symbols.exported.contains("ompt_start_tool") || symbols.exported.contains("__kmpc_barrier"))
+      return "";
+    return fmt::format("{} is an OMPT tool: OpenMP is left alone", file);
+  });
 }
 
 // Why no preload can reach this program; empty: preloads can.
@@ -58,8 +111,7 @@ std::string use_of(const Preload& preload, const std::vector<std::string>& objec
     const auto symbols = elf_symbols(object);
     if (!symbols) continue;
     for (const char* s : preload.symbols)
-      if (symbols->imported.contains(s))
-        return fmt::format("{} uses {}", fs::path(object).filename().string(), s);
+      if (symbols->imported.contains(s)) return fmt::format("{} uses {}", file_name(object), s);
   }
   return "";
 }

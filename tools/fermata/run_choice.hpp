@@ -1,4 +1,4 @@
-// The preload libraries that `fermata run` loads into a program.
+// The preload libraries that `fermata run` loads into a program, or why it loads none.
 #ifndef FERMATA_TOOLS_RUN_CHOICE_HPP
 #define FERMATA_TOOLS_RUN_CHOICE_HPP
 

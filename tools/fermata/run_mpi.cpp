@@ -12,14 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string name_of(const std::string& path) { return fs::path(path).filename().string(); }
-
-bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
-
 // The MPI family, by the library's file name. Both families have a libmpi, with different version numbers.
 std::string family_of(const std::string& object) {
-  const std::string name = name_of(object);
-  if (begins_with(name, "libmpich") || name == "libmpi.so.12") return "mpi-mpich";
+  const std::string name = file_name(object);
+  if (name.starts_with("libmpich") || name == "libmpi.so.12") return "mpi-mpich";
   if (name == "libmpi.so.40" || name == "libmpi.so.20") return "mpi-openmpi";
   return "";
 }
@@ -43,8 +39,8 @@ std::string preload_for(const std::string& library) {
 }
 
 bool is_launcher(const std::string& program) {
-  const std::string name = name_of(program);
-  return begins_with(name, "mpirun") || begins_with(name, "mpiexec") || name == "orterun" ||
+  const std::string name = file_name(program);
+  return name.starts_with("mpirun") || name.starts_with("mpiexec") || name == "orterun" ||
          name == "prterun" || name == "srun";
 }
 
@@ -54,9 +50,8 @@ std::string family_of_launcher(const std::string& program) {
   const auto objects = loaded_objects(program);
   if (!objects) return "";
   const std::string path = fs::canonical(objects->front(), ignored).string();
-  const std::string name = name_of(path);
-  if (begins_with(name, "orterun") || begins_with(name, "prterun") ||
-      name.find("openmpi") != std::string::npos)
+  const std::string name = file_name(path);
+  if (name.starts_with("orterun") || name.starts_with("prterun") || name.find("openmpi") != std::string::npos)
     return "mpi-openmpi";
   if (name.find("hydra") != std::string::npos || name.find("mpich") != std::string::npos) return "mpi-mpich";
   return "";
@@ -70,14 +65,14 @@ MpiChoice choose_mpi(const std::vector<std::string>& command) {
     const std::string library = mpi_library_of(command[i]);
     if (!library.empty())
       return {command[i], preload_for(library),
-              fmt::format("{} uses {}", name_of(command[i]), name_of(library))};
+              fmt::format("{} uses {}", file_name(command[i]), file_name(library))};
   }
   const std::string started = launched_by();
   const std::string family = launched          ? family_of_launcher(command[0])
                              : started.empty() ? ""
                                                : "mpi-" + started;
   if (family.empty()) return {command[0], "", ""};
-  return {command[0], family, launched ? name_of(command[0]) + " starts it" : "an MPI launcher started it"};
+  return {command[0], family, launched ? file_name(command[0]) + " starts it" : "an MPI launcher started it"};
 }
 
 }  // namespace fermata::tool
