@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <filesystem>
 
 #include "bench/own.hpp"
 #include "bench/session.hpp"
@@ -12,21 +12,15 @@ namespace {
 
 constexpr std::size_t kMostBuffers = std::size_t{4} << 30;  // for all members together
 
-std::string directory_of_tool() {
-  std::array<char, 4096> path{};
-  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);
-  if (length <= 0) return ".";
-  const std::string text(path.data(), static_cast<std::size_t>(length));
-  return text.substr(0, text.rfind('/'));
-}
-
 // The worker is beside the tool in a build, and in libexec after an installation.
 std::string find_worker(const std::string& name, const std::string& directory) {
-  const std::string tool = directory_of_tool();
-  std::vector<std::string> places = {tool, tool + "/../libexec/fermata"};
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path tool = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  std::vector<fs::path> places = {tool, tool / "../libexec/fermata"};
   if (!directory.empty()) places = {directory};
-  for (const std::string& place : places) {
-    if (access((place + "/" + name).c_str(), X_OK) == 0) return place + "/" + name;
+  for (const fs::path& place : places) {
+    if (access((place / name).c_str(), X_OK) == 0) return (place / name).string();
   }
   return {};
 }
@@ -59,6 +53,14 @@ Contestant from_entry(const Options& options, const Entry& entry, Case what) {
 
 }  // namespace
 
+Contestant own_contestant(const std::string& name, std::function<std::unique_ptr<Subject>()> make) {
+  Contestant c;
+  c.name = c.launch.name = name;
+  c.role = Role::kOwn;
+  c.launch.make = std::move(make);
+  return c;
+}
+
 std::vector<Contestant> contestants(const Options& options, int members, int bytes, Quantity quantity) {
   std::vector<Contestant> list;
   const std::vector<int> cpus = allowed_cpus();
@@ -84,13 +86,9 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
     for (const OwnSubject& own :
          options.own ? own_subjects(options.collective, members, bytes, options.algorithms, options.layouts)
                      : std::vector<OwnSubject>{}) {
-      Contestant c;
-      c.name = own.name;
-      c.role = Role::kOwn;
+      Contestant c = own_contestant(own.name, [own] { return make_own(own); });
       c.what = base;
       c.stages = own.stages;
-      c.launch.name = own.name;
-      c.launch.make = [own] { return make_own(own); };
       list.push_back(std::move(c));
     }
     for (Contestant extra : options.extra) {

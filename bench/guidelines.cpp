@@ -22,13 +22,8 @@ Options options_for(const Options& base, Collective collective) {
     o.bytes = {8, 4 << 10, 1 << 20};
   }
   for (const Mockup& mockup : mockups()) {
-    if (mockup.collective != collective) continue;
-    Contestant c;
-    c.name = mockup.name;
-    c.role = Role::kOwn;
-    c.launch.name = mockup.name;
-    c.launch.make = [&mockup] { return make_mockup(mockup); };
-    o.extra.push_back(std::move(c));
+    if (mockup.collective == collective)
+      o.extra.push_back(own_contestant(mockup.name, [&mockup] { return make_mockup(mockup); }));
   }
   return o;
 }

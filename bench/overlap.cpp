@@ -38,14 +38,10 @@ Options options_for(Options o) {
 }
 
 std::vector<Contestant> idle_contestants(Options o, int members) {
-  Contestant idle;
-  idle.name = idle.launch.name = kIdle;
-  idle.role = Role::kOwn;
-  idle.launch.make = [] { return std::make_unique<IdleProgress>(); };
   o.collective = Collective::kBarrier;
   o.own = false;
   o.rivals = {};
-  o.extra = {idle};
+  o.extra = {own_contestant(kIdle, [] { return std::make_unique<IdleProgress>(); })};
   return contestants(o, members, 0, Quantity::kPeriod);
 }
 

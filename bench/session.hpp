@@ -89,6 +89,8 @@ Outcome run(const Options& options);
 void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done,
                double share, Outcome& outcome);
 
+// A subject of Fermata's, in this process; the group completes `what`.
+Contestant own_contestant(const std::string& name, std::function<std::unique_ptr<Subject>()> make);
 // One group's contestants (bench/contestants.cpp).
 std::vector<Contestant> contestants(const Options& options, int members, int bytes, Quantity quantity);
 // Keeps the fastest variants of floors and probes, sets bounds and ratios, and sorts (bench/bounds.cpp).

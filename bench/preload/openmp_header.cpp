@@ -6,19 +6,13 @@
 #include <fermata/openmp.hpp>
 
 #include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
+#include <iterator>
+
+#include "openmp_samples.h"
 
 namespace {
 
-constexpr int kRepeats = 2000;
-constexpr int kDelay = 20;
 volatile bool wrong = false;
-
-void delay() {
-  for (volatile int i = 0; i < kDelay; i = i + 1) continue;
-}
 
 template <class Round>
 double time_of(Round&& round) {
@@ -32,12 +26,6 @@ double time_of(Round&& round) {
     time = omp_get_wtime() - start;
   }
   return time;
-}
-
-double reference() {
-  const double start = omp_get_wtime();
-  for (int i = 0; i < kRepeats; ++i) delay();
-  return omp_get_wtime() - start;
 }
 
 double header_one() {
@@ -106,33 +94,15 @@ double clause_seven() {
   });
 }
 
-struct Way {
-  const char* name;
-  double (*run)();
-};
-constexpr Way kWays[] = {{"header-barrier", header_barrier},   {"header-allreduce-1", header_one},
-                         {"header-allreduce-7", header_seven}, {"for-reduction-1", clause_one},
-                         {"for-reduction-7", clause_seven},    {"reset+for-reduction-1", clause_one_used}};
+constexpr construct kWays[] = {
+    {"header-barrier", header_barrier},   {"header-allreduce-1", header_one},
+    {"header-allreduce-7", header_seven}, {"for-reduction-1", clause_one},
+    {"for-reduction-7", clause_seven},    {"reset+for-reduction-1", clause_one_used}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  omp_set_dynamic(0);
-  omp_set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
-  const int samples = argc > 2 ? std::atoi(argv[2]) : 20;
-  std::vector<std::vector<double>> times(std::size(kWays));
-  for (int s = -1; s < samples; ++s) {  // the first round only warms up
-    for (std::size_t w = 0; w < std::size(kWays); ++w) {
-      const double alone = reference();
-      const double ns = (kWays[w].run() - alone) / kRepeats * 1e9;
-      if (s >= 0) times[w].push_back(ns);
-    }
-  }
-  for (std::size_t w = 0; w < std::size(kWays); ++w) {
-    std::printf("%s", kWays[w].name);
-    for (const double t : times[w]) std::printf(" %.1f", t);
-    std::printf("\n");
-  }
+  const int failed = print_samples(argc, argv, kWays, static_cast<int>(std::size(kWays)));
   if (wrong) std::fprintf(stderr, "a sum was wrong\n");
-  return wrong ? 1 : 0;
+  return failed != 0 || wrong ? 1 : 0;
 }

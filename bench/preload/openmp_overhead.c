@@ -4,26 +4,14 @@
  *
  *   openmp_overhead [THREADS [SAMPLES]]     one line per construct: name, then each sample's overhead in ns
  */
-#include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "openmp_samples.h"
 
-enum { kRepeats = 2000, kDelay = 20, kMostThreads = 4096 };
+enum { kMostThreads = 4096 };
 
 static struct {
   _Alignas(128) volatile int episode;
 } seen[kMostThreads];
 static volatile int wrong;
-
-static void delay(void) {
-  for (volatile int i = 0; i < kDelay; ++i) continue;
-}
-
-static double reference(void) {
-  const double start = omp_get_wtime();
-  for (int i = 0; i < kRepeats; ++i) delay();
-  return omp_get_wtime() - start;
-}
 
 static double barrier(void) {
   double time = 0;
@@ -131,38 +119,17 @@ static double loop_reduction(void) {
   return omp_get_wtime() - start;
 }
 
-static const struct {
-  const char* name;
-  double (*run)(void);
-} kConstructs[] = {{"barrier", barrier},
-                   {"for", loop},
-                   {"for-dynamic", dynamic_loop},
-                   {"single", single},
-                   {"for-reduction", loop_reduction},
-                   {"parallel", region},
-                   {"parallel+barrier", region_with_barrier},
-                   {"parallel-reduction", region_reduction}};
-enum { kCount = sizeof kConstructs / sizeof kConstructs[0] };
+static const struct construct kConstructs[] = {{"barrier", barrier},
+                                               {"for", loop},
+                                               {"for-dynamic", dynamic_loop},
+                                               {"single", single},
+                                               {"for-reduction", loop_reduction},
+                                               {"parallel", region},
+                                               {"parallel+barrier", region_with_barrier},
+                                               {"parallel-reduction", region_reduction}};
 
 int main(int argc, char** argv) {
-  omp_set_dynamic(0);
-  omp_set_num_threads(argc > 1 ? atoi(argv[1]) : 2);
-  const int samples = argc > 2 ? atoi(argv[2]) : 20;
-  double(*times)[kCount] = calloc((size_t)samples, sizeof *times);
-  if (times == NULL) return 1;
-  for (int s = -1; s < samples; ++s) { /* the first round only warms up */
-    for (int c = 0; c < kCount; ++c) {
-      const double alone = reference();
-      const double ns = (kConstructs[c].run() - alone) / kRepeats * 1e9;
-      if (s >= 0) times[s][c] = ns;
-    }
-  }
-  for (int c = 0; c < kCount; ++c) {
-    printf("%s", kConstructs[c].name);
-    for (int s = 0; s < samples; ++s) printf(" %.1f", times[s][c]);
-    printf("\n");
-  }
-  free(times);
+  const int failed = print_samples(argc, argv, kConstructs, sizeof kConstructs / sizeof kConstructs[0]);
   if (wrong) fprintf(stderr, "a barrier or a reduction was wrong\n");
-  return wrong;
+  return failed || wrong;
 }

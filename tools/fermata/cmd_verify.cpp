@@ -278,7 +278,8 @@ std::string time_of(const Algorithm& algorithm, Collective collective, std::int3
   return fmt::format("{:.1f}", microseconds(program_header(program->data())));
 }
 
-// Compiles every algorithm for several numbers of members and prints how long each program's proof takes.
+// Compiles the algorithms for several numbers of members and prints how long each program's proof takes.
+// Large schedules are left out. Throws CommandError if a program is not proved.
 void time_program_proofs() {
   fmt::print("us to prove a compiled program, best of 5, in at most 64 MiB of memory\n{:<24}{:<11}",
              "algorithm", "collective");

@@ -59,8 +59,8 @@ std::string first_reason(const std::string& program, F&& f) {
 // Why nothing may be preloaded into this program; empty: there is no reason.
 //  - FERMATA_DISABLE is set: it runs as it would without this tool.
 //  - It, or a library that it loads, is built with a sanitizer. AddressSanitizer refuses to start if another
-//    library is loaded first.
-//    ThreadSanitizer reports races where a library that it has not instrumented orders the accesses.
+//    library is loaded first. ThreadSanitizer reports races where a library that it has not instrumented
+//    orders the accesses.
 std::string why_alone(const std::string& program) {
   if (os::is_on(os::Variable::kDisable)) return "FERMATA_DISABLE is set: left unchanged";
   return first_reason(program, [](const std::string& file, const ElfSymbols& symbols) -> std::string {
