@@ -94,8 +94,11 @@ int number_of(const RunTime& found) {
   return number;
 }
 
-// Needs the lock.
-void keep(Family family, std::uint64_t word) {
+// Needs the lock. Keeps no word that is 0, and none of a search during which an object may have been
+// unloaded.
+void keep(Family family, std::uint64_t word, std::uint64_t closes_before) {
+  // order: relaxed: written under the lock
+  if (word == 0 || closes != closes_before || table.closing.load(std::memory_order_relaxed) != 0) return;
   auto& words = table.callers[static_cast<int>(family)];
   int at = 0;
   while (at < kCallers) {
@@ -123,9 +126,7 @@ const RunTime* number_and_keep(const Search& s, std::uint64_t closes_before) {
   lock();
   const int number = number_of(s.run_time);
   const std::uint64_t word = number < 0 ? 0 : pack(s.low, s.span, static_cast<std::uint64_t>(number));
-  // order: relaxed: written under the lock
-  if (word != 0 && closes == closes_before && table.closing.load(std::memory_order_relaxed) == 0)
-    keep(s.family, word);
+  keep(s.family, word, closes_before);
   unlock();
   if (s.run_time.observed && !disabled()) say_fallback(Fallback::kObserved);
   if (s.family == Family::kKmp && number >= 0) note_planned(s.run_time.planned);
@@ -167,10 +168,7 @@ Caller look_up(Family family, const void* address) {
   if (s.imports) return {nullptr, s.low, s.span};
   if (!s.in_object) return stranger(family, address, reinterpret_cast<std::uintptr_t>(address), 1);
   lock();
-  const std::uint64_t word = pack(s.low, s.span, kStranger);
-  // order: relaxed: written under the lock
-  if (word != 0 && closes == closes_before && table.closing.load(std::memory_order_relaxed) == 0)
-    keep(family, word);
+  keep(family, pack(s.low, s.span, kStranger), closes_before);
   unlock();
   return stranger(family, address, s.low, s.span);
 }

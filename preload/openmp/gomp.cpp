@@ -101,48 +101,24 @@ FERMATA_EXPORT void GOMP_parallel_sections(Body* body, void* data, unsigned thre
   in_region(kParallelSections, body, data, threads, count, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_loop_static(Body* body, void* data, unsigned threads, long start, long end,
-                                              long step, long chunk, unsigned flags) {
-  in_region(kLoopStatic, body, data, threads, start, end, step, chunk, flags);
-}
-
-FERMATA_EXPORT void GOMP_parallel_loop_dynamic(Body* body, void* data, unsigned threads, long start, long end,
-                                               long step, long chunk, unsigned flags) {
-  in_region(kLoopDynamic, body, data, threads, start, end, step, chunk, flags);
-}
-
-FERMATA_EXPORT void GOMP_parallel_loop_guided(Body* body, void* data, unsigned threads, long start, long end,
-                                              long step, long chunk, unsigned flags) {
-  in_region(kLoopGuided, body, data, threads, start, end, step, chunk, flags);
-}
-
-FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_dynamic(Body* body, void* data, unsigned threads,
-                                                            long start, long end, long step, long chunk,
-                                                            unsigned flags) {
-  in_region(kLoopNonmonotonicDynamic, body, data, threads, start, end, step, chunk, flags);
-}
-
-FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_guided(Body* body, void* data, unsigned threads,
-                                                           long start, long end, long step, long chunk,
-                                                           unsigned flags) {
-  in_region(kLoopNonmonotonicGuided, body, data, threads, start, end, step, chunk, flags);
-}
-
-FERMATA_EXPORT void GOMP_parallel_loop_runtime(Body* body, void* data, unsigned threads, long start, long end,
-                                               long step, unsigned flags) {
-  in_region(kLoopRuntime, body, data, threads, start, end, step, flags);
-}
-
-FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_runtime(Body* body, void* data, unsigned threads,
-                                                            long start, long end, long step, unsigned flags) {
-  in_region(kLoopNonmonotonicRuntime, body, data, threads, start, end, step, flags);
-}
-
-FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, void* data, unsigned threads,
-                                                                  long start, long end, long step,
-                                                                  unsigned flags) {
-  in_region(kLoopMaybeNonmonotonicRuntime, body, data, threads, start, end, step, flags);
-}
+#define FERMATA_CHUNKED_LOOP(name, entry)                                                             \
+  FERMATA_EXPORT void GOMP_parallel_loop_##name(Body* body, void* data, unsigned threads, long start, \
+                                                long end, long step, long chunk, unsigned flags) {    \
+    in_region(entry, body, data, threads, start, end, step, chunk, flags);                            \
+  }
+#define FERMATA_LOOP(name, entry)                                                                     \
+  FERMATA_EXPORT void GOMP_parallel_loop_##name(Body* body, void* data, unsigned threads, long start, \
+                                                long end, long step, unsigned flags) {                \
+    in_region(entry, body, data, threads, start, end, step, flags);                                   \
+  }
+FERMATA_CHUNKED_LOOP(static, kLoopStatic)
+FERMATA_CHUNKED_LOOP(dynamic, kLoopDynamic)
+FERMATA_CHUNKED_LOOP(guided, kLoopGuided)
+FERMATA_CHUNKED_LOOP(nonmonotonic_dynamic, kLoopNonmonotonicDynamic)
+FERMATA_CHUNKED_LOOP(nonmonotonic_guided, kLoopNonmonotonicGuided)
+FERMATA_LOOP(runtime, kLoopRuntime)
+FERMATA_LOOP(nonmonotonic_runtime, kLoopNonmonotonicRuntime)
+FERMATA_LOOP(maybe_nonmonotonic_runtime, kLoopMaybeNonmonotonicRuntime)
 
 // ---- For <fermata/openmp.hpp>: 1 if done, 0 if the run-time library has to do it. libomp: the caller's
 // regions are those that clang's entry points make.

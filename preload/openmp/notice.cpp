@@ -58,10 +58,8 @@ const char* text_of(Fallback kind) {
   return "";
 }
 
-void be_verbose() { talkative = true; }
-bool verbose() { return talkative; }
-
 void say_loaded(bool disabled) {
+  talkative = os::is_on(os::Variable::kVerbose);
   if (!talkative) return;
   char text[128];
   snprintf(text, sizeof text, "version %d.%d.%d in %.40s (process %d)%s", FERMATA_VERSION_MAJOR,
@@ -80,10 +78,11 @@ void say_fallback(Fallback kind, const char* detail) {
   if ((said.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) say(text_of(kind), detail);
 }
 
-void say_once(const char* text, const char* detail) {
+void say_none(const char* name) {
   static std::atomic<bool> done{false};
   // order: relaxed: one of several threads says it
-  if (!done.exchange(true, std::memory_order_relaxed)) say(text, detail);
+  if (!done.exchange(true, std::memory_order_relaxed))
+    say("no loaded OpenMP run-time library has this function, so one thread does all the work", name);
 }
 
 void count_region(bool planned, std::uint64_t episodes) {

@@ -21,13 +21,13 @@ enum class Fallback : std::uint8_t {
   kLateTasks
 };
 
-void be_verbose();  // without it the functions below, except say_once, write nothing
-bool verbose();
+// At load. Reads the variable: without it the functions below, except say_none, write nothing.
 void say_loaded(bool disabled);
 const char* text_of(Fallback kind);
 void say_fallback(Fallback kind, const char* detail = "");
-// The first call in a process writes its text, whether verbose or not. Later calls write nothing.
-void say_once(const char* text, const char* detail);
+// Says, once in a process and also if not verbose, that the run-time library of a call lacks the function, or
+// that there is no such library. The calling thread then runs the region or the task alone.
+void say_none(const char* name);
 
 // Counts a region that has ended. planned: it had a team; episodes: its planned barriers and reductions.
 void count_region(bool planned, std::uint64_t episodes);

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "imports.hpp"
 #include "notice.hpp"
 #include "run_time.hpp"
 #include "watch.hpp"
@@ -91,10 +90,6 @@ fermata_ranked* find_team(const Facts& facts, Fallback* why) {
 
 std::atomic<std::uint64_t> serials{0};
 
-}  // namespace
-
-namespace {
-
 // Two threads that both look at the loader's list and at the pool would wait for each other's locks. The one
 // thread that decides takes 0.1 us, or until a fork is over, and depends on no other thread of the region.
 fermata_ranked* await_decision(const Region& region) {
@@ -105,6 +100,15 @@ fermata_ranked* await_decision(const Region& region) {
       return decision == kReal ? nullptr : reinterpret_cast<fermata_ranked*>(decision);
     if (looks % kLooks == 0) sched_yield();
   }
+}
+
+// How many planned barriers and reductions of the region this thread has been in.
+std::uint64_t barriers_so_far(const Region& region, std::uint32_t rank) {
+  // order: acquire, as kMovedRead. Pairs with decide().
+  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
+  return decision > kDeciding
+             ? fermata_ranked_calls(reinterpret_cast<fermata_ranked*>(decision), rank) - region.before
+             : 0;
 }
 
 }  // namespace
@@ -133,19 +137,6 @@ void failed_to_meet(Position position) {
   position.region->failed.store(true, std::memory_order_relaxed);
   say_fallback(Fallback::kBroken);
 }
-
-namespace {
-
-// How many planned barriers and reductions of the region this thread has been in.
-std::uint64_t barriers_so_far(const Region& region, std::uint32_t rank) {
-  // order: acquire, as kMovedRead. Pairs with decide().
-  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
-  return decision > kDeciding
-             ? fermata_ranked_calls(reinterpret_cast<fermata_ranked*>(decision), rank) - region.before
-             : 0;
-}
-
-}  // namespace
 
 void note_task(Region& region, std::uint32_t rank) {
   if (region.decision.load(std::memory_order_relaxed) == kReal) return;  // order: relaxed: a hint

@@ -44,6 +44,11 @@ struct Facts {
   bool cancellable = false;  // OMP_CANCELLATION is on
 };
 
+// Returns whether any loaded object imports a function of the run-time library for tasks or offloading. Then
+// it may make tasks, and only the run-time library's barrier will do, because it runs tasks while it waits.
+// The search is repeated after objects are loaded; once true, the answer stays true.
+bool tasks_are_used();
+
 // Decides, or waits for the thread that is deciding.
 fermata_ranked* decide(Region& region, const Facts& facts);
 

@@ -16,7 +16,6 @@ bool off = false;  // written before the program's main
 
 __attribute__((constructor)) void read_environment() {
   off = os::is_on(os::Variable::kDisable);
-  if (os::is_on(os::Variable::kVerbose)) be_verbose();
   say_loaded(off);
   if (!off && stats::start("fermata-openmp", "ranked barriers, a plan for each team size")) watch();
 }
@@ -107,9 +106,5 @@ RunTime read_run_time(const Object& object) {
 }
 
 bool disabled() { return off; }
-
-void say_none(const char* name) {
-  say_once("no loaded OpenMP run-time library has this function, so one thread does all the work", name);
-}
 
 }  // namespace fermata::preload

@@ -10,6 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 
+// kmp.cpp's assembly reads it. 0: some run-time library with clang's entry points gets its calls by a jump,
+// or none is known yet.
+extern "C" __attribute__((visibility("hidden"))) std::atomic<std::uint8_t> fermata_openmp_all_planned;
+
 namespace fermata::preload {
 
 class Object;
@@ -136,20 +140,8 @@ struct Caller {
 };
 Caller caller_of(Family family, const void* object);
 
-}  // namespace fermata::preload
-
-// kmp.cpp's assembly reads it. 0: some run-time library with clang's entry points gets its calls by a jump,
-// or none is known yet.
-extern "C" __attribute__((visibility("hidden"))) std::atomic<std::uint8_t> fermata_openmp_all_planned;
-
-namespace fermata::preload {
-
 // FERMATA_DISABLE is set: no run-time library's regions are planned (RunTime::planned).
 bool disabled();
-
-// Says, once in a process, that the run-time library of a call lacks the function, or that there is no such
-// library. The calling thread then runs the region or the task alone.
-void say_none(const char* name);
 
 }  // namespace fermata::preload
 #endif

@@ -16,11 +16,6 @@ const void* told(Position position, const void* site) {
   return ours && position.region != nullptr ? static_cast<const char*>(position.region->body) + 1 : site;
 }
 
-stats::Meeting left(const RunTime& run_time, Position position, const void* site) {
-  return {nullptr, told(position, site), static_cast<std::uint32_t>(run_time.num_threads()),
-          text_of(why_left(position))};
-}
-
 }  // namespace
 
 bool watched = false;
@@ -55,9 +50,9 @@ stats::Wait planned_wait(Position position, const void* site) {
   return wait;
 }
 
-LeftWait::LeftWait(const RunTime& run_time, Position position, const void* site)
-    : wait_(left(run_time, position, site)), counts_(run_time.thread_num() == 0) {}
-
-LeftWait::~LeftWait() { wait_.end_untold(counts_); }
+stats::Wait left_wait(const RunTime& run_time, Position position, const void* site) {
+  return stats::Wait({nullptr, told(position, site), static_cast<std::uint32_t>(run_time.num_threads()),
+                      text_of(why_left(position))});
+}
 
 }  // namespace fermata::preload

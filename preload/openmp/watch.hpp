@@ -38,18 +38,8 @@ inline std::size_t place_of(const void* site) {
 
 stats::Wait planned_wait(Position position, const void* site);
 
-// A run-time library's barrier, observed from construction to destruction.
-class LeftWait {
- public:
-  LeftWait(const RunTime& run_time, Position position, const void* site);
-  ~LeftWait();
-  LeftWait(const LeftWait&) = delete;
-  LeftWait& operator=(const LeftWait&) = delete;
-
- private:
-  stats::Wait wait_;
-  bool counts_;
-};
+// A run-time library's barrier.
+stats::Wait left_wait(const RunTime& run_time, Position position, const void* site);
 
 // True: the call is counted, because it is not to be timed and the record is at hand. It takes few
 // instructions and no frame, because all members pay for each.
@@ -84,8 +74,9 @@ inline bool is_timed(Position position, const void* site) {
 template <class Real>
 [[gnu::noinline]] void at_barrier_watched(const RunTime& run_time, Position position, const void* site,
                                           Real real) {
-  const LeftWait observed(run_time, position, site);
+  stats::Wait wait = left_wait(run_time, position, site);
   real(run_time);
+  wait.end_untold(run_time.thread_num() == 0);
 }
 
 // Without statistics only jumps lead to the run-time library's barrier: an OMPT tool sees the return address.

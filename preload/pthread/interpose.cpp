@@ -79,8 +79,6 @@ __attribute__((constructor)) void loaded() {
   all_preloaded = os::is_on(os::Variable::kPshared);
   // order: relaxed: the program has no other thread yet
   if (!disabled) watched.store(watch(), std::memory_order_relaxed);
-  if (!os::is_on(os::Variable::kVerbose)) return;
-  be_verbose();
   say_loaded(disabled);
 }
 

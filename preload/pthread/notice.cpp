@@ -15,10 +15,6 @@ namespace {
 bool verbose = false;                // written before the program's main
 std::atomic<std::uint32_t> said{0};  // kinds whose line has been written
 
-#define FERMATA_TEXT_(number) #number
-#define FERMATA_TEXT(number) FERMATA_TEXT_(number)
-constexpr const char* kVersion = FERMATA_TEXT(FERMATA_VERSION_MAJOR) "." FERMATA_TEXT(FERMATA_VERSION_MINOR);
-
 void say(const char* text) { write_line("fermata-pthread", "%s", text); }
 
 }  // namespace
@@ -39,13 +35,12 @@ const char* text_of(Fallback kind) {
   return "";
 }
 
-void be_verbose() { verbose = true; }
-
 void say_loaded(bool disabled) {
+  verbose = os::is_on(os::Variable::kVerbose);
   if (!verbose) return;
   char text[128];
-  std::snprintf(text, sizeof text, "version %s in %.40s (process %d)%s", kVersion,
-                program_invocation_short_name, static_cast<int>(getpid()),
+  std::snprintf(text, sizeof text, "version %d.%d in %.40s (process %d)%s", FERMATA_VERSION_MAJOR,
+                FERMATA_VERSION_MINOR, program_invocation_short_name, static_cast<int>(getpid()),
                 disabled ? ": off, FERMATA_DISABLE is set" : "");
   say(text);
   os::check_environment(say);

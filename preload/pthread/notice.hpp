@@ -11,7 +11,7 @@ namespace fermata::preload {
 
 enum class Fallback : std::uint8_t { kLayout, kMemory, kShared, kCount, kFull, kForeign };
 
-void be_verbose();  // without it the functions below write nothing
+// At load. Reads the variable: without it the functions below write nothing.
 void say_loaded(bool disabled);
 void say_fallback(Fallback kind);
 const char* text_of(Fallback kind);
