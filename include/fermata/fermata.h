@@ -312,8 +312,8 @@ FERMATA_API int fermata_member_set_bounded(fermata_member* member, int on);
  * For logs and debuggers, when a team seems to hang. FERMATA_STALL_SECONDS and config.stall_seconds make
  * waiting members write such lines by themselves. The text is for people: do not parse it. */
 
-/* Writes a text with one line per member: the call in which the member is, or its last one. Of a member on
- * another host it says only whether the member has left, or has waited long in a call. *length is as in
+/* Writes a text with one line per member: the call in which the member is, or its last one. For a member on
+ * another host the text only says whether it has left, or has waited long in a call. *length is as in
  * fermata_plan_text. Any thread may call it while the handle is valid. */
 FERMATA_API int fermata_team_report(const fermata_team* team, char* buffer, size_t* length);
 

@@ -126,8 +126,7 @@ TEST(Squatter, AServerSaysWhatIsMissing) {
   ASSERT_NE(team, nullptr) << fermata_error_detail();
   const std::string name = name_of("alone");
   EXPECT_EQ(fermata_team_serve(team, name.c_str(), 2, 0.1), FERMATA_ERR_TIMEOUT);
-  EXPECT_EQ(fermata_error_detail(),
-            "the team '" + name + "' was attached fewer than 2 times in 0.1 s");
+  EXPECT_EQ(fermata_error_detail(), "the team '" + name + "' was attached fewer than 2 times in 0.1 s");
   const int listener = listen_at(name, 1);
   EXPECT_EQ(fermata_team_serve(team, name.c_str(), 2, 0.1), FERMATA_ERR_BUSY);
   EXPECT_EQ(fermata_error_detail(), "the name '" + name + "' is taken: serve the team under another name");
