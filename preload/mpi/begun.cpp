@@ -155,9 +155,7 @@ void advance(State& s) {
 
 int refuse(Begun* b, State& s, int rc) {
   drop(b);
-  // order: relaxed: this call's own communicator
-  PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), rc);
-  return rc;
+  return report(s, rc);
 }
 
 // The program gets a request of MPI's that is over when it is made.
@@ -185,9 +183,7 @@ void register_begun(Begun* b, State& s, bool has_begun) {
 int refuse_begun(State& s, MPI_Request* out) {
   if (*out != MPI_REQUEST_NULL) real.Request_free(out);
   reap();
-  // order: relaxed: this call's own communicator
-  PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), MPI_ERR_TRUNCATE);
-  return MPI_ERR_TRUNCATE;
+  return report(s, MPI_ERR_TRUNCATE);
 }
 
 // It is over. The call that completes its request reports the error. The caller holds the state.

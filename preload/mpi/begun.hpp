@@ -56,7 +56,8 @@ class Locked {
 
 // For tables by handle.
 inline constexpr unsigned kChains = 64;
-inline unsigned chain_number(MPI_Request handle) {
+template <class Handle>
+unsigned chain_number(Handle handle) {
   const auto bits = static_cast<std::uint64_t>((std::uintptr_t)handle);
   return static_cast<unsigned>((bits * 0x9E37'79B9'7F4A'7C15u) >> 58);
 }

@@ -159,8 +159,7 @@ int run(State& s, Kind kind, const Arguments& arguments, bool* left) {
     *left = goes_to_library(s, kind, met, &rc);
     return rc;
   }
-  // order: relaxed: this call's own communicator
-  if (rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), rc);
+  if (rc != MPI_SUCCESS) report(s, rc);
   ++s.ours;
   return rc;
 }

@@ -304,7 +304,8 @@ void start_up() {
   if (private_comm != MPI_COMM_NULL) PMPI_Comm_set_errhandler(private_comm, MPI_ERRORS_RETURN);
   State* const world = new_state();
   State* const self = new_state();
-  const bool all = all_have(private_comm != MPI_COMM_NULL && world != nullptr && self != nullptr);
+  const bool has_all = private_comm != MPI_COMM_NULL && world != nullptr && self != nullptr;
+  const bool all = all_have({MPI_COMM_WORLD, nullptr}, has_all);
   if (!all || !find_world() ||
       PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
     say("a rank has no memory or no further communicator, or MPI does not tell the ranks' hosts: everything "
@@ -351,18 +352,20 @@ void shut_down() {
   drop_world();
 }
 
-int failed(State& s, int status) {
+int report(State& s, int code) {
   // order: relaxed: this call's own communicator
-  const MPI_Comm comm = s.comm.load(std::memory_order_relaxed);
+  PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), code);
+  return code;
+}
+
+int failed(State& s, int status) {
   say("rank %d of %d: %s: %s", s.rank, s.size, fermata_status_string(status), fermata_error_detail());
   const bool usable = status == FERMATA_ERR_ARGUMENT || status == FERMATA_ERR_TRUNCATED;
   if (s.reason == nullptr && !usable) s.reason = "its team is broken";
-  const int code = status == FERMATA_ERR_TRUNCATED  ? MPI_ERR_TRUNCATE
+  return report(s, status == FERMATA_ERR_TRUNCATED  ? MPI_ERR_TRUNCATE
                    : status == FERMATA_ERR_MEMORY   ? MPI_ERR_NO_MEM
                    : status == FERMATA_ERR_ARGUMENT ? MPI_ERR_ARG
-                                                    : MPI_ERR_OTHER;
-  PMPI_Comm_call_errhandler(comm, code);
-  return code;
+                                                    : MPI_ERR_OTHER);
 }
 
 }  // namespace fermata::preload

@@ -155,7 +155,9 @@ inline bool may_be_bare(const State* state) {
 void start_up();
 void shut_down();
 
-// Reports the error, and calls the communicator's error handler. Returns what the MPI call returns.
+// Calls the communicator's error handler; returns the error.
+int report(State& state, int code);
+// Says what happened, and calls the communicator's error handler. Returns what the MPI call returns.
 int failed(State& state, int status);
 
 }  // namespace fermata::preload

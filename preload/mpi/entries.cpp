@@ -6,8 +6,6 @@
 // - A tool after this library that does not call PMPI_x by this name would bypass Fermata. A wait that
 //   Fermata does not see never completes a collective that Fermata has begun. Beside such a tool MPI does
 //   everything.
-#include "entries.hpp"
-
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 
 #include "begun.hpp"
 #include "communicator.hpp"
-#include "entries.hpp"
 #include "real.hpp"
 
 namespace fermata::preload {

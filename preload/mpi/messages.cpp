@@ -13,13 +13,18 @@ int poll_request(Start&& start, MPI_Status* status) {
   return rc != MPI_SUCCESS ? rc : poll([&](int* flag) { return real.Test(&request, flag, status); });
 }
 
-// start: the non-blocking function that takes the same arguments, `given`.
-template <class Library, class Start, class... Given>
-int send(Library library, Start start, Given... given) {
-  if (!any_begun()) return in_library([=] { return library(given...); });
-  return poll_request([=](MPI_Request* r) { return start(given..., r); }, MPI_STATUS_IGNORE);
-}
+// A send, and the non-blocking function for it.
+template <auto kLibrary, auto kStart>
+struct Sending;
+template <class... Given, int (*Real::*kLibrary)(Given...), auto kStart>
+struct Sending<kLibrary, kStart> {
+  static int call(Given... given) {
+    if (!any_begun()) return in_library([=] { return (real.*kLibrary)(given...); });
+    return poll_request([=](MPI_Request* r) { return kStart(given..., r); }, MPI_STATUS_IGNORE);
+  }
+};
 
+// start: the non-blocking function that takes the same arguments, `given`, and a request.
 template <class Library, class Start, class... Given>
 int receive(Library library, Start start, MPI_Status* status, Given... given) {
   if (!any_begun()) return in_library([=] { return library(given..., status); });
@@ -47,20 +52,10 @@ int exchange(Receive&& receive_begins, Send&& send_begins, MPI_Status* status) {
 using namespace fermata::preload;
 
 FERMATA_MPI_MESSAGES(FERMATA_INTERCEPT)
+#define FERMATA_SENDING(name, immediate) FERMATA_LEAD(name, (Sending<&Real::name, PMPI_##immediate>::call))
+FERMATA_MPI_SENDS(FERMATA_SENDING)
 
 extern "C" {
-
-int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  return send(real.Send, PMPI_Isend, data, count, type, to, tag, comm);
-}
-
-int MPI_Ssend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  return send(real.Ssend, PMPI_Issend, data, count, type, to, tag, comm);
-}
-
-int MPI_Rsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  return send(real.Rsend, PMPI_Irsend, data, count, type, to, tag, comm);
-}
 
 int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
   return receive(real.Recv, PMPI_Irecv, status, data, count, type, from, tag, comm);
@@ -80,16 +75,6 @@ int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Statu
   return poll([=](int* flag) { return real.Improbe(from, tag, comm, flag, message, status); });
 }
 
-int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  progress_once();
-  return real.Iprobe(from, tag, comm, flag, status);
-}
-
-int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
-  progress_once();
-  return real.Improbe(from, tag, comm, flag, message, status);
-}
-
 int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag, void* in,
                  int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
                  MPI_Status* status) {
@@ -103,25 +88,7 @@ int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, 
                   status);
 }
 
-int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int out_tag, int from, int in_tag,
-                         MPI_Comm comm, MPI_Status* status) {
-  return in_library(
-      [=] { return real.Sendrecv_replace(data, count, type, to, out_tag, from, in_tag, comm, status); });
-}
-
 #ifdef FERMATA_MPI_LARGE
-
-int MPI_Send_c(const void* data, MPI_Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  return send(real.Send_c, PMPI_Isend_c, data, count, type, to, tag, comm);
-}
-
-int MPI_Ssend_c(const void* data, MPI_Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  return send(real.Ssend_c, PMPI_Issend_c, data, count, type, to, tag, comm);
-}
-
-int MPI_Rsend_c(const void* data, MPI_Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  return send(real.Rsend_c, PMPI_Irsend_c, data, count, type, to, tag, comm);
-}
 
 int MPI_Recv_c(void* data, MPI_Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                MPI_Status* status) {
@@ -143,12 +110,6 @@ int MPI_Sendrecv_c(const void* out, MPI_Count out_count, MPI_Datatype out_type, 
   return exchange(
       [=](MPI_Request* r) { return PMPI_Irecv_c(in, in_count, in_type, from, in_tag, comm, r); },
       [=](MPI_Request* r) { return PMPI_Isend_c(out, out_count, out_type, to, out_tag, comm, r); }, status);
-}
-
-int MPI_Sendrecv_replace_c(void* data, MPI_Count count, MPI_Datatype type, int to, int out_tag, int from,
-                           int in_tag, MPI_Comm comm, MPI_Status* status) {
-  return in_library(
-      [=] { return real.Sendrecv_replace_c(data, count, type, to, out_tag, from, in_tag, comm, status); });
 }
 
 #endif

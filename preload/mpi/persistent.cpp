@@ -55,12 +55,6 @@ int make_token(Begun* b) {
   return PMPI_Recv_init(nullptr, 0, MPI_BYTE, own_rank(), b->tag, private_comm, &b->handle);
 }
 
-int error_of(State& s, int rc) {
-  // order: relaxed: this call's own communicator
-  PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), rc);
-  return rc;
-}
-
 // One byte, after an error, is too long for the receive: the call that completes the request gets an error.
 void send(const Begun& b) {
   const char failure = 0;
@@ -95,7 +89,7 @@ void show(Begun* b) {
 int completed(Begun* b, MPI_Status* status) {
   b->started = false;
   if (status != MPI_STATUS_IGNORE) make_empty(status);
-  return b->error == MPI_SUCCESS ? MPI_SUCCESS : error_of(*b->state, b->error);
+  return b->error == MPI_SUCCESS ? MPI_SUCCESS : report(*b->state, b->error);
 }
 
 int start(Begun* b, MPI_Request* request, const void* site) {
@@ -106,7 +100,7 @@ int start(Begun* b, MPI_Request* request, const void* site) {
     if (!is_shown(b)) show(b);
     return real.Start(request);  // MPI reports what is wrong
   }
-  if (const int rc = b->operation.pack_inputs(); rc != MPI_SUCCESS) return error_of(s, rc);
+  if (const int rc = b->operation.pack_inputs(); rc != MPI_SUCCESS) return report(s, rc);
   ++s.ours;
   ++s.starts;
   b->started = true;

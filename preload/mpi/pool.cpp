@@ -104,6 +104,7 @@ int idle(fermata_member* member, void* pooled) {
   return 0;
 }
 
+// Joins the team, or destroys it and returns null.
 Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, int rank, bool over_hosts) {
   auto* made = static_cast<Pooled*>(calloc(1, sizeof(Pooled)));
   int* copy = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof *ranks));
@@ -113,6 +114,7 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
     say("a team cannot be joined: %s", fits ? fermata_error_detail() : "it has another size");
     free(made);
     free(copy);
+    fermata_team_destroy(team);
     return nullptr;
   }
   memcpy(copy, ranks, static_cast<std::size_t>(size) * sizeof *ranks);
@@ -140,17 +142,12 @@ Pooled* lead(const Council& council, const int* ranks, int size, const int* cpus
   fermata_team* team = nullptr;
   std::uint64_t place = make_in_segment(size, cpus, &team);
   tell(council, &place, sizeof place);
-  Pooled* mine = team != nullptr ? enter(team, place, ranks, size, 0, false) : nullptr;
-  if (mine == nullptr) fermata_team_destroy(team);
-  return mine;
+  return team != nullptr ? enter(team, place, ranks, size, 0, false) : nullptr;
 }
 
 Pooled* follow(std::uint64_t place, const int* ranks, int size, int rank) {
   fermata_team* const team = place != 0 ? attach_in_segment(place, size) : nullptr;
-  if (team == nullptr) return nullptr;
-  Pooled* mine = enter(team, place, ranks, size, rank, false);
-  if (mine == nullptr) fermata_team_destroy(team);
-  return mine;
+  return team != nullptr ? enter(team, place, ranks, size, rank, false) : nullptr;
 }
 
 // A team over several hosts, which the transport connects.
@@ -164,9 +161,7 @@ Pooled* join_hosts(const Council& council, std::uint64_t id, const int* ranks, i
     say("no team of %d over hosts: %s", size, fermata_status_string(status));
     return nullptr;
   }
-  Pooled* mine = enter(team, id, ranks, size, first, true);
-  if (mine == nullptr) fermata_team_destroy(team);
-  return mine;
+  return enter(team, id, ranks, size, first, true);
 }
 
 // All ranks make the team, after they have agreed to. Null: this rank has none.

@@ -58,6 +58,10 @@ struct Real {
 extern Real real;                // written at load
 extern bool transport_is_ready;  // likewise: libfermata-net calls these functions, not the program's
 
+// From now on every call leads to a tool or to the MPI library, as without this library (entries.cpp). Must
+// come before the first MPI call that has any effect.
+void leave_everything();
+
 // Argument `place` of a call, counted from its end.
 template <std::size_t place, class... Given>
 auto from_end(Given... given) {

@@ -49,9 +49,7 @@ bool lost(State& s, int code, int* rc) {
 
 int lose_call(State& s, int code) {
   ++s.left;
-  // order: relaxed: this call's own communicator
-  PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), code);
-  return code;
+  return report(s, code);
 }
 
 void note_mismatch(State& s) {

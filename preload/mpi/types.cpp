@@ -184,17 +184,25 @@ int make_bytes(std::size_t bytes, MPI_Datatype* out) {
   return rc == MPI_SUCCESS ? PMPI_Type_commit(out) : rc;
 }
 
-// Calls part(done, some, length, as_bytes) for `some` elements from number `done` on, of `length` bytes in
-// all. An element that is too long for an int comes alone, and its bytes have the type as_bytes. MPI's error;
-// 0: none.
+// Calls part(start, shifted, some, bytes, length, as_bytes) for `some` elements at a time: in memory from
+// `start` on, of type `shifted`; packed from `bytes` on, of `length` bytes in all. An element that is too
+// long for an int comes alone, and its bytes have the type as_bytes, else null. MPI's error; 0: none.
 template <class Part>
-int in_parts(MPI_Count count, const Layout& layout, Part&& part) {
+int in_parts(const void* from, MPI_Count count, MPI_Datatype type, const Layout& layout, const void* packed,
+             Part&& part) {
+  if (layout.size == 0) return MPI_SUCCESS;
+  auto* const at = const_cast<char*>(static_cast<const char*>(from));
+  auto* bytes = const_cast<char*>(static_cast<const char*>(packed));
   MPI_Datatype as_bytes = MPI_DATATYPE_NULL;
   int rc = layout.size > INT_MAX && count > 0 ? make_bytes(layout.size, &as_bytes) : MPI_SUCCESS;
   const auto at_once = layout.size < kMostPacked ? static_cast<MPI_Count>(kMostPacked / layout.size) : 1;
   for (MPI_Count done = 0; rc == MPI_SUCCESS && done < count;) {
     const MPI_Count some = count - done < at_once ? count - done : at_once;
-    rc = part(done, some, static_cast<std::size_t>(some) * layout.size, as_bytes);
+    const std::size_t length = static_cast<std::size_t>(some) * layout.size;
+    rc = at_address(at + done * layout.extent, type, [&](char* start, MPI_Datatype shifted) {
+      return part(start, shifted, static_cast<int>(some), bytes, static_cast<int>(length), as_bytes);
+    });
+    bytes += length;
     done += some;
   }
   if (as_bytes != MPI_DATATYPE_NULL) real.Type_free(&as_bytes);
@@ -233,38 +241,23 @@ bool layout_of(MPI_Datatype type, Layout* out) {
 }
 
 int pack(const void* from, MPI_Count count, MPI_Datatype type, const Layout& layout, void* to) {
-  if (layout.size == 0) return MPI_SUCCESS;
-  auto* const at = const_cast<char*>(static_cast<const char*>(from));
-  auto* bytes = static_cast<char*>(to);
   return in_parts(
-      count, layout, [&](MPI_Count done, MPI_Count some, std::size_t length, MPI_Datatype as_bytes) {
-        char* const part = bytes;
-        bytes += length;
-        return at_address(at + done * layout.extent, type, [=](const char* start, MPI_Datatype shifted) {
-          int position = 0;
-          if (as_bytes != MPI_DATATYPE_NULL) return send_to_self(start, shifted, part, as_bytes);
-          return PMPI_Pack(start, static_cast<int>(some), shifted, part, static_cast<int>(length), &position,
-                           private_comm);
-        });
+      from, count, type, layout, to,
+      [](const char* start, MPI_Datatype shifted, int some, char* bytes, int length, MPI_Datatype as_bytes) {
+        int position = 0;
+        if (as_bytes != MPI_DATATYPE_NULL) return send_to_self(start, shifted, bytes, as_bytes);
+        return PMPI_Pack(start, some, shifted, bytes, length, &position, private_comm);
       });
 }
 
 int unpack(const void* from, void* to, MPI_Count count, MPI_Datatype type, const Layout& layout) {
-  if (layout.size == 0) return MPI_SUCCESS;
-  const auto* bytes = static_cast<const char*>(from);
-  return in_parts(count, layout,
-                  [&](MPI_Count done, MPI_Count some, std::size_t length, MPI_Datatype as_bytes) {
-                    const char* const part = bytes;
-                    bytes += length;
-                    return at_address(static_cast<char*>(to) + done * layout.extent, type,
-                                      [=](char* start, MPI_Datatype shifted) {
-                                        int position = 0;
-                                        if (as_bytes != MPI_DATATYPE_NULL)
-                                          return send_to_self(part, as_bytes, start, shifted);
-                                        return PMPI_Unpack(part, static_cast<int>(length), &position, start,
-                                                           static_cast<int>(some), shifted, private_comm);
-                                      });
-                  });
+  return in_parts(
+      to, count, type, layout, from,
+      [](char* start, MPI_Datatype shifted, int some, const char* bytes, int length, MPI_Datatype as_bytes) {
+        int position = 0;
+        if (as_bytes != MPI_DATATYPE_NULL) return send_to_self(bytes, as_bytes, start, shifted);
+        return PMPI_Unpack(bytes, length, &position, start, some, shifted, private_comm);
+      });
 }
 
 }  // namespace fermata::preload

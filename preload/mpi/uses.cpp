@@ -11,9 +11,7 @@ namespace {
 Use* chains[kChains];  // by handle; under requests_lock
 
 Use*& chain_of(MPI_Op op, MPI_Datatype type) {
-  const auto bits = op != MPI_OP_NULL ? static_cast<std::uint64_t>((std::uintptr_t)op)
-                                      : static_cast<std::uint64_t>((std::uintptr_t)type);
-  return chains[bits * 0x9E37'79B9'7F4A'7C15u >> 58];
+  return chains[op != MPI_OP_NULL ? chain_number(op) : chain_number(type)];
 }
 
 // Needs the lock. Null: no operation uses it.

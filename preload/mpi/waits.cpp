@@ -132,7 +132,18 @@ bool any_persistent_in(int count, const MPI_Request* requests) {
   return false;
 }
 
+template <auto kFunction>
+struct Testing;
+template <class... Given, int (*Real::*kFunction)(Given...)>
+struct Testing<kFunction> {
+  static int call(Given... given) {
+    progress_once();
+    return (real.*kFunction)(given...);
+  }
+};
+
 }  // namespace
+
 void make_empty(MPI_Status* status) {
   PMPI_Status_set_elements(status, MPI_BYTE, 0);
   PMPI_Status_set_cancelled(status, 0);
@@ -145,6 +156,8 @@ void make_empty(MPI_Status* status) {
 using namespace fermata::preload;
 
 FERMATA_MPI_WAITS(FERMATA_INTERCEPT)
+#define FERMATA_TESTING(name) FERMATA_LEAD(name, Testing<&Real::name>::call)
+FERMATA_MPI_TESTS(FERMATA_TESTING)
 
 extern "C" {
 
@@ -216,13 +229,6 @@ int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
   return test_some(count, requests, done, indices, statuses);
 }
 
-#ifdef FERMATA_MPI_PERSISTENT
-int MPI_Parrived(MPI_Request request, int partition, int* flag) {
-  progress_once();
-  return real.Parrived(request, partition, flag);
-}
-#endif
-
 #ifdef FERMATA_MPI_41
 int MPI_Request_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
   show_to_library(count, requests);
@@ -244,11 +250,6 @@ int MPI_Request_get_status_some(int count, const MPI_Request* requests, int* don
   return real.Request_get_status_some(count, requests, done, indices, statuses);
 }
 #endif
-
-int MPI_Win_test(MPI_Win window, int* flag) {
-  progress_once();
-  return real.Win_test(window, flag);
-}
 
 int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   show_to_library(1, &request);

@@ -23,11 +23,6 @@ MPI_Group world_group = MPI_GROUP_NULL;
 
 }  // namespace
 
-bool all_have(bool mine) {
-  int have = mine ? 1 : 0, all = 0;
-  return real.Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all != 0;
-}
-
 bool find_world() {
   PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
   PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
@@ -35,7 +30,7 @@ bool find_world() {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   places = static_cast<Place*>(malloc(static_cast<std::size_t>(world_size) * sizeof(Place)));
   int* const cpus = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
-  if (!all_have(places != nullptr && cpus != nullptr)) {
+  if (!all_have({MPI_COMM_WORLD, nullptr}, places != nullptr && cpus != nullptr)) {
     free(cpus);
     return false;
   }

@@ -8,9 +8,6 @@ namespace fermata::preload {
 
 inline constexpr int kMostMembers = 1024;  // of a team that moves blocks
 
-// Collective over MPI_COMM_WORLD. `mine`: this rank has the memory that it needs. True, at all ranks, if
-// `mine` is true at all of them.
-bool all_have(bool mine);
 // Collective, in MPI_Init. Also makes the helper thread, and prepares the teams of this host (pool.hpp).
 // False: there can be no teams.
 bool find_world();

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <bit>
+#include <initializer_list>
 
 #include "base/line.hpp"
 
