@@ -17,11 +17,11 @@ namespace fermata::api {
 int request_of(const fermata_team_config& config, team::TeamRequest& out);
 // Copies as much text as fits, and a terminating zero. *length: in, the capacity; out, the bytes needed.
 int copy_text(const std::string& text, char* buffer, std::size_t* length);
-// Makes a call that has returned kRetracted again, with the other members' length. `executes`: the members
-// call fermata_execute.
-int call_with_their_length(fermata_member* member, const fermata_operation& operation, bool executes);
+// For a blocking call that has returned `status`. kRetracted: makes the call again, with the other members'
+// length. If the call is interrupted, fermata_resume may do so. `executes`: the members call fermata_execute.
+int settle_lengths(fermata_member* member, const fermata_operation& operation, bool executes, int status);
 // For a member with `at_end`: its interrupted call was resumed, with this result.
-int end_interrupted(fermata_member* member, int status);
+int end_resumed(fermata_member* member, int status);
 
 }  // namespace fermata::api
 #endif

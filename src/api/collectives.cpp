@@ -4,7 +4,7 @@
 using fermata::Op;
 using fermata::Status;
 using fermata::Type;
-using fermata::api::call_with_their_length;
+using fermata::api::settle_lengths;
 using fermata::team::kNowhere;
 using fermata::team::null_handle;
 namespace team = fermata::team;
@@ -64,15 +64,13 @@ inline int answer_outstanding(fermata_member* member, Status status) {
 
 // For data that do not fit on a line, or for wrong arguments. The code for blocks finds out which.
 [[gnu::noinline]] int as_blocks(fermata_member* member, const team::Plain& plain) {
-  const int status = team::call(member, plain);
-  return status == static_cast<int>(Status::kRetracted)
-             ? call_with_their_length(member, team::operation_of(plain), false)
-             : status;
+  return settle_lengths(member, team::operation_of(plain), false, team::call(member, plain));
 }
 // For a call on lines that failed or was retracted.
 [[gnu::noinline, gnu::cold]] int settled(fermata_member* member, Status status, const team::Plain& plain) {
-  if (status == Status::kRetracted) return call_with_their_length(member, team::operation_of(plain), false);
-  return member->may_differ ? failed(member, status) : failed_and_reviews(member, status);
+  if (!member->may_differ) return failed_and_reviews(member, status);
+  const int answered = status == Status::kRetracted ? static_cast<int>(status) : failed(member, status);
+  return settle_lengths(member, team::operation_of(plain), false, answered);
 }
 
 // of[op * kTypeCount + type]: one more than the number of elements that fit on a line. 0: the operator is not
@@ -220,9 +218,12 @@ int fermata_test(fermata_member* member) {
 int fermata_resume(fermata_member* member) {
   if (member == nullptr) [[unlikely]]
     return null_handle();
-  if (member->moved != nullptr) return team::depart_moved(member);
-  const int status = answer_outstanding(member, member->member->resume());
-  return member->at_end == nullptr ? status : fermata::api::end_interrupted(member, status);
+  if (member->arrived) return fermata_depart(member);
+  const Status status = member->member->resume();
+  if (member->at_end == nullptr) return answer_outstanding(member, status);
+  const bool retracted = status == Status::kRetracted;
+  return fermata::api::end_resumed(member,
+                                   retracted ? static_cast<int>(status) : answer_outstanding(member, status));
 }
 
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "api/calls.hpp"
@@ -27,8 +28,17 @@ int make_call(fermata_member* member, const fermata_operation& o, bool executes)
 
 bool is_interrupted(int status) { return status == FERMATA_ERR_TIMEOUT || status == FERMATA_ERR_INTERRUPTED; }
 
-}  // namespace
+// Calls end(status) for a call that has ended. For one that is interrupted, fermata_resume shall do so, after
+// what an inner call has left to do.
+int end_now_or_later(fermata_member* member, const std::function<int(int)>& end, int status) {
+  if (!is_interrupted(status)) return end(status);
+  member->at_end = [member, end, inner = std::move(member->at_end)](int ended) {
+    return end_now_or_later(member, end, inner ? inner(ended) : ended);
+  };
+  return status;
+}
 
+// Makes a call that was retracted again, with the other members' length.
 int call_with_their_length(fermata_member* member, const fermata_operation& o, bool executes) {
   return guarded([&] {
     exec::Member& m = *member->member;
@@ -63,19 +73,32 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
         if (!gathers || !in_place || b != rank) std::memcpy(to + b * own, out->get() + b * theirs, both);
       return theirs > own && status == FERMATA_OK ? member_status(member, Status::kTruncated) : status;
     };
-    // make_call() may repeat the call with yet another length, and return kTruncated or leave its own end.
-    const int status = make_call(member, other, executes);
-    if (!is_interrupted(status)) return end(status);
-    member->at_end = [end, inner = std::move(member->at_end)](int ended) {
-      return end(inner ? inner(ended) : ended);
-    };
-    return status;
+    // make_call() may repeat the call with yet another length, and return kTruncated.
+    return end_now_or_later(member, end, make_call(member, other, executes));
   });
 }
 
-int end_interrupted(fermata_member* member, int status) {
+}  // namespace
+
+int settle_lengths(fermata_member* member, const fermata_operation& o, bool executes, int status) {
+  if (status == static_cast<int>(Status::kRetracted)) return call_with_their_length(member, o, executes);
+  if (!is_interrupted(status) || !member->may_differ) return status;
+  const auto repeat = [member, o, executes](int ended) {
+    return ended == static_cast<int>(Status::kRetracted) ? call_with_their_length(member, o, executes)
+                                                         : ended;
+  };
+  try {
+    member->at_end = repeat;
+  } catch (const std::bad_alloc&) {  // a length that differs is then an error when the call is resumed
+    member->at_end = nullptr;
+  }
+  return status;
+}
+
+int end_resumed(fermata_member* member, int status) {
   if (is_interrupted(status)) return status;
-  return std::exchange(member->at_end, nullptr)(status);
+  const std::function<int(int)> end = std::exchange(member->at_end, nullptr);
+  return end(status);
 }
 
 }  // namespace fermata::api

@@ -99,7 +99,7 @@ Status Lengths::retract() {
 
 void Lengths::depart() {
   departs_ = true;
-  overtaken_ = {};  // late data may be at the port, which the wait looks at
+  look_anew();
 }
 
 void Lengths::departed() {

@@ -61,6 +61,8 @@ class Lengths : Parts {
   void set_splits() { splits_ = true; }
   void depart();
   void departed();
+  // Before a further wait: late data may be at the port, which the wait looks at.
+  void look_anew() { overtaken_ = {}; }
   // True if the present line call has sent and taken nothing, and its caller can repeat it. tested: it is
   // only tested.
   bool may_retract() const { return retractable(departs_ == splits_); }

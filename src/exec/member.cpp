@@ -138,7 +138,12 @@ Status Member::make_again() {
 }
 
 Status Member::resume() {
-  if (queues_.interrupted == nullptr) return depart();
+  if (queues_.interrupted == nullptr && (lengths_.splits() || !outstanding())) return depart();
+  if (queues_.interrupted == nullptr) {
+    if (const Status now = usable(); now != Status::kOk) return now;
+    lengths_.look_anew();
+    return run();
+  }
   if (forked()) return Status::kForked;
   const Status status = wait_for(queues_.interrupted);
   if (queues_.interrupted->active) return status;
