@@ -23,7 +23,7 @@ extern "C" {
  * - Results: they are bitwise the same on every run of a plan. After an error, the output may be written in
  *   part.
  * - Memory: each sender has a ring buffer of about 288 KiB at most for each receiver, allocated at its first
- *   use. Some schedules need memory for up to P/2 blocks in transit at each member. A call in place may also
+ *   use. Some schedules need memory for up to P - 1 blocks in transit at a member. A call in place may also
  *   copy its whole input.
  * - Paths: up to 56 bytes in all blocks together can travel on signals' cache lines, except in scans. On one
  *   host, the receiver reads a long block directly from the sender's memory (single copy). In a team of

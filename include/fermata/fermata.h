@@ -122,9 +122,9 @@ FERMATA_API void fermata_plan_destroy(fermata_plan* plan);
 
 /* ---- Teams ------------------------------------------------------------------------------------------------
  * The members of a team call collectives together. A team has a fixed number of members: threads, or
- * processes with any number of threads. One process creates the team. Each thread joins it as a rank, from 0
- * to members - 1, and calls the collectives with its member handle. Two threads must not use one member
- * handle at the same time. */
+ * processes with any number of threads. One process (over several hosts: one of each) creates the team.
+ * Each thread joins it as a rank, from 0 to members - 1, and calls the collectives with its member handle.
+ * Two threads must not use one member handle at the same time. */
 
 typedef struct fermata_team fermata_team;     /* Its members share it. */
 typedef struct fermata_member fermata_member; /* One rank's handle. One thread at a time uses it. */

@@ -26,20 +26,22 @@ typedef struct fermata_job {
   int rank, processes;
   const int* hosts;         /* each process's host, numbered in the order of the hosts' first processes. */
                             /* With FERMATA_FAKE_HOSTS=k, k > 1, the hosts are pretended ones. */
-  const int* pinned;        /* the CPU to which each process is pinned on its host. If it is pinned to a */
-                            /* core: that core's first CPU. -1: it may use several cores. */
+  const int* pinned;        /* the CPU to which each process is pinned on its host. If it may use */
+                            /* several CPUs of one core: the first of these. -1: it may use several */
+                            /* cores, or that is not known. */
   const char* const* names; /* the hosts' names */
 
   int (*gather)(const void* mine, size_t bytes, void* all); /* Each process gets the bytes of all, by rank. */
   /* Returns FERMATA_OK or FERMATA_ERR_SYSTEM. */
   double (*time)(int a, int b, size_t bytes, int signals, int repeats); /* Measures messages, in ns. */
-  /* Only processes a and b call it, a <= b. Both get the median of `repeats` times. < 0: it failed. */
+  /* Only processes a and b call it, a <= b. Both get the median of `repeats` times (if `repeats` is */
+  /* even, the upper of the two middle ones). < 0: it failed. */
   /* repeats is 1..1024, signals 0..1024. */
   /* signals 0: half the round trip of a message of `bytes` bytes. */
   /* signals > 0: the time that so many empty synchronous messages at once take from a to b. */
   /* a == b: the time to start so many messages that go nowhere. */
   void (*rest)(void); /* waits until all processes have called it, and mostly sleeps meanwhile */
-  void (*end)(void);  /* ends the job, and MPI if fermata_mpi_job has started it */
+  void (*end)(void);  /* ends the job, and MPI if the call that made this job has started it */
 } fermata_job;
 
 /* Makes the job, and starts MPI if it is not running yet. All processes that the launcher has started make

@@ -44,7 +44,7 @@ struct alignas(64) Record {
   std::uint64_t waited_ns;
   std::uint64_t judged;    // calls of which it is known whether this thread came last
   std::uint64_t last;      // those in which it came last
-  std::uint64_t measured;  // those of which the time since the previous arrival is known
+  std::uint64_t measured;  // of these, the ones of which the time since the previous arrival is known
   std::uint64_t late_ns;   // sum of these times
   std::uint64_t longest_ns;
   char plan[kPlanText];  // the barrier's plan, if it differs from the file's; in MPI, kind and communicator
@@ -109,7 +109,7 @@ struct alignas(64) Slot {
   const void* site;  // null: the slot counts the owner's calls for the object
   const char* reason;
   Record* record;
-  std::uint64_t* counts;  // this thread's calls for the object, or at the site if there is no object
+  std::uint64_t* counts;  // this thread's calls for the object; without one, those that the record counts
   std::uint64_t number;   // such a count, if it is in this slot
 };
 static_assert(sizeof(Slot) == 64);
@@ -147,8 +147,8 @@ inline std::uint64_t next_sampled(std::uint64_t number) {
 // One observed wait, from construction to end().
 class Wait {
  public:
-  // Numbered by this thread's calls for the object, or at the site if there is no object. It does not find
-  // out which thread came last.
+  // Numbered by this thread's calls for the object; without one, by those that the record counts. It does not
+  // find out which thread came last.
   explicit Wait(const Meeting& meeting) {
     if (find(meeting)) begin((*counts_)++);
   }
@@ -156,7 +156,8 @@ class Wait {
   Wait(const Meeting& meeting, Arrivals& arrivals) : arrivals_(&arrivals) {
     if (find(meeting)) begin((*counts_)++);
   }
-  // `number` is the same for all members that meet. Each record calls describe(text, capacity) once.
+  // `number` is the same for all members that meet. describe(text, capacity) is called for the first call
+  // that the record counts.
   template <class Describe>
   Wait(const Meeting& meeting, Arrivals& arrivals, std::uint64_t number, Describe&& describe)
       : arrivals_(&arrivals) {
@@ -181,7 +182,7 @@ class Wait {
     if (begin_ns_ != 0) [[unlikely]]
       finish_untold();
   }
-  // There was no wait: nothing is counted.
+  // There was no wait: the record does not count it. Its number is not used again.
   void cancel() {
     if (record_ != nullptr) --record_->calls;
   }

@@ -36,7 +36,7 @@ struct Numbers {
   }
 };
 
-// `count` elements, or blocks by `counts` and `displacements`.
+// Blocks of `count` elements, side by side, or blocks by `counts` and `displacements`.
 struct Side {
   const void* at = nullptr;
   MPI_Count count = 0;
@@ -50,8 +50,8 @@ inline Side side_by_side(const void* at, MPI_Count count, MPI_Datatype type) {
 }
 
 inline bool is_in_place(const Side& side) { return side.at == MPI_IN_PLACE; }
-// Do the memory ranges of the two sides overlap? A range goes from the side's first block to its last one,
-// gaps included.
+// May the memory of the two sides overlap, as far as addresses and extents tell? A side's range goes from its
+// first block to its last one, gaps included. False for a side in place, or of an invalid type.
 bool meet(const Side& a, int a_blocks, const Side& b, int b_blocks);
 // Do any two of the blocks, given by counts and displacements, share an element? Also true if there is no
 // memory to find out.

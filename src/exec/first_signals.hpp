@@ -31,7 +31,7 @@ struct FirstSignals {
   std::uint32_t swapped_bytes = 0;
 };
 
-// The last allreduce of exactly 8 bytes with a built-in operator, if its plan goes in rounds
+// The last blocking allreduce of exactly 8 bytes with a built-in operator, if its plan goes in rounds
 // (goes_in_rounds()).
 struct Repeat {
   FoldFn fold = nullptr;

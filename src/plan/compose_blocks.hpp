@@ -20,8 +20,8 @@ namespace fermata {
 // chunks. It is not verified. A collective's root leads each cluster that contains it, and the leader of a
 // cluster leads the child that contains it. Any other child is led by its member that is nearest to the rest
 // of its parent.
-//   family  the algorithm for all places where it is applicable. At other places, and if it is empty: the
-//           cheapest one
+//   family  the algorithm for all places where it is applicable and not passed over, as serial ones are. At
+//           other places, and if it is empty: the cheapest one
 //   bytes   of one block
 Schedule compose_blocks(Collective collective, std::int32_t root, double bytes, const CostModel& model,
                         const Cluster& tree, const std::string& family);

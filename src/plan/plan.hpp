@@ -40,7 +40,7 @@ struct PlanKey : TeamKey {
 };
 
 // A node of the tree that clustering found. A leaf has no children. In plans on lines, the first rank of a
-// node leads it.
+// leaf leads it, and the leader of its first child leads any other node.
 struct Cluster {
   std::vector<std::int32_t> ranks;
   std::vector<Cluster> children;
@@ -56,7 +56,7 @@ struct Plan {
   Layouts layout;
   std::int32_t credit_batch = 0;  // receivers give credits every so many episodes, a power of two; 0: never
   double predicted_latency_ns = 0;
-  double predicted_period_ns = 0;  // over hosts: the latency
+  double predicted_period_ns = 0;  // over hosts: the latency, and what credits cost
   double measured_period_ns = 0;   // 0: not measured
   double bound_ns = 0;             // number of stages x one-way latency of the nearest pair
   std::vector<Candidate> candidates;

@@ -1,4 +1,4 @@
-// Runs a probe. Its members are pinned threads, or pinned forked processes over one shared mapping. In
+// Runs a probe. Its members are pinned threads, or pinned forked processes with shared mappings. In
 // sample(), they follow the commands of member 0. Apart from a few, each command is one sample.
 // A point is one of the quantities that the probe measures. The samples of all points are interleaved; a
 // point's result is the median of its samples.
@@ -39,7 +39,8 @@ struct Command {
   std::uint64_t point_base = 0;  // rounds of this point's earlier commands
 };
 
-// Shared, zeroed memory that child processes inherit. For trivial types only: no destructor runs.
+// Shared, zeroed memory that child processes inherit. For types whose initial value is all zeros
+// and which need no destructor: neither constructors nor destructors run.
 class SharedMemory {
  public:
   explicit SharedMemory(std::size_t bytes);
@@ -58,7 +59,7 @@ class SharedMemory {
 };
 
 // Polls as a team's barrier does: a load, and a pause after each load that fails. Returns false if the probe
-// is aborted.
+// is aborted and the value has not come.
 inline bool await(const std::atomic<std::uint64_t>& flag, std::uint64_t value, Control& control) {
   // order: acquire, as kSlotAwait; pairs with the release store or add of the member that signals
   for (std::uint32_t n = 1; flag.load(std::memory_order_acquire) < value; ++n) {
@@ -69,7 +70,8 @@ inline bool await(const std::atomic<std::uint64_t>& flag, std::uint64_t value, C
   return true;
 }
 
-// Polls without a pause. This measures the latency of the line alone, a lower bound for the other results.
+// Polls without a pause. This measures the latency of the line alone, mostly less than the
+// other results.
 inline bool await_bare(const std::atomic<std::uint64_t>& flag, std::uint64_t value, Control& control) {
   // order: acquire, as kSlotAwait; pairs with signal
   for (std::uint32_t n = 1; flag.load(std::memory_order_acquire) < value; ++n)

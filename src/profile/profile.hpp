@@ -14,7 +14,7 @@
 
 namespace fermata {
 
-inline constexpr double kMaxNs = 1e12;  // the largest cost that a profile allows
+inline constexpr double kMaxNs = 1e12;  // the largest cost that a profile file may name
 
 struct Matrix {  // n x n, row-major; ns or ns per byte
   std::int32_t n = 0;
@@ -42,7 +42,8 @@ struct LayoutCost {
 };
 
 // The throughput of a domain's caches and memory, when `cpus` of its CPUs (all, but at most 128) read each
-// other's memory at once. Level::kNetwork: pairs of hosts send at once, and each pair is slower than alone.
+// other's memory at once. Level::kNetwork: pairs of hosts send at once; only if they are then slower than
+// alone.
 struct DomainBytes {
   Level level = Level::kL3;
   std::int32_t cpus = 2;
@@ -106,8 +107,8 @@ struct ProfileOptions {
   std::vector<std::int32_t> cpus;  // empty: all CPUs that this process may use
   bool processes = false;
   bool sample = false;  // measures a few pairs per level; the other pairs get their medians
-  // Over all rounds; less for each pair if there are many. Also for each measurement that is made once per
-  // round.
+  // Over all rounds; less for each pair if there are many. A measurement that is made once per round gets as
+  // long, or up to three times as long. Each gets at least 0.02 s in a round.
   double seconds_per_pair = 0.3;
   double seconds = 0;  // time limit: no further round begins that would exceed it; 0: no limit
   std::function<void(double done, const std::string& what)> progress;  // done in 0..1
@@ -128,9 +129,9 @@ const BlockWay* single_copy_beside(const Profile& profile, const BlockWay& ring)
 std::string to_json(const Profile& profile);  // in the lowest format version that can hold the profile
 // If the text has an error, refuses all of it: kParse, with line and reason.
 Result<Profile> profile_from_json(std::string_view text);
-// For a terminal: of L, or of O + L if L is the same for all pairs and O is not.
+// For a terminal: of L, or of O + L if L is about the same for all pairs and O is not.
 std::string heat_map(const Profile& profile);
-std::string byte_heat_map(const Profile& profile);  // of G; empty if no G is known
+std::string byte_heat_map(const Profile& profile);  // of G; empty if the profile has no G
 std::string to_table(const Profile& profile);       // for people, about 100 columns at most
 
 }  // namespace fermata
