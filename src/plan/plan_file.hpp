@@ -1,5 +1,6 @@
-// What the files of plans on lines and for blocks have in common: header, team, origin, candidates with their
-// layouts, and the place in the cache. For src/plan only.
+// What two kinds of plan files have in common: plans on lines, whose data are on the signals' cache lines,
+// and plans for blocks of longer data. They share header, team, origin, candidates with their layouts, and
+// the place in the cache. For src/plan only.
 #ifndef FERMATA_PLAN_PLAN_FILE_HPP
 #define FERMATA_PLAN_PLAN_FILE_HPP
 
@@ -13,7 +14,7 @@
 
 namespace fermata {
 
-inline constexpr double kMostNs = 1e15;
+inline constexpr double kMostNs = 1e15;  // no time in a file is longer
 
 struct FileFormat {
   const char* name;

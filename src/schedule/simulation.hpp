@@ -14,14 +14,14 @@ namespace fermata {
 
 // A slot that a receiver awaits in a stage.
 struct Incoming {
-  double at = 0;  // when its sender begins to send it
-  double o = 0, l = 0;
+  double at = 0;        // when its sender begins to send it
+  double o = 0, l = 0;  // O and L of the signal, for its layout
   std::int32_t step = -1;
   double bulk = 0;         // the receiver's time for its bytes
   double first = 0;        // time to copy its first slotful in; only then can the receiver copy it out
   std::int32_t held = -1;  // the sender, if it must wait until its data was read; else -1
   double further = 1;      // cost after another awaited slot, as a share of its L
-  bool message = false;
+  bool message = false;    // it comes from another host
 };
 
 // The cost of a message's bytes.
@@ -85,7 +85,7 @@ class Simulation {
   // How many messages each member sends and receives in the stage. It is counted only if direct_[0] and
   // direct_[1] differ.
   std::vector<std::int32_t> moving_;
-  bool published_ = false, packed_ = false;  // the stage's layout
+  bool published_ = false, packed_ = false;  // the stage's layout (schedule/layout.hpp)
   double factor_ = 1;
   // The factor on a packed signal whose receiver sends none back in the stage.
   double one_way_factor_;

@@ -20,13 +20,13 @@ namespace fermata::team {
 struct TeamRequest {
   std::int32_t members = 1;
   Engine engine = Engine::kThreads;
-  bool tagged = false;
+  bool tagged = false;        // its barriers carry a tag (fermata_barrier_tagged)
   bool reproducible = false;  // by FERMATA_REPRODUCIBLE; for a sub-team, by its parent
   WaitKind wait = WaitKind::kAuto;
-  std::int64_t stall_ns = 0;
+  std::int64_t stall_ns = 0;  // a wait that long is reported; 0: none is
   // The CPU of each rank on its host; over hosts -1 where a rank has none. Empty: no rank is pinned.
   std::vector<std::int32_t> cpus;
-  std::vector<const Plan*> plans;
+  std::vector<const Plan*> plans;   // the program's own, used where they fit instead of others
   std::vector<std::int32_t> hosts;  // of each rank; empty: all on one host
   std::vector<std::string> names;   // of the hosts; empty: not known
   const void* programs = nullptr;   // the result of packed(), mostly from elsewhere; null: plan here
@@ -36,7 +36,8 @@ struct TeamRequest {
   double refresh_seconds = 0;    // over several hosts: about the time between two refreshes; 0: none
   bool refresh_keeps = false;    // refreshes update the cache, too
 };
-// A request for a team like `parent`, with other members.
+// A request for a team of that many members, with the engine, tags, reproducibility, wait policy and stall
+// time of `parent`.
 TeamRequest request_like(const exec::Team& parent, std::size_t members);
 
 // The algorithm for reproducible results: one for each collective that folds. Its tree depends only on the
@@ -73,9 +74,9 @@ struct TeamPlans {
   bool reproducible = false;
 };
 Result<TeamPlans> plans_for(const TeamRequest& request);
-// Likewise, for a team in the file of another. Mostly the first process that needs plans for such a team (its
-// number of members, tags, CPUs, and whether it is reproducible) makes and stores them. Later such teams in
-// that file use them.
+// Likewise, for a team in the file of another. A process that needs plans for such a team (its number of
+// members, tags, CPUs, and whether it is reproducible) uses those that the file has. If it has none, the
+// process makes them and stores them there, if there is room.
 Result<TeamPlans> plans_within(const TeamRequest& request);
 
 // The plans as bytes, for other hosts or for later teams.
