@@ -285,8 +285,8 @@ FERMATA_API int fermata_request_wait_all(fermata_request* const* requests, size_
  * The time limit and the idle hook of one member hold: that of the first entry that is not NULL. Errors:
  * ARGUMENT (all entries are NULL, or a request was freed, or its member has left), TIMEOUT (the time limit
  * has passed; all requests are still active), INTERRUPTED (the idle hook ended the wait; all requests are
- * still active), BUSY (a callback made the call, all requests are active, and the first entry that is not NULL is
- * of that callback's member), those of the operation. */
+ * still active), BUSY (a callback made the call, all requests are active, and the first entry that is not
+ * NULL is of that callback's member), those of the operation. */
 FERMATA_API int fermata_request_wait_any(fermata_request* const* requests, size_t count, size_t* index);
 /* Moves the request on. Returns OK, PENDING, or the operation's error. Errors: ARGUMENT (the request was
  * freed, or its member has left), those of the operation. */
