@@ -118,8 +118,9 @@ class Group {
     p.order.quantity = Quantity::kStagger;
     p.order.warm = 0;
     p.order.skew_ns = 50000;
-    p.order.episodes =
-        static_cast<std::uint64_t>(std::clamp(3e8 / each, 4.0, std::max(16.0, 2.0 * p.who.what.members)));
+    const double members = p.who.what.members;
+    p.order.episodes = static_cast<std::uint64_t>(
+        std::clamp(3e8 / each, std::max(4.0, members), std::max(16.0, 2 * members)));
     take_turn(p);
     p.order = timed;
     p.batch_ns = timed_ns;

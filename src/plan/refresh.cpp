@@ -118,6 +118,8 @@ Judgement Refresh::judge(const std::vector<double>& uses, const RefreshTimes& ti
 }
 
 Result<std::string> keep_links(const Refresh& refresh, const std::vector<LinkChange>& changes) {
+  if (refresh.profile().hosts.empty())
+    return Error{Status::kNotFound, "the names of the team's hosts are not known"};
   auto job = load_job_profile(refresh.profile().hosts);
   if (!job) return job.error();
   const auto name_at = [&](std::int32_t row) {

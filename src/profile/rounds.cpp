@@ -22,8 +22,10 @@ double median_over(const std::vector<Profile>& rounds, Of&& of) {
   return median(std::move(values));
 }
 
+// 0 in a round: it was not measured there.
 double scalar(const std::vector<Profile>& rounds, double Profile::* field) {
-  return rounded(median_over(rounds, [&](const Profile& p) { return &(p.*field); }));
+  return rounded(
+      median_over(rounds, [&](const Profile& p) { return p.*field != 0 ? &(p.*field) : nullptr; }));
 }
 
 Matrix matrix(const std::vector<Profile>& rounds, Matrix Profile::* field, double (*round)(double)) {

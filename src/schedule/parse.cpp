@@ -11,7 +11,7 @@
 namespace fermata {
 namespace {
 
-constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kLongestName = 65'536;  // a composition of all of 1,024 members names each cluster
 
 // A line, cut at blanks. No valid line has more than kMost fields, so a longer one is refused.
 struct Fields {

@@ -52,8 +52,8 @@ struct fermata_member : fermata::checked::CheckedHandle<fermata_member> {
   std::shared_ptr<fermata::team::Blocks> blocks;  // null before the first collective on blocks in this team
   // Set while a split-phase call continues as a collective on blocks, since others gave another length.
   std::shared_ptr<fermata::team::Moved> moved;
-  // Set while an interrupted call is outstanding that was made with others' length: what its end does with
-  // the result. It holds the call's buffer.
+  // May be set while an interrupted call is outstanding: takes the call's result, and returns what
+  // fermata_resume returns.
   std::function<int(int status)> at_end;
   std::uint64_t refreshes = 0;                          // of its team's profile, in which it took part
   std::shared_ptr<fermata::team::Refresher> refresher;  // rank 0's; null before the first refresh

@@ -294,6 +294,18 @@ int reserve_all(fermata_request& r) {
   return FERMATA_OK;
 }
 
+namespace {
+
+// A member without a request must drop its hold of the part that rank 0 has told, too.
+void drop_hold(const fermata_member& member) {
+  exec::Team& team = member.member->team();
+  HeldSlots nobodys;
+  if (lies_in_heap(team, member.told[kAt], head_of(team)))
+    nobodys.hold(team, member.told[kAt], member.told[kUse]);
+}
+
+}  // namespace
+
 int take_slots(fermata_member* member, const fermata_operation& operation, fermata_request* r) {
   exec::Member& m = *member->member;
   const Status ready = m.prepares(r != nullptr ? r->core.call : call_without_memory(member, operation));
@@ -308,13 +320,17 @@ int take_slots(fermata_member* member, const fermata_operation& operation, ferma
     if (guarded(find) != FERMATA_OK) told[kAt] = 0;
   }
   const Status status = m.broadcast(told, sizeof told, 0);
+  if (status == Status::kTimeout || status == Status::kInterrupted)
+    member->at_end = [member](int ended) {
+      if (ended == FERMATA_OK && member->told[kAt] != 0) drop_hold(*member);
+      return ended;
+    };
   if (status != Status::kOk) return answer(member, status);
   if (told[kAt] == 0)
     return fail(Status::kMemory,
                 "all slots for persistent operations are in use, or rank 0 has no memory: free requests");
   if (r == nullptr) {
-    HeldSlots nobodys;  // this member has no request, but it must drop its hold, too
-    if (lies_in_heap(m.team(), told[kAt], head_of(m.team()))) nobodys.hold(m.team(), told[kAt], told[kUse]);
+    drop_hold(*member);
     return fail(Status::kMemory, "rank %u has no memory for its part of a persistent operation", m.rank());
   }
   const std::size_t rings = r->program->edges.size();

@@ -137,7 +137,7 @@ void add_plan(CLI::App& app) {
   command->add_option("--algorithm", a->algorithm, "use this algorithm instead of a search, e.g. 'kary(4)'");
   command->add_option("--layout", a->layout, "use this layout instead of a search, e.g. packed+2slots");
   command->add_flag("--estimate", a->estimate, "predict only, time nothing");
-  command->add_option("--best", a->best, "how many of the predicted best to time")
+  command->add_option("--best", a->best, "how many of the predicted best to time first; more may be timed")
       ->check(CLI::Range(1, 200))
       ->capture_default_str();
   command->add_flag("--declared-levels", a->declared, "take levels from the topology, not from the profile");

@@ -122,6 +122,9 @@ bool wait_readable(int fd, std::int64_t deadline) {
   }
 }
 
+// What a client answers: it has the descriptor, or it has none free and will not ask again.
+constexpr char kThanks = 't', kNoThanks = 'n';
+
 // A client counts as served once it has acknowledged. A client that gave up meanwhile asks again. Both sides
 // agree on whether the acknowledgement was in time: after shutdown() the client's sends fail, but the server
 // can still read earlier bytes. A stopped client delays the others by a second at most.
@@ -130,10 +133,10 @@ bool hand_over(int to, int fd, std::int64_t deadline) {
   char said = 0;
   wait_readable(to, std::min(deadline, now_ns() + kLongestThanksNs));
   shutdown(to, SHUT_RD);
-  return recv(to, &said, 1, MSG_DONTWAIT) == 1;
+  return recv(to, &said, 1, MSG_DONTWAIT) == 1 && said == kThanks;
 }
 
-bool say_thanks(int to) { return send(to, "t", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1; }
+bool answer(int to, char what) { return send(to, &what, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1; }
 
 // Pauses between attempts, each twice as long as the one before, up to kLongestNapNs.
 class Naps {
@@ -150,10 +153,10 @@ class Naps {
 
 enum class Asked { kTaken, kNobody, kStranger, kSilent, kNoDescriptor };
 
-// This process has no free descriptor, and another attempt would not help. It acknowledges anyway, so that
-// the server does not wait.
+// This process has no free descriptor, and another attempt would not help. It answers, so that the server
+// does not wait.
 Asked refused(int peer) {
-  say_thanks(peer);
+  answer(peer, kNoThanks);
   return Asked::kNoDescriptor;
 }
 
@@ -172,7 +175,7 @@ Asked ask(const Address& address, std::int64_t deadline, std::int32_t* fd) {
     bool full = false;
     if (!same_user(peer)) asked = Asked::kStranger;
     else if (!wait_readable(peer, deadline)) asked = Asked::kSilent;
-    else if ((*fd = take_fd(peer, &full)) >= 0 && say_thanks(peer)) asked = Asked::kTaken;
+    else if ((*fd = take_fd(peer, &full)) >= 0 && answer(peer, kThanks)) asked = Asked::kTaken;
     else if (*fd >= 0) asked = too_late(*fd);
     else if (full) asked = refused(peer);
   } else if (errno == EAGAIN) {

@@ -295,6 +295,26 @@ TEST(Squatter, AClientWithoutDescriptorsSaysSoAtOnce) {
   EXPECT_EQ(status, 0);
 }
 
+// It got nothing, so the server goes on waiting for one that does.
+TEST(Squatter, AClientWithoutAFreeDescriptorDoesNotCount) {
+  const std::string name = name_of("full");
+  const pid_t client = fork();
+  if (client == 0) {
+    const rlimit one{4, 4};  // for the socket
+    if (setrlimit(RLIMIT_NOFILE, &one) != 0) _exit(1);
+    for (int fd = 3; fd < 64; ++fd) close(fd);
+    std::int32_t got = -1;
+    const char* why = "";
+    _exit(os::receive_fd(name.c_str(), 10'000'000'000, &got, &why) == Status::kSystem ? 0 : 2);
+  }
+  const int file = memfd_create("file", MFD_CLOEXEC);
+  EXPECT_EQ(os::serve_fd(name.c_str(), file, 1, 500'000'000), Status::kTimeout);
+  int theirs = -1;
+  waitpid(client, &theirs, 0);
+  EXPECT_EQ(theirs, 0);
+  close(file);
+}
+
 // If the sender can shrink the file, every process that reads it risks a SIGBUS.
 TEST(Squatter, AFileThatCanShrinkIsNoSegment) {
   const int file = memfd_create("shrinks", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -33,6 +33,8 @@ TEST(Print, EveryAlgorithmRoundTrips) {
   const std::uint64_t hash = hash_of(renamed);
   renamed.algorithm = "something else";
   EXPECT_EQ(hash_of(renamed), hash);
+  renamed.algorithm.assign(20'000, 'x');  // as the name of a composition along many unlike clusters
+  EXPECT_EQ(*parse_schedule(to_text(renamed)), renamed);
   renamed.stages[0].transfers[0].to = 2;
   EXPECT_NE(hash_of(renamed), hash);
   Schedule pipelined =
