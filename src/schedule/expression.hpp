@@ -34,7 +34,8 @@ class Expressions {
 
   // The contributions from left to right. Precondition: the tree has few enough leaves to list.
   std::vector<std::int32_t> in_order(NodeId id) const;
-  // How often each member's contribution occurs: 0, 1, or 2 for more than once. The time is linear in `id`
+  // How often each member's contribution occurs: 0, 1, or 2 for more than once (for idempotent operators
+  // that may be right). The time is linear in `id`
   // and in the number of members.
   std::vector<std::uint8_t> occurrences(NodeId id) const;
   std::string text(NodeId id) const;  // "((0+1)+(2+3))"; above 4096 leaves only their number

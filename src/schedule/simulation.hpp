@@ -66,6 +66,7 @@ class Simulation {
   void poll(const Transfer& t, std::int32_t stage);
   void await(std::int32_t member, std::int32_t stage);
   // A member that has to wait on a shared CPU gets the CPU back only after the CPU's other members have run.
+  // (Adds to polled words take longer on shared CPUs, too: add_all().)
   double turn(double now, double until) const {
     return until > now && model_.members_per_cpu > 1 ? model_.switch_ns * model_.members_per_cpu : 0;
   }

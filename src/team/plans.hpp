@@ -20,11 +20,13 @@ namespace fermata::team {
 struct TeamRequest {
   std::int32_t members = 1;
   Engine engine = Engine::kThreads;
-  bool tagged = false;        // its barriers carry a tag (fermata_barrier_tagged)
-  bool reproducible = false;  // by FERMATA_REPRODUCIBLE; for a sub-team, by its parent
+  bool tagged = false;  // its barriers carry a tag (fermata_barrier_tagged)
+  // By FERMATA_REPRODUCIBLE; for a sub-team, by its parent. With `programs`, theirs counts.
+  bool reproducible = false;
   WaitKind wait = WaitKind::kAuto;
   std::int64_t stall_ns = 0;  // a wait that long is reported; 0: none is
-  // The CPU of each rank on its host; over hosts -1 where a rank has none. Empty: no rank is pinned.
+  // The CPU to which the program pins each rank, on its host; over hosts -1 where a rank has none. Empty: not
+  // pinned, or not known.
   std::vector<std::int32_t> cpus;
   std::vector<const Plan*> plans;   // the program's own, used where they fit instead of others
   std::vector<std::int32_t> hosts;  // of each rank; empty: all on one host
@@ -81,7 +83,7 @@ Result<TeamPlans> plans_within(const TeamRequest& request);
 
 // The plans as bytes, for other hosts or for later teams.
 std::vector<std::byte> packed(const TeamPlans& plans);
-// Plans from such bytes. kArgument if they are no plans for such a team.
+// Plans from such bytes. kArgument if they are damaged, or for another number of members.
 Result<TeamPlans> plans_from(const TeamRequest& request);
 
 }  // namespace fermata::team
