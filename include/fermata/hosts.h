@@ -9,16 +9,17 @@ extern "C" {
 #endif
 
 /* ---- Teams over several hosts -----------------------------------------------------------------------------
- * For programs that bring their own transport between hosts. fermata/mpi.h has a function for programs that
- * use MPI. The members on one host share a segment. Each process has a port, its end of the transport. A
- * signal to another host goes through the port. All other signals are stores to a cache line, as in any team.
- * One plan, proved as a whole, covers both. The port makes progress in each call in which a member of its
- * team waits or tests (fermata_test, fermata_request_test), and in fermata_progress. While requests of the
- * team are outstanding, the progress thread drives it, too, if it is on (fermata_progress_thread). A thread
- * that waits in another team drives the port only while it has requests of this team. All collectives work over hosts:
- * blocking, nonblocking and persistent. A plan in which members of several hosts use one shared counter does
- * not work over hosts. Blocks between hosts always go through ring buffers, never by single copy. A team that
- * fermata_team_split makes uses its parent's port, even if it is on one host, and drives it. */
+ * For programs that bring their own transport between hosts. fermata/mpi.h has a function for programs
+ * that use MPI. The members on one host share a segment. Each process has a port, its end of the
+ * transport. A signal to another host goes through the port. All other signals are stores to a cache line,
+ * as in any team. One plan, proved as a whole, covers both. The port makes progress in each call in which
+ * a member of its team waits or tests (fermata_test, fermata_request_test), and in fermata_progress. While
+ * requests of the team are outstanding, the progress thread drives it, too, if it is on
+ * (fermata_progress_thread). A thread that waits in another team drives the port only while it has
+ * requests of this team. All collectives work over hosts: blocking, nonblocking and persistent. A plan in
+ * which members of several hosts use one shared counter does not work over hosts. Blocks between hosts
+ * always go through ring buffers, never by single copy. A team that fermata_team_split makes uses its
+ * parent's port, even if it is on one host, and drives it. */
 
 /* -- give a team over hosts its transport --
  * For programs that bring their own transport between hosts: a fabric, sockets, a message library.
