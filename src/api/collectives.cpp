@@ -64,7 +64,8 @@ inline int answer_outstanding(fermata_member* member, Status status) {
 
 // For data that do not fit on a line, or for wrong arguments. The code for blocks finds out which.
 [[gnu::noinline]] int as_blocks(fermata_member* member, const team::Plain& plain) {
-  return settle_lengths(member, team::operation_of(plain), false, team::call(member, plain));
+  const int status = team::call(member, plain);
+  return status == FERMATA_OK ? status : settle_lengths(member, team::operation_of(plain), false, status);
 }
 // For a call on lines that failed or was retracted.
 [[gnu::noinline, gnu::cold]] int settled(fermata_member* member, Status status, const team::Plain& plain) {

@@ -58,7 +58,7 @@ extern "C" {
 int fermata_execute(fermata_member* member, const fermata_operation* operation) {
   if (member == nullptr || operation == nullptr) return null_handle();
   const int status = guarded([&] { return execute(member, *operation); });
-  return settle_lengths(member, *operation, true, status);
+  return status == FERMATA_OK ? status : settle_lengths(member, *operation, true, status);
 }
 
 int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {

@@ -245,7 +245,7 @@ int small_call(fermata_member* member, const Plain& plain, int (*on_line)(fermat
   if (member == nullptr) return null_handle();
   int status = on_line(member, plain);
   if (status == kNotOnLine) status = call(member, plain);
-  return settle_lengths(member, operation_of(plain), false, status);
+  return status == FERMATA_OK ? status : settle_lengths(member, operation_of(plain), false, status);
 }
 
 // Not inlined, so that the shortest path needs no stack frame.
