@@ -88,11 +88,12 @@ FERMATA_API int fermata_anonymous_shared_meet(fermata_anonymous_shared* barrier)
 FERMATA_API void fermata_anonymous_shared_destroy(fermata_anonymous_shared* barrier);
 
 /* ---- Ranked barriers of threads ---------------------------------------------------------------------------
- * Barriers and allreduces for threads of one process that know their rank. They need no planner. The
- * barrier's plan is the one that `fermata plan` has saved for this many unpinned threads of this machine.
- * Without a saved plan, the barrier uses a built-in one, which does not depend on where threads run. The
- * barrier also uses the built-in plan if the machine has a CPU for each thread, but affinity or the cgroup
- * quota gives this process too few. The functions are in libfermata-rt. */
+ * Barriers and allreduces for threads of one process that know their rank. They need no planner.
+ * fermata_ranked_meet runs the plan that `fermata plan` has saved for a barrier of this many unpinned
+ * threads of this machine. Without a saved plan it runs a built-in one, which does not depend on where
+ * threads run; also if the machine has a CPU for each thread, but affinity or the cgroup quota gives this
+ * process too few. fermata_ranked_allreduce always runs a built-in plan. The functions are in
+ * libfermata-rt. */
 
 typedef struct fermata_ranked fermata_ranked;
 

@@ -52,7 +52,9 @@ inline void begin(Region& region, const Caller& caller, const void* body) {
   region.body = body;
 }
 
-// The calling thread's place in the region, unless it has entered another one that is not noted.
+// The calling thread's place in the region, unless it has entered another one that is not noted. Its next
+// barrier is planned if the region has a team, and no thread of the region has made a task before the last
+// planned barrier (has_tasks()). This is the same for all threads of the region.
 inline Position position_at(const Here at) {
   if (at.region->level() != at.level) [[unlikely]]
     return {};
@@ -60,7 +62,8 @@ inline Position position_at(const Here at) {
   return {at.region, at.rank, planned && !has_tasks(*at.region, at.rank)};
 }
 
-// For a call from another object than the one that entered the innermost region.
+// For a call from another object than the one that entered the innermost region: the place in the innermost
+// noted region of the run-time library that this object calls.
 Position position_elsewhere(Family family, const void* object);
 
 // The calling thread's place in the region that a call belongs to. `object` is an address in the calling

@@ -42,7 +42,7 @@ using WholeFold = void (*)(void* acc, const void* other, void* context);
 struct Carried {
   std::uint32_t words = 0;
   FoldFn fold = nullptr;
-  WholeFold whole = nullptr;  // null: use `fold`; not used with Load::kOneWord
+  WholeFold whole = nullptr;  // null: use `fold`. Load::kOneWord ignores it: a call that has it takes kWords
   void* context = nullptr;
 };
 

@@ -11,8 +11,9 @@ namespace fermata {
 // pairs that are wider than a word, the function folds nothing and returns `left`: use whole_fold_of().
 FoldFn fold_of(Op op, Type type);
 
-// For pairs that are wider than a word, and the operators kMinloc and kMaxloc. Null for other types. The
-// context of the function is the number of pairs, cast to a pointer.
+// For pairs that are wider than a word, and kMinloc or kMaxloc: it does not check that the operator is one of
+// these. Null for all other types: fold word by word with fold_of(). The context of the function is the
+// number of pairs, cast to a pointer.
 WholeFold whole_fold_of(Op op, Type type);
 
 // UPC's tagged barrier (hybrid-collectives-p7ih section 5.1, note 2). The register is {max(tag), max(~tag)},

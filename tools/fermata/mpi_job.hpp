@@ -13,8 +13,8 @@ namespace fermata::tool {
 // The MPI whose launcher started this process: openmpi or mpich; empty: none that is known.
 std::string launched_by();
 
-// Joins the job through libfermata-net-openmpi or -mpich beside this tool. The destructor leaves the job. The
-// constructor throws CommandError.
+// Joins the job through libfermata-net-openmpi or -mpich, which library_beside() finds (output.hpp). The
+// destructor leaves the job. The constructor throws CommandError, also if no known launcher started the tool.
 class MpiJob {
  public:
   MpiJob();
