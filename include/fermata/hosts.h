@@ -61,7 +61,7 @@ typedef struct fermata_window {
   void (*land)(void* team, const fermata_line* line, const fermata_block* block);
   /* For other transports: writes a line that has come, with its block (NULL: none). */
   /* One thread at a time calls it. */
-  void* team;
+  void* team; /* the first argument of land */
 } fermata_window;
 
 /* A process's end of a transport, for one team. Any thread of the process may call any of these at any time.

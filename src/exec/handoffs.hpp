@@ -19,8 +19,8 @@ class Handoffs {
   ~Handoffs();
   Handoffs(const Handoffs&) = delete;
 
-  // Stores the team that this rank has made; null: nothing. The next call for the rank replaces it. kMemory:
-  // it is not stored.
+  // Stores the team that this rank has made, with a reference of its own; null: none. Replaces what an
+  // earlier call for the rank has stored. kMemory: it is not stored.
   Status give(std::uint32_t rank, Team* made);
   // The team that this rank has made, with a reference for the caller; null: nothing is stored.
   Team* take(std::uint32_t rank) const;

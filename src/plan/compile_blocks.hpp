@@ -28,8 +28,8 @@ struct CompiledBlocks {
 // Compiles the program of `member`. The first form proves the schedule, for operators that are associative
 // and commutative, but not idempotent. The second form is for callers that have proved it for their own
 // operator.
-// Errors: kVerify; kArgument if there is no such member; kUnsupported for barriers, words and signals without
-// data.
+// Errors: kVerify; kArgument if there is no such member; kUnsupported for barriers, shared counters
+// (Schedule::words) and signals without data.
 Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member);
 Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member, Verified proof);
 

@@ -1,6 +1,7 @@
 // Wait policies: small types that decide what a waiting member does next. src/exec and src/anonymous act on
-// the decision, and check again. (After some yields src/anonymous parks instead.) src/exec also calls the
-// idle hook between any two actions. So no policy can wait for ever without the hook.
+// the decision, and check again. (With `auto`, and more threads than CPUs, src/anonymous parks after some
+// yields.) src/exec also calls the idle hook between any two actions. So no policy can wait for ever without
+// the hook.
 //
 //   policy  cache lines touched while waiting                used for
 //   spin    the slot's line, in the local cache              members with a CPU each, no other load
