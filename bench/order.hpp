@@ -17,8 +17,8 @@ inline constexpr std::uint64_t kMaxStamps = 2048;
 struct Order {
   Quantity quantity = Quantity::kPeriod;
   std::uint64_t episodes = 1;
-  std::uint64_t warm = 1;  // untimed episodes before the batch, which are checked, too
-  std::uint64_t check_every = 1;
+  std::uint64_t warm = 1;          // untimed episodes before the batch, which are checked, too
+  std::uint64_t check_every = 1;   // episodes from one check to the next (turn.hpp)
   std::uint64_t delay_rounds = 0;  // kEpcc: rounds of the delay; kSkewed and kOverlap: of each chunk's delay
   std::uint64_t chunks =
       1;  // delays that a member computes; under kOverlap each is followed by a call for progress

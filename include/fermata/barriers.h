@@ -91,9 +91,9 @@ FERMATA_API void fermata_anonymous_shared_destroy(fermata_anonymous_shared* barr
  * Barriers and allreduces for threads of one process that know their rank. They need no planner.
  * fermata_ranked_meet runs the plan that `fermata plan` has saved for a barrier of this many unpinned
  * threads of this machine. Without a saved plan it runs a built-in one, which does not depend on where
- * threads run; also if the machine has a CPU for each thread, but affinity or the cgroup quota gives this
- * process too few. fermata_ranked_allreduce always runs a built-in plan. The functions are in
- * libfermata-rt. */
+ * threads run. It also runs that one if the machine has a CPU for each thread, but affinity or the cgroup
+ * quota gives this process too few. fermata_ranked_allreduce always runs a built-in plan. The functions
+ * are in libfermata-rt. */
 
 typedef struct fermata_ranked fermata_ranked;
 

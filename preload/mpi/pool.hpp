@@ -13,7 +13,7 @@ namespace fermata::preload {
 
 struct Pooled {
   Pooled* next = nullptr;
-  std::uint64_t id = 0;  // the same at all members: its place in the segment, or a random number
+  std::uint64_t id = 0;  // the same at all members: its place in the segment; over hosts a random number
   fermata_team* team = nullptr;
   fermata_member* member = nullptr;
   int size = 0;

@@ -24,7 +24,7 @@ class Watched {
     if (counts_) [[unlikely]]
       end();
   }
-  // Does not count this call: MPI does it after all, or an Operation does.
+  // Does not count this call: MPI does it after all, or an Operation (operation.hpp) counts it.
   void forget() {
     if (counts_) [[unlikely]]
       cancel();
