@@ -20,7 +20,7 @@ struct Pooled {
   int* ranks = nullptr;  // in MPI_COMM_WORLD, in the order of the team's ranks
   bool taken = false;
   bool over_hosts = false;
-  std::int64_t ranks_of_a_cpu = 1;  // ranks of all hosts, divided by this host's CPUs, rounded up
+  std::int64_t ranks_of_a_cpu = 1;  // the team's ranks on all hosts, divided by this host's CPUs, rounded up
   std::int64_t look_every_ns = 0;   // between calls that drive MPI, by a waiting member that is awake
 };
 
