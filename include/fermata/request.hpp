@@ -3,10 +3,10 @@
 // All members begin their operations in the same order. Coroutines that run side by side may overtake each
 // other, so they must start persistent operations instead.
 //
-// An operation goes on in every call of its thread that waits or asks for progress. With the progress thread on
-// (fermata::progress_thread), data also move between these calls. Continuations run in such a call, or in
-// Request::start(). They may start requests and reset them, and must neither wait nor call Member::progress or
-// run(). These two resume coroutines outside of any continuation, so coroutines may wait.
+// An operation goes on in every call of its thread that waits or asks for progress. With the progress thread
+// on (fermata::progress_thread), data also move between these calls. Continuations run in such a call, or in
+// Request::start(). They may start requests and reset them, and must neither wait nor call Member::progress
+// or run(). These two resume coroutines outside of any continuation, so coroutines may wait.
 #ifndef FERMATA_REQUEST_HPP
 #define FERMATA_REQUEST_HPP
 
