@@ -133,7 +133,8 @@ Result<ElfSymbols> elf_symbols(const std::string& path) {
   ElfSymbols out;
   // Not the dynamic section: a static position-independent program has one, too.
   std::size_t segments = 0;
-  for (std::size_t i = 0; elf_getphdrnum(elf.get(), &segments) == 0 && i < segments; ++i) {
+  if (elf_getphdrnum(elf.get(), &segments) != 0) segments = 0;
+  for (std::size_t i = 0; i < segments; ++i) {
     GElf_Phdr segment;
     out.dynamic |=
         gelf_getphdr(elf.get(), static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_INTERP;
