@@ -18,17 +18,23 @@ constexpr std::size_t kValues = 3000;
 constexpr std::chrono::duration<double> kLimit(0.2);
 constexpr std::chrono::duration<double> kEach(0.15);  // from one operation's end to the next one's
 
-// Rank 1, which begins an operation each time that `each` has passed.
+// Rank 1, which begins an operation each time that `each` has passed; the second one only when the hook was
+// called twice after `limit`, and the wait has looked at the clock in between.
 struct Late {
   Member& member;
-  std::chrono::duration<double> each;
-  Clock::time_point start = Clock::now();
+  std::chrono::duration<double> each, limit;
+  Clock::time_point start = {};  // the hook's first call
+  int calls_after_limit = 0;
   std::vector<std::vector<double>> data = {};
   std::vector<Request> requests = {};
 
   static int begin(fermata_member*, void* user) {
     auto& late = *static_cast<Late*>(user);
-    if (Clock::now() - late.start >= late.each * static_cast<double>(late.requests.size() + 1)) {
+    if (late.start == Clock::time_point()) late.start = Clock::now();
+    const auto passed = Clock::now() - late.start;
+    if (passed >= late.limit) ++late.calls_after_limit;
+    const bool may = late.requests.empty() || late.calls_after_limit >= 2;
+    if (may && passed >= late.each * static_cast<double>(late.requests.size() + 1)) {
       late.data.emplace_back(kValues, 1.0);
       late.requests.push_back(
           late.member.begin(fermata::allreduce(fermata::in_place, late.data.back(), fermata::Op::kSum)));
@@ -46,8 +52,9 @@ class WaitAll : public testing::Test {
     requests_.emplace_back();  // an empty entry
   }
   // The members go after the requests, and rank 1's requests after its hook.
-  void wait_with(std::chrono::duration<double> each) {
+  void wait_with(std::chrono::duration<double> each, std::chrono::duration<double> limit) {
     late_.each = each;
+    late_.limit = limit;
     late_.data.reserve(2);  // the operations use the buffers
     first_.set_idle_hook(Late::begin, &late_);
     fermata::wait_all(requests_);
@@ -63,7 +70,7 @@ class WaitAll : public testing::Test {
   fermata::Team team_{2};
   Member first_ = team_.join(0), second_ = team_.join(1);
   std::vector<double> data_[2] = {std::vector<double>(kValues, 1.0), std::vector<double>(kValues, 1.0)};
-  Late late_{second_, kEach};
+  Late late_{second_, {}, {}};
   std::vector<Request> requests_;
 };
 
@@ -71,7 +78,7 @@ TEST_F(WaitAll, HasOneTimeLimitForTheWholeCall) {
   begin_two();
   first_.set_timeout(kLimit);
   try {
-    wait_with(kEach);
+    wait_with(kEach, kLimit);
     ADD_FAILURE() << "the second request was waited for with a limit of its own";
   } catch (const fermata::Error& e) {
     EXPECT_EQ(e.status(), FERMATA_ERR_TIMEOUT);
@@ -81,7 +88,7 @@ TEST_F(WaitAll, HasOneTimeLimitForTheWholeCall) {
 TEST_F(WaitAll, ThrowsWhatAContinuationThrewAfterAllRequestsAreOver) {
   begin_two();
   requests_[0].then([](int) { throw std::runtime_error("of a continuation"); });
-  EXPECT_THROW(wait_with({}), std::runtime_error);
+  EXPECT_THROW(wait_with({}, {}), std::runtime_error);
   for (const std::vector<double>& values : data_) EXPECT_EQ(values, std::vector<double>(kValues, 2.0));
 }
 
