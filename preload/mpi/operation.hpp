@@ -28,7 +28,8 @@ struct Arguments {
   bool pairwise = false;
 };
 
-// An operation that is ready to run, with everything that it points to.
+// An operation that is ready to run, with the memory and the objects that it needs besides the program's
+// buffers.
 class Operation {
  public:
   Operation() = default;
@@ -41,14 +42,15 @@ class Operation {
   bool prepare(const State& state, const Arguments& arguments);
   bool lacks_memory() const { return lacks_memory_; }
   void prepare_barrier();  // as a request; a barrier by fermata_arrive() needs no operation
-  // What must be the same at all ranks: the length, or a hash of the lengths if blocks differ. 0: nothing.
+  // What must be the same at all ranks: the length, or a hash of the lengths if blocks differ. Always 0 for a
+  // gatherv, scatterv or alltoallv: no rank knows all their lengths.
   std::uint64_t length(int ranks) const;
-  // Prepares for the length of the other ranks, which send the data of a broadcast or reduce that this rank
-  // receives. False: it does not fit, or there is no memory.
+  // For a persistent broadcast or reduce, at a rank that receives the result: prepares for the senders'
+  // length, which may exceed this rank's. False: it is no whole number of elements, or there is no memory.
   bool take_length(const Arguments& arguments, std::size_t theirs);
-  // After pack_inputs(). A gather's root may send itself more than it has room for. Then it gets what fits,
+  // After pack_inputs(). A gatherv's root may send itself more than it has room for. Then it gets what fits,
   // the call reports the error, and the root receives nothing else. True: the operation's memory receives
-  // what others send, and nothing of the program's is used any more.
+  // what others send, and the program's buffers are not used any more, not even the input.
   bool refuse_own();
   // Before each use: packs what cannot be sent in place. MPI's error; 0: none.
   int pack_inputs();

@@ -8,8 +8,8 @@ namespace fermata::preload {
 
 inline constexpr int kMostMembers = 1024;  // of a team that moves blocks
 
-// Collective, in MPI_Init. Also makes the helper thread, and prepares the teams of this host (pool.hpp).
-// False: there can be no teams.
+// Collective, in MPI_Init. Also prepares the teams of this host (pool.hpp), and makes the helper thread,
+// which only non-blocking and persistent collectives of several ranks need. False: there can be no teams.
 bool find_world();
 void drop_world();
 
@@ -18,9 +18,9 @@ void drop_world();
 bool world_ranks(MPI_Comm comm, int size, int (&ranks)[kMostMembers]);
 bool are_on_several_hosts(const int* ranks, int size);
 bool all_are_multiple(const int* ranks, int size);  // their processes have MPI_THREAD_MULTIPLE
-// Why MPI does all non-blocking and persistent collectives of these ranks; null: there is no such reason. A
-// call that waits in MPI needs the helper beside it. MPI's functions pass on data from another host, and the
-// helper may call them only with MPI_THREAD_MULTIPLE.
+// Why MPI does all non-blocking and persistent collectives of these ranks; null: Fermata can do them, unless
+// something else forbids the single call. A call that waits in MPI needs the helper beside it. MPI's
+// functions pass on data from another host, and the helper may call them only with MPI_THREAD_MULTIPLE.
 const char* why_none_begins(const int* ranks, int size, bool over_hosts);
 
 }  // namespace fermata::preload

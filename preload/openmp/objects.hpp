@@ -28,7 +28,8 @@ class Object {
   // The address of a function that the object defines under this name, or null.
   void* find(const char* name) const;
 
-  // Does another object's DT_NEEDED entry `name` mean this object? Its DT_SONAME tells, or its file's name.
+  // Does another object's DT_NEEDED entry `name` mean this object? It does if it is this object's DT_SONAME,
+  // path, or file name.
   bool is_named(const char* name) const;
 
   // Calls f(name) for each DT_NEEDED entry.
@@ -87,8 +88,8 @@ class Object {
 };
 
 // Calls dl_iterate_phdr. A walk waits for a running fork, and a fork waits for a running walk, up to 0.1 s
-// each. Else a thread that the child does not have could hold the lock of dl_iterate_phdr, which glibc 2.36
-// does not free there.
+// each. Else a thread that the child does not have could hold the lock of dl_iterate_phdr. Some versions of
+// glibc, 2.36 among them, leave that lock held in the child.
 void walk_loaded(int (*visit)(dl_phdr_info*, std::size_t, void*), void* argument);
 
 // Calls f(info) for each loaded object, in the order in which they were loaded, until f returns true. Calls

@@ -101,8 +101,9 @@ struct RunTime {
   int (*cancellation)() = nullptr;
   std::uintptr_t low = 0;  // where it is loaded
   bool observed = false;   // an OMPT tool or ThreadSanitizer observes it
-  // Its regions may be planned ones. If not, each call is passed on, and nothing is counted. It is passed on
-  // by a jump, except clang's fork call on machines other than x86-64 and AArch64.
+  // Its regions may be planned ones: it has the four functions, it is not observed, and Fermata is not
+  // disabled. If false, each call is passed on, and nothing is counted. It is passed on by a jump, except
+  // clang's fork call on machines other than x86-64 and AArch64.
   bool planned = false;
   void (*functions[kEntries])() = {};
 
@@ -119,8 +120,8 @@ struct RunTime {
   }
 };
 
-// Is it a run-time library with these entry points? This library is none, nor is one that only wraps some of
-// them.
+// Is it a run-time library with these entry points? It is if it has the family's mark and omp_get_thread_num,
+// and is not this library. A library that only wraps some entry points is none.
 bool is_run_time(const Object& object, Family family);
 
 // Reads the functions of `object`, a run-time library. Another library's wrapper takes its function's place.

@@ -13,16 +13,18 @@ struct Search {
   // the object calls a run-time library; else it made the call for another object, e.g. by a tail call
   bool imports = false;
   std::uintptr_t low = 0, span = 0;  // of the object
-  int candidates = 0;                // run-time libraries that are loaded
+  int candidates = 0;  // run-time libraries that are loaded, if look_at_rest() had to count them
   bool found = false;
   RunTime run_time = {};
 };
 
-// Finds the calling object, and what the loader has bound in it.
+// Finds the calling object, and what the loader has bound in it. If it leaves `found` false, look_at_rest()
+// may follow.
 void look_at_caller(Search& search);
 
-// Finds what the loader would bind in it now. Takes the loader's lock if several run-time libraries are
-// loaded and none of them was global when the process started.
+// Finds what the loader would bind in the calling object now. Also works without look_at_caller(), for code
+// in no object. Takes the loader's lock if several run-time libraries are loaded and none of them was global
+// when the process started.
 void look_at_rest(Search& search);
 
 }  // namespace fermata::preload

@@ -8,8 +8,9 @@
 //   bytes  0..23   Fermata's barrier (fermata_anonymous_shared)
 //   bytes 24..31   kSharedMagic
 //
-// If init leaves a single barrier to glibc, its index is one that no entry has: kLeft + the reason. If all
-// barriers stay glibc's, no tag is written.
+// If init leaves a single barrier to glibc, its index is one that no entry has: kLeft + the reason. No tag is
+// written if all barriers stay glibc's: with FERMATA_DISABLE, with an unknown layout, or without memory for
+// the table.
 //
 // A private barrier's tag alone proves nothing: it may be garbage, or copied with the barrier. The table's
 // entry has to name the same address and generation (table.hpp).

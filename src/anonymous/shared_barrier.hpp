@@ -13,8 +13,8 @@ class SharedBarrier : private Shared<RealAtomics> {
   using Shared::open;
   using Shared::phase;
 
-  Met meet();
-  void destroy();  // returns when all threads have left
+  Met meet();      // arrives and waits: kLast for the thread that came last, kOther for all others
+  void destroy();  // returns when all threads have left; no thread may arrive any more
 };
 // barriers.h promises this size, and a pthread_barrier_t has room for it.
 static_assert(sizeof(SharedBarrier) == 24);

@@ -16,11 +16,12 @@ enum class Builtin : std::uint8_t {
   // barrier: log2(P) stages, rounded up; each member sends and awaits one signal per stage
   kDissemination,
   kCounter,  // barrier: one word; all members add to it, and all but the last poll it
-  // allreduce: every member sends to all members, also to itself (but not rank 0), and folds in rank order
+  // allreduce: every member sends to all members, and folds in rank order. Members other than rank 0 also
+  // send to themselves.
   kComplete,
   // allreduce: through member 0, which folds in rank order
   kLinear,
-  // allreduce of two members, which exchange: kComplete, but a member does not send to itself
+  // allreduce of two members, which exchange: kComplete, but no member sends to itself
   kButterfly,
 };
 

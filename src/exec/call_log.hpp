@@ -60,7 +60,8 @@ class CallLog {
            (number != sequence_ || !has_root(Call::unpack(*call).collective));
   }
 
-  // Lengths may differ in collectives with a root, so they are not compared.
+  // on: lengths may differ in regular collectives with a root. So the comparison and the digest leave out the
+  // lengths of these calls, and of these calls alone.
   void set_bounded(bool on) { bounded_ = on; }
   bool is_bounded() const { return bounded_; }
   // The call at which the owner of this member wants to review its placement or refresh its profile.

@@ -2,7 +2,8 @@
 // for a bounded member (CallLog::is_bounded()), in regular collectives with a root. A member that only gives
 // data mostly does not notice the difference. A member that gets data retracts the call: it undoes the start,
 // repeats the call with the others' length, and takes the elements that fit. It can retract a call as long as
-// it has neither sent nor taken anything. A nonblocking request goes on with the others' length instead.
+// it has neither sent nor taken anything. A nonblocking broadcast or reduce goes on with the others' length
+// instead. A nonblocking gather or scatter cannot: there a different length breaks the team.
 //
 // A call is settled at most once, to the length of the members from which its data come. If they make a
 // request as a line call, this member carries it out as one too. Then ride_ has the cursor of that line call,
@@ -34,7 +35,7 @@ struct Ride {
   alignas(16) std::uint64_t regs[kMaxRegisters][kPayloadWords] = {};
 };
 
-// The parts of a member on which its lengths, its engine of requests and its lookout work.
+// The parts of a member that Lengths, RequestEngine and Lookout (lookout.hpp: checks on the others) share.
 struct Parts {
   Seat& seat_;
   LineCalls& lines_;
@@ -63,8 +64,8 @@ class Lengths : Parts {
   void departed();
   // Before a further wait: late data may be at the port, which the wait looks at.
   void look_anew() { overtaken_ = {}; }
-  // True if the present line call has sent and taken nothing, and its caller can repeat it. tested: it is
-  // only tested.
+  // True if the present line call has sent and taken nothing, and its caller can repeat it. The second one is
+  // for Member::test(), which can repeat only split-phase calls.
   bool may_retract() const { return retractable(departs_ == splits_); }
   bool may_retract_tested() const { return log_.is_bounded() && retractable(splits_); }
   // Compares the length of the present call with the lengths at the members from which its data come: the
@@ -91,6 +92,7 @@ class Lengths : Parts {
 
   // True for a call whose length may be settled, and which its caller can repeat.
   bool may_settle(const BlockRequest* request) const;
+  // True if the member's newest call is a blocking one on blocks, and no earlier ordered request is active.
   bool is_only_call() const;
   // True if the request has met a piece of another call, and may wait until the others publish their calls or
   // their data come.
@@ -107,7 +109,8 @@ class Lengths : Parts {
   Status settle_begun(BlockRequest* request);
   // The first request may wait for ever because of its length. Continues it with the others' call, if it can.
   Status adapt_first();
-  // Notes how many line calls of its collective and root came before a request that begins.
+  // For a request that begins, and whose length may be settled: notes how many line calls of its collective
+  // and root came before.
   void count_episodes(BlockRequest* request) const;
 
   // The line call of the first ordered request; null: that request is not carried out as one.

@@ -1,5 +1,6 @@
 // Makes one Fold per operator and type from a class with `template <Op, Type> static constexpr Fold of()`;
-// null where is_defined() is false.
+// null where is_defined() is false. Each such class gets a table of its own: the portable loops, and those of
+// each instruction set (vector-inl.hpp).
 #ifndef FERMATA_KERNELS_TABLE_HPP
 #define FERMATA_KERNELS_TABLE_HPP
 

@@ -1,5 +1,5 @@
-// The functions that Fermata needs from an operating system. They use the C library only. No function
-// allocates on the C++ heap or throws.
+// What the libraries need from an operating system while they work. The functions use the C library only. No
+// function allocates on the C++ heap or throws.
 #ifndef FERMATA_OS_OS_HPP
 #define FERMATA_OS_OS_HPP
 
@@ -27,18 +27,20 @@ std::int32_t online_cpus();
 // Finds the CPUs that the calling thread may run on. Writes the OS indices of at most `capacity` of them to
 // `cpus`. Returns how many there are; 0: the kernel does not say it.
 std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity);
-// kArgument: the CPU is not among those that the thread may use. kSystem: errno says why.
+// Moves the calling thread to this CPU, which need not be in affinity_list(). kArgument: the CPU does not
+// exist, is offline, or is outside the process's cpuset. kSystem: errno says why.
 Status pin_thread(std::int32_t cpu);
 // How many CPUs the threads of this process may run on, all together; at least 1. One pinned thread says
 // nothing about the others. The search stops once it has found `enough` CPUs, or has looked at 4,096 threads.
 std::int32_t process_cpus(std::int32_t enough);
 // The CPU that the calling thread runs on, or ran on a moment ago; at least 0.
 std::int32_t current_cpu();
-// Localities: sets of CPUs that share a level-3 cache. For each CPU that the calling thread may run on,
-// this sets domain_of[cpu] to the number of its locality, from 0. If the thread is bound to one CPU, this
-// does the same for all online CPUs. All entries without a locality become 0. Returns how many localities
-// there are, at least 1. If the kernel does not say which CPUs share such a cache, or there are more than
-// 64 localities, everything is one locality. Reads files below ROOT/sys; ROOT is empty except in tests.
+// Localities: sets of CPUs that share a level-3 cache. Finds those with a CPU that the calling thread may run
+// on; if the thread is bound to one CPU, those of all online CPUs. Sets domain_of[cpu] to the locality's
+// number, from 0, for all CPUs of these localities, also those that the thread may not run on. All other
+// entries become 0. Returns how many localities there are, at least 1. If the kernel does not say which CPUs
+// share such a cache, or there are more than 64 localities, everything is one locality. Reads files below
+// ROOT/sys; ROOT is empty except in tests.
 std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity, const char* root = "");
 // The tightest CPU quota of this process's control group and of all its visible ancestors (version 2:
 // cpu.max, version 1: cpu.cfs_quota_us).
@@ -56,13 +58,14 @@ std::uint32_t within_quota(std::uint32_t cpus, const char* root = "");
 
 // ---- The file with a compiled barrier for `members` unpinned threads of this machine. The planner writes it
 // for libfermata-rt. Its name is rt-<machine>-barrier-<members>.plan, where <machine> is a hash of the CPU
-// model and the number of online CPUs. It is in $XDG_CACHE_HOME/fermata, else in $HOME/.cache/fermata.
-// Returns false if neither variable has an absolute path, or if the name does not fit.
+// model and the number of online CPUs. It is in $XDG_CACHE_HOME/fermata; in $HOME/.cache/fermata if
+// XDG_CACHE_HOME has no absolute path. Returns false if neither variable has one, or if the name does not
+// fit.
 bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity);
 
-// The same number in all processes that share a kernel, a host name and a network namespace. They can pass
-// each other a segment (serve_fd). Without /proc, each process has a number of its own, which its later
-// children share.
+// The same number in all processes that share a kernel, a host name and a network namespace. Those of one
+// user can pass each other a segment (serve_fd). Without /proc, each process has a number of its own, which
+// the children share that it forks after the first call.
 std::uint64_t host_id();
 
 // ---- Futex, shared between processes if `shared`. futex_sleep returns after a wake-up, a signal or a
@@ -84,8 +87,8 @@ struct FileId {  // the same for all descriptors of one file
   std::uint64_t device = 0, inode = 0;
   bool operator==(const FileId&) const = default;
 };
-std::uint64_t length_of(std::int32_t fd);  // 0 if fd is not a file
-FileId identify(std::int32_t fd);          // {} if fd is not a file; no file has that value
+std::uint64_t length_of(std::int32_t fd);  // of a file; 0 if fd is not open
+FileId identify(std::int32_t fd);          // {} if fd is not open; no file has that value
 
 struct Segment {
   std::byte* base = nullptr;
@@ -95,7 +98,9 @@ struct Segment {
 Status create_private(std::size_t bytes, Segment* out);
 // The segment is sealed against shrinking, but may grow.
 Status create_shared(const char* name, std::size_t bytes, Segment* out);
-Status map_shared(std::int32_t fd, Segment* out);   // takes over the descriptor; the size is the file's
+// Maps the whole file. Takes over the descriptor, and closes it on error. kSystem: the file is empty, or not
+// sealed against shrinking.
+Status map_shared(std::int32_t fd, Segment* out);
 void shorten(Segment* segment, std::size_t bytes);  // unmaps all pages after the first `bytes`
 void unmap(Segment* segment);                       // also closes the descriptor
 // Maps a part of a shared segment's file. That segment keeps the descriptor, and `out` has none. `offset` is
@@ -178,8 +183,8 @@ bool read_memory(const ProcessMemory& from, const void* theirs, void* mine, std:
 bool wants_reproducible();
 
 // ---- Stall reports. stall_ns() is the wait in ns after which FERMATA_STALL_SECONDS asks for a report; 0:
-// never. write_stderr() is not a cancellation point. It returns false if standard error takes nothing at the
-// moment, for example a full pipe. The caller then goes on waiting.
+// never. write_stderr() is not a cancellation point. It returns false if standard error does not take all of
+// the text at the moment, for example a full pipe. A waiting caller then tries again later.
 std::int64_t stall_ns();
 bool write_stderr(const char* text, std::size_t length);
 

@@ -40,6 +40,8 @@ bool knows_bytes(const Profile& profile);
 struct BlockKnowledge {
   CostModel model;
   std::vector<KnownChoice> choices;
+  // The choice for blocks of exactly `bytes` bytes; null: there is none. Callers round the size up to a power
+  // of two.
   const KnownChoice* find(Collective collective, std::size_t bytes) const;
 };
 

@@ -34,7 +34,8 @@ std::vector<std::int32_t> read_numbers(const JsonNode* node, const std::string& 
 
 // Reads the fields fingerprint, engine, members and cpus.
 void read_team(const JsonNode& node, std::int32_t most_members, ObjectReader& reader, TeamKey& team);
-// estimated, predicted or measured
+// What chose the plan: estimated costs (no measured profile), predicted costs (from one), or measured times.
+// Returns "estimated", "predicted" or "measured".
 std::string read_origin(const JsonNode& node, ObjectReader& reader);
 Layouts read_layout(const JsonNode& node, ObjectReader& reader);
 

@@ -32,7 +32,7 @@ struct Bulk {
 };
 
 // Simulates episodes on the model. Each vertex has a time: for a member, when it continues; for a word, when
-// it was completed. Adds that come at the same time are served in list order.
+// the last add to it so far was done. Adds that come at the same time are served in list order.
 class Simulation {
  public:
   Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes,
@@ -96,9 +96,10 @@ class Simulation {
   double further_;
   std::vector<double> time_, next_;
   std::vector<std::int32_t> step_;       // per vertex: its last step
-  std::vector<std::int32_t> completer_;  // per word: the member that completed it
-  std::vector<std::int32_t> readers_;    // per word: polls since its last completion
-  std::vector<bool> polled_;             // per word: members poll it
+  std::vector<std::int32_t> completer_;  // per word: the member that executed the last add
+  // per word: polls since the last add; each of them delays the next poll by model_.reader
+  std::vector<std::int32_t> readers_;
+  std::vector<bool> polled_;  // per word: members poll it
   std::vector<std::int32_t> next_step_;
   // For the current stage, per vertex: the cost of what it has sent so far, and until when its data is read.
   std::vector<double> sent_l_, sent_o_, sent_bulk_, held_until_;

@@ -85,8 +85,8 @@ inline bool move_once(Pointer& moved, T* to) {
   return A::template compare_exchange_release<Site::kMove>(moved, static_cast<T*>(nullptr), to);
 }
 
-// A stack. Any thread may push at any time; one thread at a time takes everything. No thread ever waits for
-// another. Node has a member `next`, an Atomic<Node*>.
+// A stack. Any thread may push at any time. The caller sees to it that one thread at a time takes everything.
+// Pushes and takes never wait for another thread. Node has a member `next`, an Atomic<Node*>.
 template <class A, class Top, class Node>
 inline void hand_in(Top& top, Node* node) {
   for (;;) {
