@@ -11,9 +11,9 @@
 // ordered or master.
 //
 // There are two ways to do a call. All threads of a region take the same way in a call: the first thread that
-// comes to a barrier decides, and stores the decision in the region. If the region makes a task later, its
-// further calls take the second way. Both ways fold in rank order, from the left. So the result is the same,
-// bit for bit, at every thread and on both ways.
+// comes to a barrier decides, and stores the decision in the region. If the region makes a task later, one
+// more call may take the first way, and all calls after it take the second way. Both ways fold in rank order,
+// from the left. So the result is the same, bit for bit, at every thread and on both ways.
 // - First way: libfermata-openmp is in the process and plans this region's barriers. The call uses its team.
 //   The library is preloaded, or linked by -lfermata-openmp before the OpenMP run-time.
 // - Second way: the call consists of `omp barrier` and `omp single copyprivate`, and costs what these cost.
@@ -40,9 +40,9 @@
 
 #include "fermata/fermata.h"
 
-// These two do a call and return 1. They return 0 if the call must be done, or done again, on the second way:
-// this region has no planned barriers, or it has made a task. libomp is 1 if the caller is compiled for
-// libomp's own entry points. The symbols are weak: null if libfermata-openmp is not in the process.
+// These two do a call and return 1. They return 0 if the call must be done, or done again, on the second way.
+// libomp is 1 if the caller is compiled for libomp's own entry points. The symbols are weak: null if
+// libfermata-openmp is not in the process.
 extern "C" {
 __attribute__((weak, visibility("default"))) int fermata_openmp_barrier(int libomp);
 __attribute__((weak, visibility("default"))) int fermata_openmp_allreduce(int libomp, void* data,
@@ -109,8 +109,7 @@ T fold_by_hand(const T& value, Op& op) {
 
 }  // namespace detail
 
-// As `#pragma omp barrier`. On the first way, waiting threads run no tasks; regions with tasks take the
-// second way.
+// As `#pragma omp barrier`: after it, the tasks that the region's threads made before it are done.
 inline void barrier() {
   if (fermata_openmp_barrier != nullptr && fermata_openmp_barrier(detail::kLibomp) != 0) return;
 #pragma omp barrier
@@ -120,7 +119,7 @@ inline void barrier() {
 // and default constructible, and has 1 to 56 bytes: a scalar, a struct or a std::array. For an array, op
 // takes arrays or elements. Several threads call op at the same time, each its own copy. op must be the same
 // at all threads and must not throw. It need neither commute nor associate. What a thread wrote before the
-// call is visible to all threads after it.
+// call is visible to all threads after it. Unlike barrier(), it need not run tasks.
 template <class T, class Op = std::plus<>>
 T allreduce(const T& value, Op op = {}) {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,

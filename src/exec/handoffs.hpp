@@ -12,7 +12,8 @@ namespace fermata::exec {
 class Team;
 struct TeamLayout;
 
-// Each stored pointer has a reference to its team.
+// Each stored pointer has a reference to its team. Any thread may call give() and take(): they take
+// os::ProcessLock.
 class Handoffs {
  public:
   explicit Handoffs(const TeamLayout& layout) : layout_(layout) {}
@@ -27,7 +28,7 @@ class Handoffs {
 
  private:
   const TeamLayout& layout_;  // its number of members
-  Team** made_ = nullptr;     // one per member; null: none was stored yet. Under os::ProcessLock.
+  Team** made_ = nullptr;     // one per member; null: none was stored yet
 };
 
 }  // namespace fermata::exec

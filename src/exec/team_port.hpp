@@ -26,13 +26,13 @@ class TeamPort {
   // Opens this process's port. For a team over several hosts, one of this and use_port_of() is called before
   // the first member joins.
   Status connect(const net::Port& port, const char** detail);
-  // `owner` outlives this object. owner_ranks[r]: rank r's rank in `owner`. number: a number that no other
-  // sub-team of `owner` has.
+  // `owner` is the port owner. It is connected, and outlives this object. owner_ranks[r]: rank r's rank in
+  // `owner`. number: above 0; no other sub-team of `owner` has it.
   Status use_port_of(TeamPort& owner, const std::uint32_t* owner_ranks, std::uint32_t number,
                      const char** detail);
-  void close();  // before the segment is unmapped
-  bool is_connected() const { return port_.write != nullptr; }
-  bool is_borrowed() const { return owner_ != nullptr; }  // from the port owner
+  void close();                                                 // before the segment is unmapped
+  bool is_connected() const { return port_.write != nullptr; }  // also after close()
+  bool is_borrowed() const { return owner_ != nullptr; }        // from the port owner
   std::uint32_t rank_in_owner(std::uint32_t rank) const { return is_borrowed() ? owner_ranks_[rank] : rank; }
   Subteams& subteams() { return subteams_; }  // of a port owner
 
@@ -42,7 +42,7 @@ class TeamPort {
   void probe(std::uint32_t rank) const;
   // The link delays that this process has measured; null: this team measures none.
   const LinkDelays* delays() const { return delays_; }
-  // Sends and receives lines.
+  // Sends and receives lines. A port may send at once in write(), and flush() and close() send, too.
   void progress() const;
   // Waits until the lines that were written need no further call (net::Port::flush), but for 1 s at most.
   void flush() const;

@@ -19,7 +19,8 @@ namespace fermata {
 struct BlockPlan {
   Collective collective = Collective::kBroadcast;
   std::size_t bytes = 1;  // of one block: a power of two, for all sizes that round up to it
-  std::string origin;     // "estimated", "predicted" (from a measured profile with G), "measured"
+  // "measured"; "predicted", from a measured profile that has costs per byte; "estimated", from any other
+  std::string origin;
   std::string date;
   std::vector<Candidate> candidates;  // the chosen one first
   bool operator==(const BlockPlan&) const = default;

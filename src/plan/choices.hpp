@@ -25,13 +25,13 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
 
 // The same layout with other numbers of slots. If the machine's lines have 64 bytes, each also with 128-byte
 // lines, since many CPUs fetch lines in pairs.
-// Slots: 1, 2 and 4. The episodes of broadcast and reduce may overlap, and more slots let more of them
-// overlap. They have 4 slots, or as many as a limit on memory allows, up to 128 (512 if crowded). The variant
-// that needs the least memory comes first. crowded: members share CPUs.
+// Slots: 1, 2 and 4. For broadcast and reduce: 4, and as many as a limit on memory allows, up to 128 (512 if
+// crowded), since more slots let more of their episodes overlap. The variant that needs the least memory
+// comes first. crowded: members share CPUs.
 std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology,
                                             const PlanKey& key, bool crowded);
 
-// A run of stages, which may have a layout of its own.
+// A run of stages, first to last, both included. It may have a layout of its own.
 struct StageRun {
   std::size_t first = 0, last = 0;
 };
@@ -57,7 +57,7 @@ std::int32_t packed_sharers(const Schedule& schedule, const Layouts& layouts, st
 bool only_words(const Schedule& schedule);  // all signals go to words or come from words
 // Adds the cost of credits to a period. A credit returns over the same edge, so a slot is free again after a
 // signal and its credit. As many episodes overlap as there are slots. Each credit is one more signal every
-// credit_batch episodes.
+// credit_batch episodes; 0: there are no credits.
 double with_credits(double period, const Schedule& schedule, const CostModel& model, std::int32_t slots,
                     std::int32_t credit_batch);
 

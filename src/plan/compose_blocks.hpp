@@ -15,13 +15,17 @@ namespace fermata {
 
 // Composes as in hybrid-collectives-p7ih, section 4.2. Broadcast and scatter go down the tree, reduce and
 // gather go up it. Allreduce, allgather and reduce_scatter go up to the children of the tree's root, then
-// across their leaders, then down. The result is empty for other collectives, for a tree of one leaf, if no
-// algorithm is applicable at one of the places, and if a vector of one block would need more than 1,024
-// chunks. It is not verified. A collective's root leads each cluster that contains it, and the leader of a
-// cluster leads the child that contains it. Any other child is led by its member that is nearest to the rest
-// of its parent.
-//   family  the algorithm for all places where it is applicable and not passed over, as serial ones are. At
-//           other places, and if it is empty: the cheapest one
+// across their leaders, then down. The result is not verified. A collective's root leads each cluster that
+// contains it, and the leader of a cluster leads the child that contains it. Any other child is led by its
+// member that is nearest to the rest of its parent.
+//
+// An algorithm fits a place if it is applicable there, skipped() does not reject it, it is not serial, and it
+// has no function `folding` (algo/algorithm.hpp). In broadcast, reduce and allreduce the vector is cut into
+// chunks: their number is the least common multiple of the chunks that the algorithms need. The result is
+// empty for other collectives, for a tree of one leaf, if no algorithm fits one of the places, and if this
+// number is above 1,024.
+//   family  the algorithm for all places that it fits. At other places, and if it is empty: the cheapest one
+//           that fits
 //   bytes   of one block
 Schedule compose_blocks(Collective collective, std::int32_t root, double bytes, const CostModel& model,
                         const Cluster& tree, const std::string& family);

@@ -6,7 +6,7 @@
 //   policy  cache lines touched while waiting                used for
 //   spin    the slot's line, in the local cache              members with a CPU each, no other load
 //   yield   the slot's line, once per time slice             more members than CPUs, all of this team
-//   park    doorbell and slot: 2 when armed, 0 when asleep   shared machines, long waits
+//   park    doorbell and slot; none while asleep             shared machines, long waits
 //   auto    depends on what it measures                      everything; the default
 //   hosts   the slot's line, and the transport's lines       `auto` in teams over several hosts
 #ifndef FERMATA_SYNC_WAIT_HPP
@@ -57,7 +57,7 @@ struct ParkWait {
 struct Pace {
   // Members do not yield in calls with a lower number. If members outnumber CPUs, they park in these calls.
   std::atomic<std::uint64_t> park_until;
-  // How many calls to park for at the next expensive yield; 0: parking is not known to gain.
+  // For how many calls the present or the next parks last. 0: no parks now, and no known gain from parking.
   std::atomic<std::uint32_t> length;
   std::atomic<std::uint64_t> busy_until;  // number of the call up to which members work more than they wait
   // The last park_until for which the member that set it has found out whether parking gained.
@@ -210,7 +210,7 @@ class AutoWait {
   static constexpr std::int64_t kPartNs = 8'000'000;  // longest spin to part: 2 slow kernel ticks
   // Waits for a member on the same CPU before the first attempt to part.
   static constexpr std::uint32_t kFirstPart = 16;
-  // The same before later attempts. The balancer needs 5 to 100 ms of spinning; one attempt takes about 3 ms.
+  // The same later. The balancer needs 5 to 100 ms of spinning: mostly several attempts, of about 3 ms each.
   static constexpr std::uint32_t kNextPart = 1024;
   static constexpr std::uint32_t kParts = 16;  // after this many attempts the interval grows
   static constexpr std::uint64_t kNear = 2;    // fruitless spins this many calls apart are no accident
@@ -236,7 +236,7 @@ class AutoWait {
   // The longest time to park, since the co-tenant may be gone; also the longest rest.
   static constexpr std::int64_t kMostParkNs = 500'000'000;
   static constexpr std::int64_t kRest = 8;
-  static constexpr std::uint64_t kSpread = 1024;  // members are at most about so many calls apart
+  static constexpr std::uint64_t kSpread = 1024;  // members are seldom more calls apart
 
   WaitAction with_enough_cpus(const WaitView& view, bool may_yield) {
     if (shared_ && view.first && ++shared_waits_ >= part_after_) {

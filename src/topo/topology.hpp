@@ -66,8 +66,8 @@ std::string to_table(const Topology& topology);  // for people, about 100 column
 // A hash of these CPUs: their OS indices and the domains that contain them. 16 hex digits.
 std::string shape_of(const std::vector<Cpu>& cpus);
 
-// The stable identity of a machine for profile and plan files: a hash of model, CPU count, line size and what
-// shape_of() hashes, 16 hex digits.
+// The stable identity of a machine for profile and plan files: a hash of model, line size, and the number and
+// the shape of the whole machine's CPUs. The affinity makes no difference. 16 hex digits.
 std::string fingerprint(const Topology& topology);
 
 // A regular machine: each count is the number of children per parent. l3 = 0 or l2 = 0: the machine has no
