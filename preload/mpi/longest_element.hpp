@@ -6,9 +6,10 @@
 
 namespace fermata::preload {
 
-// Bytes of the longest element that the preload gives to Fermata in a team of this size. An element must fit
-// into a piece of a ring buffer, and ring buffers are shorter in large teams (docs/collectives.md, memory).
-// Some teams could take longer elements than this, such as those of few members.
+// Bytes, without gaps, of the longest element that the preload gives to Fermata in a team of this size. An
+// element must fit into a piece of a ring buffer, and ring buffers are shorter in large teams
+// (docs/collectives.md, memory). Some teams could take longer elements than this, such as those of few
+// members.
 constexpr std::size_t longest_element(int members) {
   return members <= 40 ? 4096 : members <= 64 ? 1536 : members <= 128 ? 384 : members <= 256 ? 64 : 48;
 }
