@@ -1,6 +1,7 @@
 // Operators and datatypes that the program may free while operations of Fermata's still need them. The
-// program's handle is gone then, and MPI's own function frees the object after the last use. So an operator's
-// function gets the handle that the program passed, and no attribute's callback runs for a copy.
+// program's handle is gone then, and MPI's own function frees the object after the last use. Fermata makes no
+// copy of the object: an operator's function gets the handle that the program passed, and attributes' copy
+// callbacks do not run.
 #ifndef FERMATA_PRELOAD_MPI_USES_HPP
 #define FERMATA_PRELOAD_MPI_USES_HPP
 
@@ -13,7 +14,7 @@ namespace fermata::preload {
 struct Use {
   MPI_Op op;
   MPI_Datatype type;
-  bool frees;  // the program has freed the object
+  bool frees;  // the program has freed the object; set in one of its uses only
   Use* next;
   Use* previous;
 };

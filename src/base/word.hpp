@@ -38,7 +38,7 @@ inline void copy_words(void* to, const void* from, std::uint32_t words) {
   }
 }
 
-// Copies any number of bytes: whole words, then the rest.
+// Copies whole words, then the rest of less than 8 bytes.
 inline void copy_bytes(void* to, const void* from, std::uint32_t bytes) {
   copy_words(to, from, bytes / 8);
   const std::uint32_t done = bytes / 8 * 8;

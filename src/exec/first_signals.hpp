@@ -12,8 +12,9 @@
 
 namespace fermata::exec {
 
-// The prepared first signals of the member's next calls, for its present history. A first signal is unknown
-// if it was not prepared. It is forgotten when a call uses its plan without it, or when the history changes.
+// The prepared first signals of the member's next calls, for its present history (History in exec/call.hpp).
+// A first signal is unknown if it was not prepared. It is forgotten when a call uses its plan without it, or
+// when the history changes.
 struct FirstSignals {
   TeamCursor::PreparedSignal barrier;
   TeamCursor::PreparedSignal word;
@@ -35,8 +36,8 @@ struct FirstSignals {
 // (goes_in_rounds()).
 struct Repeat {
   FoldFn fold = nullptr;
-  std::uint64_t call = 0;
-  std::uint64_t tag = 0;
+  std::uint64_t call = 0;  // Call::packed()
+  std::uint64_t tag = 0;   // History::own_tag(call)
   bool sums_doubles = false;
 };
 
@@ -51,10 +52,10 @@ struct Swap {
 
 // The last swap.
 struct Swapped {
-  FoldFn fold = nullptr;
-  std::uint64_t call = 0;
+  FoldFn fold = nullptr;   // null: nothing is folded
+  std::uint64_t call = 0;  // as in Repeat
   std::uint64_t tag = 0;
-  std::uint64_t sent = 0;
+  std::uint64_t sent = 0;  // the blocks of Swap themselves, each in one word
   std::uint64_t kept = 0;
   std::uint32_t bytes = 0;
   bool left = false;  // this member's operand is the left one

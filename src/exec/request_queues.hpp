@@ -30,10 +30,12 @@ struct BlockRequest {
   bool active = false;
   bool adapted = false;         // it continues with the others' length
   Status status = Status::kOk;  // of the last use that has ended
-  std::uint64_t uses = 0;
-  // For an ordered request: the number of its call, and the digest of the calls before it.
+  std::uint64_t uses = 0;       // of an unordered request: how often it was started, the tag of its pieces
+  // Of an ordered request: the number of its call, and the digest of the history before it (exec/call.hpp).
   std::uint64_t number = 0, before = 0;
-  // how many line calls of its collective and root came before it: with up to 8 bytes, with 9 to 56
+  // For an ordered request of a member in which lengths may differ (CallLog::set_bounded): how many line
+  // calls of its collective and root came before it, with up to 8 bytes and with 9 to 56. The others may make
+  // this call as a line call. Then these numbers tell which episode it is.
   std::uint64_t episodes[2] = {};
   // Rebuilds the request for blocks of `bytes` bytes, the length that the senders of its data use. False: not
   // possible.
@@ -63,18 +65,19 @@ struct RequestQueue {
   }
 };
 
-// Bytes that a request may move at a time while others wait.
+// Bytes that a request may move at a time while other requests are active. Only the first of the ordered
+// requests moves, until it ends.
 inline constexpr std::size_t kFairShare = 65536;
 
 class RequestQueues {
  public:
   RequestQueue ordered, unordered;
-  Channel channel;  // of the ordered requests; base null: this team moves no blocks
-  BlockRequest* interrupted = nullptr;
-  bool progressing = false;
-  std::uint32_t active = 0;      // requests that are active
-  BlockRequest* call = nullptr;  // the request that a call waits for; no other thread needs it
-  std::uint64_t ended = 0;       // requests that have ended
+  Channel channel;                      // of the ordered requests; base null: this team moves no blocks
+  BlockRequest* interrupted = nullptr;  // the request of a blocking call whose wait has ended early
+  bool progressing = false;             // a function advances requests or runs a callback: do not nest
+  std::uint32_t active = 0;             // requests that are active
+  BlockRequest* call = nullptr;         // the request that a call waits for; no other thread needs it
+  std::uint64_t ended = 0;              // requests that have ended
 
   explicit RequestQueues(Member& owner) : owner_(owner) { lock_.init(BiasedLock<RealAtomics>::kBiased); }
   // Callbacks already run in such a scope.
@@ -93,7 +96,7 @@ class RequestQueues {
   };
 
   Member& owner() const { return owner_; }
-  // True if no request is outstanding except the request that a call waits for.
+  // Outside of a Hold: true if no request is outstanding except the request that a call waits for.
   bool is_idle() const { return lock_.is_biased(); }
   bool has_others() const { return active != (call != nullptr ? 1u : 0u); }
   // True in a Hold of this thread, for example in a callback, which must not wait.

@@ -25,7 +25,7 @@ inline Status refuse(Status status, const char* why, const char** detail) {
 // Copies describe the same mapping: unmap() one of them.
 class SegmentMemory {
  public:
-  // On error these four leave *out unmapped.
+  // On error these four leave *out unmapped: do not unmap() it.
   // New memory: anonymous, or a file.
   static Status create(bool shared, std::size_t bytes, SegmentMemory* out);
   // Takes over the descriptor of another process's file.

@@ -58,7 +58,8 @@ struct Plan {
   double predicted_latency_ns = 0;
   double predicted_period_ns = 0;  // over hosts: the latency, and what credits cost
   double measured_period_ns = 0;   // 0: not measured
-  double bound_ns = 0;             // number of stages x one-way latency of the nearest pair
+  // Number of stages x one-way latency of the nearest pair. An estimate: a period can be shorter.
+  double bound_ns = 0;
   std::vector<Candidate> candidates;
   std::string date;
   bool operator==(const Plan&) const = default;
@@ -77,7 +78,7 @@ using Measure =
 
 struct PlanOptions {
   PlanKey key;                          // an empty fingerprint is filled in from the topology
-  std::string algorithm;                // empty: search; else a name as in the table
+  std::string algorithm;                // empty: search; else a name as in docs/algorithms.md
   std::string layout;                   // empty: search; else e.g. "packed+2slots", "packed:published"
   bool clusters_from_topology = false;  // the topology's domains instead of measured distances
   double sparseness = 0;                // 0: from the largest relative gap; without one, 0.35
@@ -90,13 +91,15 @@ struct PlanOptions {
 Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
                        const Measure& measure);
 
-// Returns why this plan must not run, because of its schedule, slots or credits; empty: it is proved.
+// Returns why this plan must not run, because of its schedule, slots or credits; empty: these are proved.
+// compile_lines() also checks the hosts and the compiled program.
 std::string prove(const Plan& plan);
 // Returns why this schedule does not serve every operator that a plan must support; empty: it does.
 std::string prove(const Schedule& schedule);
 
 // The operators that a plan of this collective must support. For collectives that fold: commutative, but
-// neither associative nor idempotent. One plan then serves floating-point sums and all easier operators.
+// neither associative nor idempotent. So no contribution is folded twice, and all members that get the result
+// get the same bits. One plan then serves floating-point sums and all easier operators.
 OpTraits algebra_of(Collective collective);
 
 // Returns what is wrong with the number of CPUs or hosts; empty: nothing.
@@ -106,9 +109,9 @@ std::string placement_flaw(const PlanKey& key);
 std::int32_t payload_class(Collective collective, std::int32_t bytes);
 
 // Makes the cost model of a placement from a profile. It finds rows by OS index. Members on one CPU share its
-// row.
+// row. The costs are crowded already.
 CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key);
-// Scales costs for one member per CPU to model.members_per_cpu members per CPU.
+// Scales costs for one member per CPU to model.members_per_cpu members per CPU. Call it once per model.
 void crowd(CostModel& model);
 
 std::string to_json(const Plan& plan);                 // versioned, with fingerprint

@@ -27,8 +27,9 @@ class BiasedLock {
     return A::template load_acquire<Site::kBiasedLock>(word_) == kBiased;
   }
 
-  // `locked` is kLocked, or a number above kBiased, such as kBiased + the fork generation. A lock that holds
-  // another number above kBiased counts as free: its holder did not survive the fork.
+  // Does not wait. `locked` is kLocked for all users of the lock. Or it is a number above kBiased for all of
+  // them: kBiased + the fork generation. Then a lock that holds another number above kBiased counts as free,
+  // because its holder did not survive the fork.
   bool try_lock(std::uint32_t locked = kLocked) {
     // order: relaxed: the exchange below detects a stale value
     const std::uint32_t now = A::load_relaxed(word_);

@@ -1,5 +1,7 @@
-// How the members of a team make another team together: by fermata_team_split, after a review of their
-// placement, or by a refresh.
+// How the members of a team make another team together, on one of three occasions:
+// - they call fermata_team_split
+// - a review finds them on other CPUs
+// - a refresh finds better plans
 #ifndef FERMATA_TEAM_SHARE_HPP
 #define FERMATA_TEAM_SHARE_HPP
 
@@ -28,8 +30,9 @@ struct Gathering {
   bool replaces = false;      // the new team replaces the port's team: all members move on
 };
 
-// Publishes this member's arguments for the others. Call it before the barrier or allgather that begins a
-// split, a review or a refresh.
+// Publishes this member's arguments for the others, and a random name under which it can pass on a new team.
+// scratch: the arguments, in one word: colour and key of a split, the CPU of a review, 0 for a refresh. Call
+// it before the barrier or allgather that begins one of these.
 void announce(const fermata_member* member, std::uint64_t scratch);
 // Returns all members of the member's team, with a request for a team like it, on the same hosts.
 Gathering everybody(const fermata_member* member);

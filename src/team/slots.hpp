@@ -46,7 +46,8 @@ class SlotHeap {
 
   std::uint64_t find(std::uint64_t bytes);
   void collect();
-  bool put_back(std::uint64_t at, std::uint64_t bytes);  // false: no memory to record it
+  // False: no memory to record it. The part then stays in taken_, and the next collect() tries again.
+  bool put_back(std::uint64_t at, std::uint64_t bytes);
 
   std::byte* base_;
   std::map<std::uint64_t, std::uint64_t> room_;  // bytes of each free range, by offset; neighbours are merged
@@ -57,10 +58,10 @@ class SlotHeap {
   std::uint64_t spare_;  // bytes that parts may still take beyond their need
 };
 
-// The same over several hosts. After the count, a part has a word for each host. There the host tells rank 0
-// the last use that all of its members have freed. The ports may still deliver a line later, for example a
-// last credit. Therefore only collectives with the same ring buffers use a part again. Their pieces get
-// higher numbers than all earlier pieces (take_slots). So a late line never replaces a newer one.
+// The same over several hosts. After the count, a part has a word for each host. There each other host tells
+// rank 0 the last use that all of its members have freed. The ports may still deliver a line later, for
+// example a last credit. Therefore only collectives with the same ring buffers use a part again. Their pieces
+// get higher numbers than all earlier pieces (take_slots). So a late line never replaces a newer one.
 class PartsOverHosts {
  public:
   struct Part {

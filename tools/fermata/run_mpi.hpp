@@ -11,12 +11,14 @@ struct MpiChoice {
   // The program whose barriers and collectives count: after a launcher, the first one that is linked to MPI.
   // If there is none, the command's first word.
   std::string program;
-  std::string preload;  // mpi-openmpi, mpi-mpich, mpi-openmpi5, mpi-mpich5; empty: no MPI
+  // mpi-openmpi, mpi-mpich, or from release 5 on mpi-openmpi5, mpi-mpich5; empty: no MPI
+  std::string preload;
   std::string why;
 };
 
-// The library that the program is linked to decides. A program that opens MPI later, such as an interpreter,
-// is judged by its launcher.
+// The library that the program is linked to decides. If there is none, the launcher decides, which is part of
+// the command or has started this process: the program may open MPI later, such as an interpreter. The
+// command has at least one word.
 MpiChoice choose_mpi(const std::vector<std::string>& command);
 
 }  // namespace fermata::tool

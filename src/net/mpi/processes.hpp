@@ -39,7 +39,8 @@ struct Processes {
 int size_of(MPI_Comm comm);
 int rank_in(MPI_Comm comm);
 
-// Collective. Returns the worst status of all processes: errors are negative.
+// Collective. Returns the worst status of all processes: errors are negative. Where MPI reports an error it
+// returns FERMATA_ERR_SYSTEM, and other processes may get another status.
 int agreed(MPI_Comm comm, int status);
 
 // Collective. Each process does `step`, which returns a status and is not collective itself. All processes
@@ -54,9 +55,9 @@ int agreed_after(MPI_Comm comm, Step&& step) {
   return agreed(comm, status);
 }
 
-// Collective. FERMATA_FAKE_HOSTS=k, k > 1, divides the processes of one host into k simulated hosts, in
-// blocks of ranks (fake_host_of()). `mine`: what this process says about a team. All processes return the
-// same status: OK, MEMORY, or SYSTEM if MPI reported an error.
+// Collective. FERMATA_FAKE_HOSTS=k, k > 1, is for communicators on one real host. It divides the ranks of
+// `comm` into k blocks, and each block counts as a host (os::fake_host_of()). `mine`: what this process says
+// about a team. Returns what agreed() returns: OK, MEMORY, or SYSTEM if MPI reported an error.
 int find_processes(MPI_Comm comm, ProcessInfo mine, Processes& out);
 
 }  // namespace fermata::net
