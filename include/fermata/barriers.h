@@ -48,15 +48,16 @@ FERMATA_API void fermata_anonymous_destroy(fermata_anonymous* barrier);
 /* Arrives once and waits. Returns FERMATA_LAST to exactly one caller per phase, FERMATA_OK to the others
  * (fermata_anonymous_drop has an exception). UNSUPPORTED: the barrier has FERMATA_ANONYMOUS_COMPLETION. */
 FERMATA_API int fermata_anonymous_meet(fermata_anonymous* barrier);
-/* Arrives `arrivals` times, 1..2^30, and writes to *phase the phase for which to wait. With
- * FERMATA_ANONYMOUS_COMPLETION, all arrivals must be in one phase: at most as many as it still lacks. Returns
- * FERMATA_LAST if one of the arrivals fills a phase, else FERMATA_OK. Errors: ARGUMENT. */
+/* Arrives `arrivals` times, 1..2^30, and writes to *phase the phase of the last arrival, for which to wait.
+ * With FERMATA_ANONYMOUS_COMPLETION, all arrivals must be in one phase: at most as many as it still lacks.
+ * Nothing checks that: a call with more may never return. Returns FERMATA_LAST if one of the arrivals fills a
+ * phase, else FERMATA_OK. Errors: ARGUMENT. */
 FERMATA_API int fermata_anonymous_arrive(fermata_anonymous* barrier, uint32_t arrivals, uint64_t* phase);
-/* Arrives once, and makes each later phase one arrival smaller. Returns as fermata_anonymous_arrive. The
- * present phase must not be able to fill without this arrival. So no thread may drop at a barrier that more
- * threads use than a phase has arrivals. Without FERMATA_ANONYMOUS_COMPLETION, a later phase may have no
- * FERMATA_LAST. That happens if all its threads arrive before the thread that filled the previous phase
- * continues. */
+/* Arrives once, and makes each later phase one arrival smaller. When a phase would have none left, no thread
+ * may arrive any more. Returns as fermata_anonymous_arrive. The present phase must not be able to fill
+ * without this arrival. So no thread may drop at a barrier that more threads use than a phase has arrivals.
+ * Without FERMATA_ANONYMOUS_COMPLETION, a later phase may have no FERMATA_LAST. That happens if all its
+ * threads arrive before the thread that filled the previous phase continues. */
 FERMATA_API int fermata_anonymous_drop(fermata_anonymous* barrier, uint64_t* phase);
 /* Releases the threads of a full phase. With FERMATA_ANONYMOUS_COMPLETION, the thread that got FERMATA_LAST
  * calls it, with the phase that it got. UNSUPPORTED: the barrier has no FERMATA_ANONYMOUS_COMPLETION. */

@@ -216,14 +216,14 @@ FERMATA_API int fermata_arrive_with(fermata_member* member, const fermata_operat
 /* -- begin a nonblocking collective --
  * For collectives that go on while the member computes, once or seldom. For one that is repeated,
  * fermata_prepare saves the work at each start. Do not touch the buffers before the request is over
- * (fermata_request_wait). The data moves only while this thread calls Fermata, unless there is a progress
- * thread (fermata_progress). */
+ * (fermata_request_wait). The data moves only in some calls of this thread, unless there is a progress thread
+ * (fermata_progress). */
 
 /* Begins the operation, and does not wait for other members. All members make this call in the same order as
- * their other calls. The operation goes on in every call of this thread that waits or tests a request, and in
- * fermata_progress. Until it is over, the request cannot be freed, and the buffers, the operator and its
- * argument must stay valid. The structure, counts and displacements may be freed at once. Errors: those of
- * fermata_execute (except TIMEOUT, INTERRUPTED and TRUNCATED). */
+ * their other calls. The operation goes on while this thread waits in a collective or for a request,
+ * when it tests a request, and in fermata_progress. Until it is over, the request cannot be freed, and the
+ * buffers, the operator and its argument must stay valid. The structure, counts and displacements may be
+ * freed at once. Errors: those of fermata_execute (except TIMEOUT, INTERRUPTED and TRUNCATED). */
 FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* operation,
                               fermata_request** out);
 
@@ -331,20 +331,22 @@ FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, ferma
  * computation. Or switch the progress thread on, if the process has a CPU for it. Do not switch it on
  * where all CPUs compute: it takes time from them. */
 
-/* Advances this member's requests for at most max_us microseconds: each in turn, by a piece of bounded size.
- * The next call continues where this one stopped. max_us 0: the call advances each request once. If that
- * moved something, the call waits up to 2 us for each of a few further answers. It also advances the requests
- * of the thread's other members, as each call that waits does. Returns OK if none of this member's requests
- * is active, else PENDING. A thread may take over a member that has requests outstanding. Its first call must
- * then be this one, or a test or wait for one of these requests. Errors: FORKED, BROKEN, MEMBER_LOST,
- * MISMATCH (members made different calls; the detail names them, and the team is broken). */
+/* Advances this member's requests for about max_us microseconds, or until all are over, by pieces of bounded
+ * size. Requests from fermata_begin advance one after the other, in the order in which they began. The others
+ * take turns. The next call continues where this one stopped. max_us <= 0: each request that can move gets
+ * one piece. If that moved something, the call waits up to 2 us for each of a few further answers. It also
+ * advances the requests of the thread's other members, as each call that waits does. Returns OK if none of
+ * this member's requests is active, else PENDING. A thread may take over a member that has requests
+ * outstanding. Its first call must then be this one, or a test or wait for one of these requests. Errors:
+ * FORKED, BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the team is
+ * broken). */
 FERMATA_API int fermata_progress(fermata_member* member, double max_us);
 /* Switches this process's progress thread on or off. That thread moves the data of requests while their
- * members' threads compute. It helps only if it has a CPU of its own. on 1: it runs. 0: it ends before the
- * call returns. -1: it runs if FERMATA_PROGRESS_THREAD in the environment is on (the default). A member's own
- * thread completes its requests, runs their callbacks and starts the next links of chains, in its next call.
- * Operators of the caller's own run in either thread. Any thread may make this call, at any time. Errors:
- * SYSTEM (the thread could not be created). */
+ * members' threads compute. It helps only if it has a CPU of its own. on > 0: it runs. 0: it ends before the
+ * call returns. < 0, which is the default: it runs if FERMATA_PROGRESS_THREAD in the environment is on. A
+ * member's own thread completes its requests, runs their callbacks and starts the next links of chains, in
+ * its next call. Operators of the caller's own run in either thread. Any thread may make this call, at any
+ * time. Errors: SYSTEM (the thread could not be created). */
 FERMATA_API int fermata_progress_thread(int on);
 
 #ifdef __cplusplus

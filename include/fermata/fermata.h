@@ -252,23 +252,24 @@ FERMATA_API void fermata_team_abort(fermata_team* team);
 
 /* Collective. Members with equal colour form a new team, ordered by (key, rank). A member with colour < 0
  * joins none and gets *out = NULL. fermata_member_leave leaves the new team and frees the member's share of
- * it. Processes pass each other the new team within the member's timeout, 30 s at most. If TIMEOUT or
- * INTERRUPTED leaves an operation outstanding, the split cannot continue: break the team
- * (fermata_team_abort). Errors: those of fermata_barrier, MEMORY, SYSTEM, UNSUPPORTED (a team over hosts was
- * split too often, or has more than 1,024 members). */
+ * it. Processes pass each other the new team within the member's timeout, or within 30 s if that is less or
+ * there is no timeout. After TIMEOUT or INTERRUPTED the split cannot continue: break the team
+ * (fermata_team_abort). Errors: those of fermata_barrier, MEMORY, SYSTEM, UNSUPPORTED (the team that is split
+ * is over hosts, and was split about a million times or has more than 1,024 members). */
 FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out);
 
 /* -- limit the time of a wait, and go on after it --
  * For programs that must not wait for ever. A timeout ends the wait, not the operation. So do not use the
- * buffers, and do not begin another collective, before fermata_resume has ended the operation. After a
- * timeout of fermata_request_wait, wait_all or wait_any, wait for the requests again instead. */
+ * buffers before fermata_resume has ended the operation. After a timeout of fermata_request_wait, wait_all or
+ * wait_any, wait for the requests again instead. */
 
-/* Sets how many seconds one wait in a blocking call may take. Most calls wait once. <= 0: no limit (the
- * default). After FERMATA_ERR_TIMEOUT the operation is still outstanding. fermata_resume waits for it again,
- * with the same buffers. fermata_team_abort or fermata_member_leave abandons it. Until then, every other
- * collective of this member returns FERMATA_ERR_BUSY, except the start of a persistent operation. This does
- * not hold for waits for requests: after FERMATA_ERR_TIMEOUT the requests are still active, and the member
- * may make other calls. Errors: ARGUMENT (seconds is a NaN). */
+/* Sets how many seconds one wait in a blocking call may take. Most calls wait once. fermata_team_split, and a
+ * call in which the team changes its plans, wait several times. <= 0: no limit (the default). After
+ * FERMATA_ERR_TIMEOUT the operation is still outstanding. fermata_resume waits for it again, with the same
+ * buffers. fermata_team_abort or fermata_member_leave abandons it. Until then, this member may start
+ * persistent operations, and all its other collectives return FERMATA_ERR_BUSY. Waits for requests differ:
+ * after FERMATA_ERR_TIMEOUT the requests are still active, and the member may make any call. Errors: ARGUMENT
+ * (seconds is a NaN). */
 FERMATA_API int fermata_member_set_timeout(fermata_member* member, double seconds);
 /* Continues the operation that a timeout or an idle hook left outstanding, with the same buffers. The
  * member's time limit holds for this wait, too. It does not continue a wait for a request. Errors: ARGUMENT
@@ -321,7 +322,8 @@ FERMATA_API int fermata_team_report(const fermata_team* team, char* buffer, size
  * For members of a team with config.cpus: the planner uses these CPUs, but the team pins nobody. Do not
  * pin members if there are more of them than CPUs. */
 
-/* Pins the calling thread to one CPU (OS index). Errors: ARGUMENT (the CPU is not allowed here), SYSTEM (the
+/* Pins the calling thread to one CPU (OS index). The CPU may lie outside the thread's present affinity.
+ * Errors: ARGUMENT (the machine has no such CPU, or the process's cgroup does not allow it), SYSTEM (the
  * system does not permit it). */
 FERMATA_API int fermata_pin(int cpu);
 

@@ -123,14 +123,15 @@ FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, con
  * fermata_team_create_planned. Do not change the bytes: each host checks them. */
 
 /* Makes the plans for a team over hosts. The caller sends them to all hosts, so that all run the same ones.
- * It takes config->plans, which must be for these hosts (fermata_team_create_hosts), else the cache's plans.
- * Without these, it chooses by the costs that an MPI job on these hosts has measured (fermata profile --mpi),
- * else by estimates. names[h] is the name of host h, as gethostname gives it, up to the largest h in `hosts`.
- * cpus[r] is the one CPU that rank r may use there, or -1. names and cpus may be NULL: not known. Without
- * names, the call finds no measured costs. At the call, *length is the capacity of `plans` in bytes. At the
- * return, it is the number of bytes that the plans need. If the capacity is too small or `plans` is NULL, the
- * call succeeds and writes only *length. Errors: ARGUMENT (or a plan is for another number of members or for
- * other hosts), MEMORY, UNSUPPORTED (a plan cannot be compiled for these hosts), VERIFY. */
+ * For each collective it takes the plan of config->plans, or without one the cache's plan. Without both, it
+ * chooses by the costs that an MPI job on these hosts has measured (fermata profile --mpi), else by
+ * estimates. All config->plans must be for these hosts (fermata_team_create_hosts). names[h] is the name of
+ * host h, as gethostname gives it, up to the largest h in `hosts`. cpus[r] is the CPU to which rank r is
+ * pinned there, or -1 if it is not pinned to one. names and cpus may be NULL: not known. Without names, the
+ * call finds no measured costs. At the call, *length is the capacity of `plans` in bytes. At the return, it
+ * is the number of bytes that the plans need. If the capacity is too small or `plans` is NULL, the call
+ * succeeds and writes only *length. Errors: ARGUMENT (or a plan is for another number of members or for other
+ * hosts), MEMORY, UNSUPPORTED (a plan cannot be compiled for these hosts), VERIFY. */
 FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts,
                                    const char* const* names, const int* cpus, void* plans, size_t* length);
 /* As fermata_team_create_hosts, with the plans that fermata_hosts_plan made on any one of the hosts.
