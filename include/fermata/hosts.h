@@ -97,8 +97,8 @@ FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* por
  * the different ones from 0. The number is not the host's name or address, and it changes with each boot. */
 
 /* Returns a number that is the same in all processes that can share a segment (fermata_team_serve). Processes
- * can share a segment, the memory of a team on one host, if they have the same kernel, host name and network
- * namespace. There are no errors. Without /proc, each process gets a number of its own. */
+ * of one user can share a segment, the memory of a team on one host, if they have the same kernel, host name
+ * and network namespace. There are no errors. Without /proc, each process gets a number of its own. */
 FERMATA_API uint64_t fermata_host_id(void);
 
 /* -- make a team over several hosts --
@@ -110,10 +110,11 @@ FERMATA_API uint64_t fermata_host_id(void);
 /* Makes this host's part of a team of config->members members, as fermata_team_create does. hosts[r] is the
  * number of rank r's host, from 0 to members - 1. `host` is this host's number. One process of each host
  * makes this call, and the host's other processes attach (fermata_team_serve). All hosts give the same
- * config->plans, or none. These plans must be for these hosts, as `fermata plan` makes them from the profile
- * of an MPI job on these hosts. A plan of fermata_plan_make is for one host. config->cpus is ignored. Errors:
- * ARGUMENT (or a plan is for another number of members or for other hosts), MEMORY, SYSTEM, UNSUPPORTED (a
- * plan cannot be compiled for these hosts), VERIFY. */
+ * config->plans, or none: the plans then come from estimates, not from the cache. Given plans must be for
+ * these hosts, as `fermata plan` makes them from the profile of an MPI job on these hosts. A plan of
+ * fermata_plan_make is for one host. config->cpus is ignored. Errors: ARGUMENT (or a plan is for another
+ * number of members or for other hosts), MEMORY, SYSTEM, UNSUPPORTED (a plan cannot be compiled for these
+ * hosts), VERIFY. */
 FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host,
                                           fermata_team** out);
 
@@ -128,10 +129,11 @@ FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, con
  * estimates. All config->plans must be for these hosts (fermata_team_create_hosts). names[h] is the name of
  * host h, as gethostname gives it, up to the largest h in `hosts`. cpus[r] is the CPU to which rank r is
  * pinned there, or -1 if it is not pinned to one. names and cpus may be NULL: not known. Without names, the
- * call finds no measured costs. At the call, *length is the capacity of `plans` in bytes. At the return, it
- * is the number of bytes that the plans need. If the capacity is too small or `plans` is NULL, the call
- * succeeds and writes only *length. Errors: ARGUMENT (or a plan is for another number of members or for other
- * hosts), MEMORY, UNSUPPORTED (a plan cannot be compiled for these hosts), VERIFY. */
+ * call finds neither cached plans nor measured costs. At the call, *length is the capacity of `plans` in
+ * bytes. At the return, it is the number of bytes that the plans need. If the capacity is too small or
+ * `plans` is NULL, the call succeeds and writes only *length. Errors: ARGUMENT (or a plan is for another
+ * number of members or for other hosts), MEMORY, UNSUPPORTED (a plan cannot be compiled for these hosts),
+ * VERIFY. */
 FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts,
                                    const char* const* names, const int* cpus, void* plans, size_t* length);
 /* As fermata_team_create_hosts, with the plans that fermata_hosts_plan made on any one of the hosts.
