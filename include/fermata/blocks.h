@@ -63,8 +63,10 @@ FERMATA_API int fermata_gatherv(fermata_member* member, const void* in, size_t c
  * TRUNCATED. */
 FERMATA_API int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type,
                                 int root);
-/* As fermata_scatter, with blocks of different sizes. counts and displacements are as in fermata_gatherv, but
- * describe the input. Errors: TRUNCATED. */
+/* As fermata_scatter, with blocks of different sizes. counts and displacements are in elements, have an entry
+ * per rank, and are read at the root only. displacements say where the blocks lie in the input; NULL: they
+ * follow each other in rank order. count is the size of this member's own block. Sender and receiver of a
+ * block give it the same count. Errors: TRUNCATED. */
 FERMATA_API int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts,
                                  const size_t* displacements, void* out, size_t count, int type, int root);
 
@@ -207,10 +209,10 @@ FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation*
  * plan sets the order of the fold. So FERMATA_LEFT_TO_RIGHT is for operators that give the same bits in every
  * order, not for sums and products of floating-point numbers. fermata_test and fermata_depart continue it.
  * The result is there when fermata_depart has returned. Other members may call the blocking function instead.
- * fermata_depart returns the errors of the operation. Errors: ARGUMENT, BUSY (another call of this member is
- * outstanding), UNSUPPORTED (the call does not take this collective, type, operator, order or number of
- * bytes), FORKED, BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the
- * team is broken). */
+ * fermata_depart returns the errors of the operation. Errors: ARGUMENT, BUSY (a split-phase or interrupted
+ * call of this member is outstanding), UNSUPPORTED (the call does not take this collective, type, operator,
+ * order or number of bytes), FORKED, BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail
+ * names them, and the team is broken). */
 FERMATA_API int fermata_arrive_with(fermata_member* member, const fermata_operation* operation);
 
 /* -- begin a nonblocking collective --
@@ -247,12 +249,13 @@ FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation*
  * is over; a chain frees its links. Do not start, reset or free a request while it is active. */
 
 /* Starts the request. A request from fermata_begin begins the same operation once more, as another
- * fermata_begin would. Errors: BUSY (the request is active, or it is from fermata_begin and a call of its
- * member is outstanding), ARGUMENT (the request was freed or is a link of a chain, or its member has left),
- * FORKED, BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the team is
- * broken). */
+ * fermata_begin would. Errors: BUSY (the request is active, or it is from fermata_begin and a split-phase or
+ * interrupted call of its member is outstanding), ARGUMENT (the request was freed or is a link of a chain, or
+ * its member has left), FORKED, BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names
+ * them, and the team is broken). */
 FERMATA_API int fermata_request_start(fermata_request* request);
-/* Sets other buffers for the next start. Counts, displacements and types stay. Errors: ARGUMENT (the buffers
+/* Sets other buffers for the next start. Counts, displacements and types stay. A chain's first operation gets
+ * the input, and its last one the output. A link can also be reset by itself. Errors: ARGUMENT (the buffers
  * do not fit the operation, or the request was freed, or its member has left), BUSY (the request is active),
  * FORKED. */
 FERMATA_API int fermata_request_reset(fermata_request* request, const void* in, void* out);

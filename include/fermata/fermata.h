@@ -11,16 +11,17 @@
  * - fermata_error_detail() describes the calling thread's last error in a sentence. The functions of
  *   libfermata-rt (anonymous and ranked barriers) leave no detail. Those of mpi.h and job.h do not always
  *   leave one.
- * - Handles are opaque. Destroying NULL does nothing. Do not use a freed handle. Most functions on a team or
- *   a request detect a freed one, and return ARGUMENT.
+ * - Handles are opaque. Destroying NULL does nothing. Do not use a freed handle: not every function detects
+ *   one and returns ARGUMENT.
  * - Fermata never exits or aborts the process. Signal masks stay as they are, except while a call creates the
  *   progress thread. The functions print only stall reports, and only if FERMATA_STALL_SECONDS or
  *   config.stall_seconds asks for them.
  * - fermata_team_config, fermata_plan_request and fermata_operation begin with their own size. Initialize
  *   them with their _INIT macros.
  * - FERMATA_DISABLE=1 switches the preload libraries off, but not this API.
- * - These functions keep only the cache of plans and profiles in files. It is in $XDG_CACHE_HOME/fermata, or
- *   in $HOME/.cache/fermata if XDG_CACHE_HOME is not set or not an absolute path. */
+ * - Plans and profiles are cached in files in $XDG_CACHE_HOME/fermata, or in $HOME/.cache/fermata if
+ *   XDG_CACHE_HOME is not set or not an absolute path. The command `fermata` writes them. These functions
+ *   only read them, except with FERMATA_REFRESH=keep. */
 #ifndef FERMATA_FERMATA_H
 #define FERMATA_FERMATA_H
 
@@ -70,9 +71,9 @@ FERMATA_API void fermata_topology_destroy(fermata_topology* topology);
  * these calls. None of them measures: the command `fermata profile` does. */
 
 /* Loads a profile that `fermata profile` has measured. path NULL: this machine's profile for threads, from
- * the cache. Errors: NOT_FOUND (the file cannot be opened, or the cache has no profile), PARSE, SYSTEM (with
- * path NULL: the file cannot be read, or the system or hwloc does not describe this machine), UNSUPPORTED
- * (this build of Fermata reads no JSON). */
+ * the cache. Errors: NOT_FOUND (the file of that path cannot be opened, or the cache has no profile), PARSE
+ * (the file is no valid profile), SYSTEM (only with path NULL: the cache's file cannot be opened or read, or
+ * the system or hwloc does not describe this machine), UNSUPPORTED (this build of Fermata reads no JSON). */
 FERMATA_API int fermata_profile_load(const char* path, fermata_profile** out);
 /* Frees the profile. NULL does nothing. */
 FERMATA_API void fermata_profile_destroy(fermata_profile* profile);
@@ -122,9 +123,9 @@ FERMATA_API void fermata_plan_destroy(fermata_plan* plan);
 
 /* ---- Teams ------------------------------------------------------------------------------------------------
  * The members of a team call collectives together. A team has a fixed number of members: threads, or
- * processes with any number of threads. One process (over several hosts: one of each) creates the team.
- * Each thread joins it as a rank, from 0 to members - 1, and calls the collectives with its member handle.
- * Two threads must not use one member handle at the same time. */
+ * processes with any number of threads. One process creates the team, or one process of each host, or all
+ * together (fermata_team_create_mpi). Each thread joins it as a rank, from 0 to members - 1, and calls the
+ * collectives with its member handle. Two threads must not use one member handle at the same time. */
 
 typedef struct fermata_team fermata_team;     /* Its members share it. */
 typedef struct fermata_member fermata_member; /* One rank's handle. One thread at a time uses it. */
@@ -300,13 +301,16 @@ FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double sec
  * For programs, such as MPI programs, whose receivers give the size of their buffer instead of the size of
  * the data. Leave it off elsewhere: with it, Fermata does not report lengths that differ by mistake. */
 
-/* on not 0: members may give different lengths, as in MPI, without a MISMATCH. All members set the same
- * value. A receiver stores as much as fits into its buffer. If its buffer is longer than the data, the rest
- * of the buffer stays unchanged. If more data came than fits, it gets TRUNCATED, and the team stays usable.
- * This holds for gatherv, scatterv and alltoallv; for blocking broadcast, scatter, gather and reduce; and for
- * broadcast and reduce that are begun (fermata_begin, fermata_arrive_with). In a reduce, and in a gather
- * other than gatherv, all members but the root must give the same length. Everywhere else, all members must
- * give the same lengths. 0: off (the default). */
+/* on not 0: members may give different lengths, as in MPI, without a MISMATCH. 0: off (the default). All
+ * members set the same value between the same two calls, while nothing of theirs is outstanding. A receiver
+ * stores as much as fits into its buffer. If its buffer is longer than the data, the rest of the buffer stays
+ * unchanged. If more data came than fits, it gets TRUNCATED, and the team stays usable. This holds for:
+ * - gatherv, scatterv and alltoallv, also begun and prepared. But an empty block needs an empty buffer.
+ * - blocking broadcast, scatter, gather and reduce
+ * - broadcast and reduce that are begun (fermata_begin, fermata_arrive_with)
+ *
+ * In a reduce, and in a gather other than gatherv, all members but the root must give the same length.
+ * Everywhere else, all members must give the same lengths: Fermata may not notice if they do not. */
 FERMATA_API int fermata_member_set_bounded(fermata_member* member, int on);
 
 /* -- see where each member is --

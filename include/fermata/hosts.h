@@ -15,10 +15,10 @@ extern "C" {
  * as in any team. One plan, proved as a whole, covers both. The port makes progress in each call in which
  * a member of its team waits or tests (fermata_test, fermata_request_test), and in fermata_progress. While
  * requests of the team are outstanding, the progress thread drives it, too, if it is on
- * (fermata_progress_thread). A thread that waits in another team drives the port only while it has
- * requests of this team. All collectives work over hosts: blocking, nonblocking and persistent. A plan in
- * which members of several hosts use one shared counter does not work over hosts. Blocks between hosts
- * always go through ring buffers, never by single copy. A team that fermata_team_split makes uses its
+ * (fermata_progress_thread). A thread that waits in another team drives this port, too, while one of its own
+ * members has requests of this team. All collectives work over hosts: blocking, nonblocking and persistent. A
+ * plan in which members of several hosts use one shared counter does not work over hosts. Blocks between
+ * hosts always go through ring buffers, never by single copy. A team that fermata_team_split makes uses its
  * parent's port, even if it is on one host, and drives it. */
 
 /* -- give a team over hosts its transport --
@@ -146,11 +146,13 @@ FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, c
  * For logs of long runs with config.refresh_seconds or FERMATA_REFRESH. The text is for people: do not
  * parse it. */
 
-/* Writes how often the team's profile was refreshed so far (config.refresh_seconds), and how often the
- * members changed to other plans. The numbers are those of the members that joined by this handle. Both
- * pointers may be NULL. Also writes a text, unless length is NULL; *length is as in fermata_plan_text. The
- * text says how long the refreshes took. If rank 0 joined by this handle, it also says which links changed
- * lately, and why plans changed or did not. */
+/* Writes how often the team's profile was refreshed so far (config.refresh_seconds), and how often the team
+ * changed to other plans. Both pointers may be NULL. The numbers are 0 if no member joined by this handle.
+ * Also writes a text, unless length is NULL. The text says how long the refreshes took. If rank 0 joined by
+ * this handle, it also says which links changed lately, and why plans changed or did not. Before the first
+ * refresh it is empty. At the call, *length is the buffer's capacity in bytes. At the return, it is the
+ * number of bytes that the text needs, with the final NUL. A text that does not fit is cut. buffer may be
+ * NULL: the call then writes no text, only *length. */
 FERMATA_API int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes,
                                        char* buffer, size_t* length);
 
@@ -158,8 +160,8 @@ FERMATA_API int fermata_team_refreshes(const fermata_team* team, uint64_t* refre
  * For programs that make a team on each host by themselves: compare the hashes of all hosts, by the program's
  * own means, before the first member joins. */
 
-/* Writes a hash of the plans with which the team was made. The hash must be the same on all hosts. If it is
- * not, do not use the team. */
+/* Writes a hash of the number of members and the plans with which the team was made. It does not change when
+ * the team changes its plans. The hash must be the same on all hosts. If it is not, do not use the team. */
 FERMATA_API int fermata_team_hash(const fermata_team* team, uint64_t* hash);
 
 #ifdef __cplusplus

@@ -11,15 +11,17 @@ extern "C" {
 
 /* ---- Collectives ------------------------------------------------------------------------------------------
  * Collectives synchronize members, or move data among them, or both. All members of a team make the same
- * calls, in the same order. A callback or idle hook must not make these calls for its own member.
+ * calls, in the same order. Do not make these calls in a callback (fermata_callback), nor in an idle hook for
+ * its own member.
  *
  * A call whose result depends on another member also makes visible what that member wrote before its own
  * call. In a barrier or allreduce, each member sees the writes of all. In a broadcast, all see the root's
  * writes. In a reduce, the root sees the writes of all.
  *
  * Errors of each call: MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the
- * team is broken), BROKEN, TIMEOUT, INTERRUPTED, FORKED, BUSY (this member has an operation outstanding),
- * SYSTEM (this call is done, but the team could not change to plans for its members' CPUs). */
+ * team is broken), BROKEN, TIMEOUT, INTERRUPTED, FORKED, BUSY (a split-phase or interrupted call of this
+ * member is outstanding; active requests do not count), SYSTEM (this call is done; the team could not change
+ * to plans for its members' CPUs, and keeps its plans). */
 
 /* -- element types, and operators on them --
  * The type and the operator of a reduction: fermata_allreduce, fermata_reduce, fermata_reduce_scatter,
@@ -40,7 +42,8 @@ enum fermata_op {
   FERMATA_MINLOC, FERMATA_MAXLOC                       /* pairs: the one with the least or largest value */
 };
 /* Every member gets the same bits, also of these values:
- * - min and max of floating-point numbers: -0 is less than +0. If a value is a NaN, the result is a NaN.
+ * - min and max of floating-point numbers: -0 is less than +0. If a value is a NaN, the result is the
+ *   positive quiet NaN without payload.
  * - minloc and maxloc: among pairs with equal values, the one with the lowest index wins. Here -0 and +0 are
  *   equal, and NaNs are equal. A NaN wins over every number.
  * - sum and prod: NaNs are made quiet, and the one whose bits are the largest unsigned number is the result.
@@ -68,12 +71,13 @@ FERMATA_API int fermata_barrier(fermata_member* member);
  * SYSTEM. */
 FERMATA_API int fermata_arrive(fermata_member* member);
 /* The second half: waits until all members have arrived. It also ends what fermata_arrive_with has begun.
- * After TIMEOUT or INTERRUPTED, call it again. Errors: ARGUMENT (nothing is outstanding), TRUNCATED
- * (fermata_arrive_with began the operation, and more data came than fits). It never returns BUSY or
- * SYSTEM. */
+ * After TIMEOUT or INTERRUPTED, call it again, or fermata_resume, which then does the same. Errors: ARGUMENT
+ * (nothing is outstanding), TRUNCATED (fermata_arrive_with began the operation, and more data came than
+ * fits). It never returns BUSY or SYSTEM. */
 FERMATA_API int fermata_depart(fermata_member* member);
-/* Tells whether fermata_depart would wait. Returns OK if fermata_depart would not wait, else PENDING. It
- * never returns TIMEOUT, INTERRUPTED, BUSY or SYSTEM. */
+/* Tells whether fermata_depart would wait. After OK, the member must still depart. Returns PENDING if
+ * fermata_depart would wait, else OK, also if nothing is outstanding. It never returns TIMEOUT, INTERRUPTED,
+ * BUSY or SYSTEM. */
 FERMATA_API int fermata_test(fermata_member* member);
 
 /* -- a barrier that finds members at different places --
@@ -82,9 +86,10 @@ FERMATA_API int fermata_test(fermata_member* member);
  * it rules out some of the fastest plans. */
 
 /* A barrier that compares tags, as UPC's barrier with an expression. If two members gave different tags,
- * every member gets MISMATCH, and the team stays usable. A member that called fermata_barrier matches any
- * tag. MISMATCH: members gave different tags (the detail has the largest and the smallest), or made different
- * calls (the detail names them, and the team is broken). UNSUPPORTED: config.tagged was 0. */
+ * every member gets MISMATCH, and the team stays usable. A member that calls fermata_barrier matches any tag,
+ * and also gets that error. After MISMATCH, fermata_test returns OK if the team is usable. MISMATCH: members
+ * gave different tags (the detail has the largest and the smallest), or made different calls (the detail
+ * names two of these members, and the team is broken). UNSUPPORTED: config.tagged was 0. */
 FERMATA_API int fermata_barrier_tagged(fermata_member* member, uint32_t tag);
 
 /* -- fold the data of all members --

@@ -10,9 +10,9 @@ extern "C" {
 #endif
 
 /* ---- Teams over MPI ---------------------------------------------------------------------------------------
- * For MPI programs that call Fermata directly, on one host or on several. Link the library that fits the
- * program's MPI library: for Open MPI 5 and MPICH 5, that with a 5 at the end of its name, if it was built.
- * The functions are in libfermata-net-openmpi or libfermata-net-mpich. */
+ * For MPI programs that call Fermata directly, on one host or on several. Link the library that was built for
+ * the program's MPI library. A build names those for the newer releases libfermata-net-openmpi5 and
+ * libfermata-net-mpich5. The functions are in libfermata-net-openmpi or libfermata-net-mpich. */
 
 /* -- make a team of the processes of a communicator --
  * For MPI programs that call Fermata directly, also with several threads in each process. All processes of
@@ -21,32 +21,45 @@ extern "C" {
 
 /* Makes a team of all processes of `comm`. The call is collective over `comm`.
  *
- * Each process brings config->members members, for threads of its own. The processes may bring different
- * numbers of members, but each brings at least one. Ranks are in the order of the processes: this process
- * has the ranks from *first to *first + config->members - 1. The processes on one host share a segment
- * (fermata_host_id). With FERMATA_FAKE_HOSTS=k (k > 1, for tests on one host), the processes count as
- * those of k hosts, in blocks. Signals between hosts are messages on a communicator of the team's own. If
- * all processes are on one host, the team is one of FERMATA_PROCESSES. config->engine and config->cpus are
- * ignored. wait and tagged must be the same at all processes. On each host, a stall_seconds > 0 of the
- * host's first process holds for all. refresh_seconds is that of the first process of all. On one host,
- * the first process makes the team as fermata_team_create does, from its config->plans. * Over several
- * hosts, the first process makes the plans and sends them to all. It takes its config->plans, else the
- * cache's plans. Without these, it chooses by the costs that `mpirun ... fermata profile --mpi` has
- * measured on these hosts, else by estimates. config->plans must be for these hosts, as `fermata plan`
- * makes them from the profile of an MPI job on these hosts. A plan of fermata_plan_make is for one host,
- * and gives ARGUMENT. * Over several hosts, a waiting member drives the MPI library: - With
- * MPI_THREAD_MULTIPLE, in any thread. - With MPI_THREAD_SERIALIZED, if this process has one member: in any
- * thread that uses that member. - Otherwise: only in the thread that made this call. With
- * MPI_THREAD_FUNNELED or SINGLE, this must be the   main thread. That thread must have a member of its
- * own. While it does not wait and other threads of the   process do, it must call fermata_progress. It
- * leaves last, and destroys the team. * Call fermata_team_destroy before MPI_Finalize. Over several hosts,
- * it waits up to one second until the processes on other hosts also call it. It is no error if they call
- * it later than that. * All processes return the same error, with these exceptions: one process alone
- * gives a NULL pointer (ARGUMENT), or gets an error from MPI when the communicator is copied (SYSTEM).
- * Then the other processes may wait for it for ever. Errors: ARGUMENT (or a plan is for another number of
- * members or for other hosts), MEMORY, SYSTEM (MPI or a system call reported an error), TIMEOUT (a process
- * does not answer), UNSUPPORTED (a plan cannot be compiled for these hosts), VERIFY, MISMATCH (the
- * processes differ in wait, tagged or the version of Fermata). */
+ * Each process brings config->members members, at least one, for threads of its own. The numbers may differ.
+ * Ranks are in the order of the processes: this process has the ranks from *first to *first +
+ * config->members - 1. The processes on one host share a segment (fermata_host_id). Signals between hosts are
+ * messages on a communicator of the team's own. If all processes are on one host, the team is one of
+ * FERMATA_PROCESSES. With FERMATA_FAKE_HOSTS=k (k > 1, for tests on one host), the processes count as those
+ * of k hosts, in blocks. The other fields of config:
+ *
+ * - wait and tagged must be the same at all processes.
+ * - stall_seconds is that of the first process on each host, for all processes of that host.
+ * - refresh_seconds and plans are those of the first process of all.
+ * - engine and cpus are ignored.
+ *
+ * On one host, the first process makes the team as fermata_team_create does. Over several hosts, it makes the
+ * plans and sends them to all. It takes config->plans, else the cache's plans. Without these, it chooses by
+ * the costs that `mpirun ... fermata profile --mpi` has measured on these hosts, else by estimates.
+ * config->plans must then be for these hosts, as `fermata plan` makes them from the profile of an MPI job on
+ * these hosts. A plan of fermata_plan_make is for one host, and gives ARGUMENT.
+ *
+ * Over several hosts, the team's calls also call the MPI library. The level of MPI_Init_thread says in which
+ * threads:
+ *
+ * - MPI_THREAD_MULTIPLE: in any thread.
+ * - MPI_THREAD_SERIALIZED, if this process has one member: in any thread that uses that member. No other
+ *   thread may call MPI meanwhile. Keep the progress thread off (fermata_progress_thread): it would call MPI,
+ *   too.
+ * - Otherwise: only in the thread that made this call. With MPI_THREAD_FUNNELED or SINGLE, this must be the
+ *   main thread. That thread must have a member of its own. While it does not wait and other threads of the
+ *   process do, it must call fermata_progress. It leaves last, and destroys the team.
+ *
+ * Call fermata_team_destroy before MPI_Finalize. Over several hosts, it waits up to one second until the
+ * processes on other hosts also call it. It is no error if they call it later than that.
+ *
+ * All processes return the same error, with these exceptions: one process alone gives a NULL pointer
+ * (ARGUMENT), or gets an error from MPI when the communicator is copied (SYSTEM). Then the other processes
+ * may wait for it for ever. Nor does the call return at the others while a process does not make it. Errors:
+ * ARGUMENT (or a plan is for another number of members or for other hosts), MEMORY, SYSTEM (MPI or a system
+ * call reported an error), TIMEOUT (a process did not attach to its host's segment within 30 seconds),
+ * UNSUPPORTED (a plan cannot be compiled for these hosts), VERIFY, MISMATCH (the processes differ in wait or
+ * tagged, or those of one host in the version of Fermata). */
 FERMATA_API int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config* config, fermata_team** out,
                                         int* first);
 
