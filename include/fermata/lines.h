@@ -41,7 +41,7 @@ enum fermata_op {
   FERMATA_LAND, FERMATA_LOR,                           /* for numbers; the result is 0 or 1 */
   FERMATA_MINLOC, FERMATA_MAXLOC                       /* pairs: the one with the least or largest value */
 };
-/* Every member gets the same bits, also of these values:
+/* Every member gets the same bits (except in a pair's padding), also of these values:
  * - min and max of floating-point numbers: -0 is less than +0. If a value is a NaN, the result is the
  *   positive quiet NaN without payload.
  * - minloc and maxloc: among pairs with equal values, the one with the lowest index wins. Here -0 and +0 are
