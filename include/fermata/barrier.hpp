@@ -65,8 +65,8 @@ class barrier {
                                         kCompletes ? FERMATA_ANONYMOUS_COMPLETION : 0U, &handle_);
     if (status < 0) detail::throw_status(status, "fermata::barrier");
   }
-  // A thread may destroy the barrier as soon as its own wait has returned. All other threads must have
-  // arrived, and must wait or have waited.
+  // A thread may destroy the barrier as soon as its own wait has returned, if no other thread calls a
+  // function of the barrier after that. Other threads may still be inside their calls for that phase.
   ~barrier() { fermata_anonymous_destroy(handle_); }
   barrier(const barrier&) = delete;
   barrier& operator=(const barrier&) = delete;
@@ -115,11 +115,11 @@ class barrier {
   [[no_unique_address]] CompletionFunction completion_;
 };
 
-// A barrier for threads that know their rank, 0 to members - 1. Each rank arrives once per phase. Its calls
-// may come from different threads, one after the other. If many members have a CPU each, it is mostly faster
-// than fermata::barrier: each member writes flags of its own, instead of adding to a word that all share. Its
-// functions throw std::system_error if memory runs out, if a rank or the number of members (1 to 4096) is
-// invalid, and in a forked child of the process that made the barrier.
+// A barrier for threads that know their rank, 0 to members - 1. Each rank arrives once per phase. A rank's
+// calls may come from different threads, if each call happens before the next. If many members have a CPU
+// each, it is mostly faster than fermata::barrier: each member writes flags of its own, instead of adding to
+// a word that all share. Its functions throw std::system_error if memory runs out, if a rank or the number of
+// members (1 to 4096) is invalid, and in a forked child of the process that made the barrier.
 class ranked_barrier {
  public:
   explicit ranked_barrier(std::uint32_t members) {

@@ -1,4 +1,4 @@
-// What FERMATA_VERBOSE=1 writes to stderr, and the settings of the environment.
+// What the switch FERMATA_VERBOSE writes to stderr, and the settings of the environment.
 #ifndef FERMATA_PRELOAD_MPI_NOTICE_HPP
 #define FERMATA_PRELOAD_MPI_NOTICE_HPP
 
@@ -32,11 +32,11 @@ struct Settings {
 };
 extern Settings settings;  // written at load; MPI_Init may set `disabled` later
 
-// Writes one line. say() does so only if FERMATA_VERBOSE=1, say_always() in any case.
+// Writes one line. say() does so only if FERMATA_VERBOSE is on, say_always() in any case.
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void say_always(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Names the environment variables that are not known or have a bad value, if FERMATA_VERBOSE=1.
+// Names the environment variables that are not known or have a bad value, if FERMATA_VERBOSE is on.
 void say_wrong_variables();
 
 }  // namespace fermata::preload

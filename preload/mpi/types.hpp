@@ -53,9 +53,11 @@ void fill_type_table();
 
 // The layout of elements of any type in memory.
 struct Layout {
-  std::size_t size;  // bytes of an element without gaps: the same at all ranks
+  std::size_t size;  // bytes of an element without gaps
   MPI_Aint extent;
-  bool dense;  // elements lie one after the other without gaps, in the order in which they are packed
+  // Elements lie one after the other without gaps, in the order in which they are packed. False also for
+  // some types for which this is true: packing them is never wrong.
+  bool dense;
 };
 // False: the type is not valid, which MPI is to report.
 bool layout_of(MPI_Datatype type, Layout* out);

@@ -62,8 +62,8 @@ class LineCalls {
     if (slot == PlanSlot::kAllreduce8) forget_words();
     return true;
   }
-  // For a call that has started and in which others may not wait for this member: the next call compares
-  // histories.
+  // For a started call that another member can end without a signal from this one, so a mismatch may go
+  // unnoticed: the next call compares histories.
   [[gnu::always_inline]] void history_has_changed() {
     first_signals_->barrier.forget();
     forget_words();
@@ -187,7 +187,8 @@ class LineCalls {
   bool over_hosts_;
   bool tagged_;
   bool rounds_ = false, swaps_ = false, barrier_rounds_ = false;
-  bool barrier_has_words_ = false;  // words carry no history; an 8-byte allreduce does
+  // Words carry no history. So a barrier with words that must compare histories runs as an 8-byte allreduce.
+  bool barrier_has_words_ = false;
   bool barrier_carries_;
   Load load_ = Load::kNothing;
   Repeat repeat_;

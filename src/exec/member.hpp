@@ -224,8 +224,8 @@ class Member {
     lines_.set_pending(L, carried, {out, static_cast<std::uint32_t>(call.bytes)});
     return run();
   }
-  // For a call that has started and in which others may not wait for this member: the next call compares
-  // histories.
+  // For a started call that another member can end without a signal from this one, so a mismatch may go
+  // unnoticed: the next call compares histories.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
     log_.remember(call);
     lines_.history_has_changed();

@@ -10,8 +10,8 @@ struct Agreement {
   // Spearman's coefficient; 0 if all values of a side are ties. In sorted order, the values within `noise` of
   // the first one of a run are ties, which share their average rank.
   double rank_correlation = 0;
-  // The share of pairs that the prediction orders as the measurement does. Pairs whose measurements are
-  // within `noise` do not count; 1 if none counts.
+  // The share of pairs that the prediction orders as the measurement does; an equal prediction does not.
+  // Pairs whose measurements are within `noise` do not count; 1 if none counts.
   double pairs_in_order = 0;
   double median_error = 0;  // of |predicted - measured| / measured
   double worst_error = 0;

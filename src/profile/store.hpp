@@ -19,8 +19,8 @@ std::string cache_directory();
 void keep_cache_to_owner();
 
 // Errors: kNotFound with the path if there is no file (load_profile also names the command that makes it), or
-// without if there is no cache directory; kParse if the file is malformed, or (load_profile) was measured on
-// another machine or engine; kSystem if it cannot be read.
+// without a path if cache_directory() is empty; kParse if the file is malformed, or (load_profile) was
+// measured on another machine or engine; kSystem if it cannot be read.
 Result<Profile> load_profile(const std::string& fingerprint, const std::string& engine);
 Result<Profile> load_profile_file(const std::string& path);
 

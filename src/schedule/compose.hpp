@@ -22,8 +22,9 @@ Schedule beside(const Schedule& a, const Schedule& b, Align align);
 
 // Runs a, then b, of the same team. Words, root and name are as in `beside`. For the pairs below, which must
 // have equal numbers of chunks, the collective is the one on the right. For other pairs, it is the one with
-// the larger enumerator.
-//   reduce + broadcast          = allreduce, in either order
+// the larger enumerator. That is only a name: verify() proves whether the result is that collective.
+//   reduce + broadcast          = allreduce
+//   broadcast + reduce          = allreduce
 //   reduce_scatter + allgather  = allreduce
 //   scatter + allgather         = broadcast
 //   gather + broadcast          = allgather

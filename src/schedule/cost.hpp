@@ -79,7 +79,8 @@ struct CostModel : CostTerms {
   }
 };
 
-// Returns the model of these ranks alone, without `further`. has_bytes: with the costs of bytes between them.
+// Returns the model of these ranks alone, without `further`. has_bytes: with the matrices g and direct; else
+// these are empty. All CostTerms stay.
 CostModel part_of(const CostModel& model, const std::vector<std::int32_t>& ranks, bool has_bytes);
 
 // Returns the cost of a further awaited slot, as a share of its L. It looks at all pairs. `awaited` was
@@ -94,8 +95,8 @@ struct CostStep {
 
 struct Cost {
   double critical_path_ns = 0;          // from the last arrival, at time 0, to the last departure
-  std::vector<double> departure_ns;     // per member, without the limits of memory and network
-  std::vector<double> stage_ns;         // latest end of each stage, likewise
+  std::vector<double> departure_ns;     // per member; without fold_apart, and limits of memory and network
+  std::vector<double> stage_ns;         // latest end of each stage; without these, too
   std::vector<CostStep> critical_path;  // first to last
 };
 
@@ -103,8 +104,9 @@ struct Cost {
 // model.members >= schedule.members.
 //
 // Slots:
-// - A member's signals leave one after another. All have left after max(O) + sum(L). The sender pays for the
-//   k - 1 signals before the k-th. A receiver that awaits nothing else gets the k-th O + L after that.
+// - A member's signals leave one after another. The k-th one begins after the sum of the L of the k - 1
+//   before it. A receiver that awaits nothing else has it its own O + L later. The sender is done after
+//   max(O) + sum(L) of all.
 // - A receiver pays max(O) + sum(L) over the slots that come at once. `awaited` was measured between nearest
 //   members. If it is known, each further slot costs awaited x L / (smallest L) instead of L. A slot from
 //   another host always costs its L.
@@ -145,9 +147,9 @@ Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layou
 double latency_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
                     double chunk_bytes = 0);
 
-// Returns the time per episode when episodes run back to back, without the limits of memory and network. It
-// is the growth per episode of the member whose time grows most, once that growth is steady, or after 48
-// episodes. Writes the latency of the first episode to `latency_ns`, unless it is null.
+// Returns the time per episode when episodes run back to back, without fold_apart and the limits of memory
+// and network. It is the growth per episode of the member whose time grows most, once that growth is steady,
+// or after 48 episodes. Writes the result of latency_cost() to `latency_ns`, unless it is null.
 double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
                    double chunk_bytes = 0, double* latency_ns = nullptr);
 

@@ -12,7 +12,8 @@ namespace fermata {
 
 std::string to_text(const Schedule& schedule);           // parse_schedule reads it back
 Result<Schedule> parse_schedule(std::string_view text);  // error: kParse with line and reason
-std::string to_matrices(const Schedule& schedule);       // boolean matrices, one per stage, up to 40 vertices
+// Boolean matrices, one per stage. If members and words are more than 40, one line that says so instead.
+std::string to_matrices(const Schedule& schedule);
 // Returns a hash of the schedule's fields without its name: FNV-1a over the canonical fields.
 std::uint64_t hash_of(const Schedule& schedule);
 

@@ -15,7 +15,8 @@ namespace fermata::team {
 // Stores the detail text of this thread. Returns the status as a number of the C ABI.
 int fail(Status status, const char* format, ...) __attribute__((format(printf, 2, 3)));
 int fail(const Error& error);
-// Likewise, with a fixed text for this status, or with the member's own detail text.
+// Likewise. The text is a fixed one for BUSY, FORKED, UNSUPPORTED, ARGUMENT, TRUNCATED and INTERRUPTED. For
+// other statuses it is the member's own detail text.
 int member_status(const fermata_member* member, Status status);
 [[gnu::cold]] int null_handle();  // a required pointer is NULL
 const char* error_detail();       // this thread's; empty before its first error

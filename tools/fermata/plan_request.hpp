@@ -34,7 +34,7 @@ struct PlanRequest {
   bool here = false;                        // the topology is this machine's, so the team can run
   bool chosen_profile = false;              // the user named the profile: no plan of the cache is shown
   std::string notice;                       // what had to be assumed; empty: nothing
-  std::vector<std::string> contradictions;  // where the profile contradicts the topology
+  std::vector<std::string> contradictions;  // where the profile's costs contradict its own topology
 };
 
 void print_contradictions(const PlanRequest& request, std::FILE* to);

@@ -60,6 +60,7 @@ class Ways {
   struct Climbing {  // a climb that has begun, and how many of its steps are done
     std::uint32_t line, done;
   };
+  // The most climbs that a way may begin, ended ones included. Else the program is refused.
   static constexpr std::uint32_t kMostClimbs = 64;
   // How far a way has come: in the program, in the member's line, and in the climbs that have begun.
   struct State {
@@ -121,7 +122,9 @@ class Ways {
   std::uint32_t node_count_ = 0, line_count_ = 0, edge_count_ = 0, branch_count_ = 1, fork_count_ = 0,
                 kept_count_ = 0, most_kept_ = 0;
   std::uint32_t learning_ = kNone;  // the climb that is being read for the first time
-  bool climb_first_ = false;        // a step that fits both the line and the climb belongs to the climb
+  // Where a step that fits both the line and a climb belongs: to the climb if the present way later meets an
+  // earlier way that has done as much of the line; else to the line.
+  bool climb_first_ = false;
 };
 
 }  // namespace fermata::exec::proof
