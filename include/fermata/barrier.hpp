@@ -126,6 +126,7 @@ class ranked_barrier {
     const int status = fermata_ranked_create(members, &handle_);
     if (status < 0) detail::throw_status(status, "fermata::ranked_barrier");
   }
+  // All calls must have returned.
   ~ranked_barrier() { fermata_ranked_destroy(handle_); }
   ranked_barrier(const ranked_barrier&) = delete;
   ranked_barrier& operator=(const ranked_barrier&) = delete;
