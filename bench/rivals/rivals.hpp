@@ -1,4 +1,5 @@
-// The rivals that are compiled into the tool, by name, for bench/table.cpp.
+// The rivals that run in the tool itself, for bench/table.cpp. (Others run in a worker program of their own.)
+// The ck_ functions exist only if Concurrency Kit was found when configuring.
 #ifndef FERMATA_BENCH_RIVALS_RIVALS_HPP
 #define FERMATA_BENCH_RIVALS_RIVALS_HPP
 

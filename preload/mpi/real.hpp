@@ -1,4 +1,5 @@
-// MPI's own versions of the functions that this library intercepts.
+// MPI's own versions of the functions that this library intercepts: those listed here, and those of
+// waiting.hpp.
 #ifndef FERMATA_PRELOAD_MPI_REAL_HPP
 #define FERMATA_PRELOAD_MPI_REAL_HPP
 
@@ -9,7 +10,7 @@
 #include "waiting.hpp"
 
 // clang-format off
-// The functions of collectives, as X(function, description in calls.hpp).
+// The collectives that can be Fermata's, as X(function, description in calls.hpp).
 #define FERMATA_MPI_DATA(Y, X) \
   Y(X, Bcast, Ibcast) Y(X, Reduce, Ireduce) Y(X, Allreduce, Iallreduce) Y(X, Gather, Igather) \
   Y(X, Gatherv, Igatherv) Y(X, Scatter, Iscatter) Y(X, Scatterv, Iscatterv) Y(X, Allgather, Iallgather) \
@@ -32,7 +33,8 @@
 #else
 #define FERMATA_MPI_PERSISTENT_COLLECTIVES(X)
 #endif
-// The functions that make communicators, as X(function, where its communicator comes from).
+// The functions that make communicators, as X(function, where its communicator comes from). no_child_of: not
+// all ranks of the parent make the call.
 #define FERMATA_MPI_MAKERS(X) \
   X(Comm_dup, copy_of) X(Comm_dup_with_info, copy_of) X(Comm_split, child_of) X(Comm_split_type, child_of) \
   X(Comm_create, child_of) X(Comm_create_group, no_child_of) X(Cart_create, child_of) \
@@ -55,8 +57,9 @@ struct Real {
   FERMATA_MPI_ALL(FERMATA_MEMBER)
 #undef FERMATA_MEMBER
 };
-extern Real real;                // written at load
-extern bool transport_is_ready;  // likewise: libfermata-net calls these functions, not the program's
+extern Real real;  // written at load
+// Written at load. True: libfermata-net has found MPI's own functions, and calls these.
+extern bool transport_is_ready;
 
 // From now on every call leads to a tool or to the MPI library, as without this library (entries.cpp). Must
 // come before the first MPI call that has any effect.

@@ -1,6 +1,6 @@
-// What happens after calls that differ. Fermata finds that ranks made different calls (different lengths
-// may suffice), and their team cannot be used any more. The communicator still can: its ranks agree on the
-// call from which MPI does everything. So no rank waits for one that has done its part of a call in the team.
+// What happens after calls that differ. Fermata finds that ranks made different calls, and their team cannot
+// be used any more. The communicator still can: its ranks agree on the call from which MPI does everything.
+// So no rank waits for one that has done its part of a call in the team.
 // A rank that has no memory for its part of a call tells the others in the same way.
 #ifndef FERMATA_PRELOAD_MPI_RECOVERY_HPP
 #define FERMATA_PRELOAD_MPI_RECOVERY_HPP
@@ -20,7 +20,7 @@ void note_mismatch(State& state);
 void note_no_memory(State& state);
 // For a call that the team has not carried out. This rank knows of the mismatch and holds the state. `met`:
 // the mismatch was found in this call. True: MPI does the call. False: the call is lost to this rank, and *rc
-// is its error, which stays MPI_ERR_NO_MEM if it was that before.
+// is its error, which stays MPI_ERR_NO_MEM if it was that before. May wait until all ranks have agreed.
 bool goes_to_library(State& state, Kind kind, bool met, int* rc);
 
 // The present call is lost to this rank, which goes on. Calls the communicator's error handler; returns the

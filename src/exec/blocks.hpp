@@ -30,15 +30,17 @@
 
 namespace fermata::exec {
 
-inline constexpr std::uint64_t kLeastRingLines = 4, kMostRingLines = 128;  // powers of two
-// For oversubscribed teams. Each time a member runs, it fills the room in its rings. So calls that do not
-// synchronize share the cost of a context switch. The limit per CPU keeps one round of all members well below
-// the time from which a yield counts as expensive (sync/wait.hpp).
+// Lines of a ring: a power of two.
+inline constexpr std::uint64_t kLeastRingLines = 4, kMostRingLines = 128;
+// Oversubscribed teams on one host may have more lines: at most kMostCrowdedLines, and over kMostRingLines
+// only while lines x members of a CPU are at most kLinesOfACpu. Each time a member runs, it fills the room in
+// its rings. So calls that do not synchronize share the cost of a context switch. kLinesOfACpu keeps one
+// round of a CPU's members well below the time from which a yield counts as expensive (sync/wait.hpp).
 inline constexpr std::uint64_t kMostCrowdedLines = 512, kLinesOfACpu = 1024;
 inline constexpr std::size_t kRingLine = 64;
 inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer after the lines
-// The most bytes of a quarter. A buffer of only four pieces stops the sender at each piece (1 MiB, two
-// processes: 126 us; with this limit 75 us).
+// The most bytes of a quarter: several of the longest pieces. If a piece filled a quarter, the sender would
+// stop at each piece.
 inline constexpr std::size_t kMostInQuarter = 65536;
 inline constexpr std::size_t kOnLine = 48;  // bytes of a piece that fit on a line
 using fermata::kMostPiece;
@@ -267,7 +269,8 @@ class BlockOperation {
   bool one_process() const { return call_.home.word == 0; }
   bool goes_direct(const Work& w) const;
   bool was_refused(Work& w) const;
-  enum class Moved : std::uint8_t { kNothing, kQuietly, kTold };  // kTold: ring the peer's doorbell
+  // kTold: the peer can go on now, so ring its doorbell. kQuietly: it need not know, or is on another host.
+  enum class Moved : std::uint8_t { kNothing, kQuietly, kTold };
   bool may_move(const BlockStage& stage, std::uint32_t t) const;
   bool could_move(const BlockStage& stage, std::uint32_t t) const;
   bool peer_has_acted(std::uint32_t t) const;

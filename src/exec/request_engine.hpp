@@ -17,12 +17,13 @@ class RequestEngine : Parts {
  public:
   RequestEngine(const Parts& parts, Lengths& lengths) : Parts(parts), lengths_(lengths) {}
 
-  // Starts a request, which stays active until it ends. Does not wait for other members, except after
-  // an error.
+  // Starts a request, which stays active until it ends; it may end here. Waits for other members only to
+  // report an error that it meets.
   Status begin(BlockRequest* request);
-  // Moves about `most` bytes of each unordered request, and of the ordered ones up to the first that is not
-  // over then. It moves one unordered request at least. After the time `until` (0: no limit) it
-  // begins with no further one; the next call continues with the rest. True: something has moved.
+  // Advances ordered requests, each by about `most` bytes, up to the first that is not over then. Then
+  // advances unordered requests, each by about `most` bytes. After each of these it stops if the time is
+  // `until` or later (0: no limit); the next call continues with the rest. True: something has moved. Does
+  // nothing in a completion callback.
   bool progress(std::size_t most, std::int64_t until);
   // After something has moved: an answer may come soon, so looks for it a little longer (exec/patience.hpp).
   void be_patient();

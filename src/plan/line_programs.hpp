@@ -38,8 +38,8 @@ Result<LinePrograms> line_programs(const Plan& plan, const Schedule& schedule, c
 
 // Does what compile_lines() does, without proofs. Tests use it to execute plans that compile_lines() refuses,
 // and to see that they fail. Preconditions: check_structure holds, and so do the other conditions that
-// compile_lines() checks. hazards: the result of reuse_hazards. These transfers get credits, if the plan has
-// any.
+// compile_lines() checks. hazards: the result of reuse_hazards. These transfers get credits, unless
+// plan.credit_batch is 0.
 Result<std::vector<std::byte>> assemble(const Plan& plan, const std::vector<Hazard>& hazards);
 
 }  // namespace fermata

@@ -28,7 +28,7 @@ struct Entry : Trial {
   double latency_ns = 0;  // predicted
 };
 
-// The key with all of its fields, or what is wrong with it.
+// The key with the topology's fingerprint and its payload's class, or what is wrong with it.
 Result<PlanKey> normalised(PlanKey key, const Topology& topology);
 
 // Builds the algorithms of the table over all members at once, with the degrees of degrees_to_try, without
@@ -41,15 +41,16 @@ std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std
 Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const std::string& spelled);
 
 // Greedy compositions along each tree (heterogeneous-mpi-barriers VII.B). Each cluster gets the cheapest
-// arrival and the cheapest departure. The root may instead get a whole collective, after which its
+// arrival and the cheapest departure. The root gets a whole collective instead if that is cheaper; then its
 // participants need no departure. Further drafts use one algorithm at all levels of a tree where it is
 // applicable.
 std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model,
                                    const std::vector<Cluster>& trees);
 
 // Returns trees for compositions, without duplicates: by distance (not if options.clusters_from_topology), by
-// topology, and the outer or inner levels of these alone. For barriers and allreduces over hosts, also the
-// trees by distance and by topology, each led by the cluster that is nearest to all others.
+// topology; of these, the outer levels alone, and the innermost clusters directly below the root. For
+// barriers and allreduces over hosts, also the trees by distance and by topology, each led by the cluster
+// that is nearest to all others.
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
                                   const PlanOptions& options);
 
@@ -63,8 +64,8 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts,
 // timed, it has the least measured time; among times within the noise, the simplest one wins. If not, it has
 // the least predicted period; among periods that the model cannot distinguish, the one with the least latency
 // wins.
-// - crowded: members share CPUs. Within a wider margin, a finalist whose busiest member awaits the fewest
-//   signals wins (not if the best one has credits). The latency does not count.
+// - crowded: members share CPUs, and the latency does not count. If the best one has no credits, only those
+//   finalists remain, within a wider margin, whose busiest member awaits the fewest signals.
 // - hosts: of a team over several hosts. Within the margin, the finalist with the fewest messages between
 //   hosts wins.
 std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries,

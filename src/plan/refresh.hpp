@@ -47,7 +47,8 @@ class Refresh {
   // both. Links are symmetric, as in the paper.
   std::vector<LinkChange> observe(const Matrix& one_way);
   // uses: episodes of each kind's plan so far. judge() assumes that as many will follow, since it knows
-  // nothing else about the program.
+  // nothing else about the program. It returns plans only if the judgement before found, too, that a change
+  // pays.
   Judgement judge(const std::vector<double>& uses, const RefreshTimes& times);
   // The change could not be made, so the next refresh judges again.
   void reopen() { open_ = sure_ = true; }

@@ -78,7 +78,9 @@ struct Profile {
   // row, the CPU to which the process is pinned on its host, or -1. Both are empty for one machine.
   std::vector<std::string> hosts;
   std::vector<std::int32_t> pinned;
-  Matrix o, l;  // ns; o(i,i): a stage without a signal
+  // O and L of heterogeneous-mpi-barriers, ns: a stage costs its largest O plus the sum of its L. So one
+  // signal costs O + L. o(i,i): a stage without a signal.
+  Matrix o, l;
   // G, in ns per byte that goes from one CPU to another; 0: unknown; an empty matrix: all are unknown.
   // - g: copied into a slot, then out of it, one copy after the other. Between hosts: by messages. g(i,i): a
   //   copy within the CPU's own cache.
@@ -106,11 +108,12 @@ struct Profile {
 struct ProfileOptions {
   std::vector<std::int32_t> cpus;  // empty: all CPUs that this process may use
   bool processes = false;
-  bool sample = false;  // measures a few pairs per level; the other pairs get their medians
-  // Over all rounds; less for each pair if there are many. A measurement that is made once per round gets as
-  // long, or up to three times as long. Each gets at least 0.02 s in a round.
+  bool sample = false;  // measures at most three pairs of each level; the others get their medians
+  // For the signals of a pair, in all rounds together; less if there are many pairs. The time of the other
+  // measurements depends on it, too, but most of them get at least 0.02 s in each round.
   double seconds_per_pair = 0.3;
-  double seconds = 0;  // time limit: no further round begins that would exceed it; 0: no limit
+  // Time limit: after the first round, none begins that would exceed it. 0: no limit.
+  double seconds = 0;
   std::function<void(double done, const std::string& what)> progress;  // done in 0..1
 };
 
@@ -131,8 +134,9 @@ std::string to_json(const Profile& profile);  // in the lowest format version th
 Result<Profile> profile_from_json(std::string_view text);
 // For a terminal: of L, or of O + L if L is about the same for all pairs and O is not.
 std::string heat_map(const Profile& profile);
-std::string byte_heat_map(const Profile& profile);  // of G; empty if the profile has no G
-std::string to_table(const Profile& profile);       // for people, about 100 columns at most
+// Of g_direct if the profile has it, else of g; empty if it has neither.
+std::string byte_heat_map(const Profile& profile);
+std::string to_table(const Profile& profile);  // for people, about 100 columns at most
 
 }  // namespace fermata
 #endif

@@ -44,8 +44,8 @@ struct Transfer {
 // out-edge. Then it is complete and knows what all its in-edges knew. Who acts on an edge:
 //   member -> word    The member adds one. If its add completes the word, the member then acts for the word.
 //   word -> word      The completer of the actor acts. The actor is the target's agent, else the source's
-//                     agent, else the source itself. It is complete before this stage. Its completer waits
-//                     until the source is complete, then adds one to the target.
+//                     agent, else the source itself. The actor is complete before this stage. Its completer
+//                     waits until the source is complete, then adds one to the target.
 //   word -> member    The member polls the word until the word is complete in this episode. The member need
 //                     not have added to the word.
 // A counter is its own agent (-1). A phase names as its agent the counter whose completer flips the phase. A

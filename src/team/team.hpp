@@ -25,8 +25,8 @@ int attach_within(exec::Team& neighbour, std::uint64_t place, const WaitKind* wa
                   fermata_team** out);
 void destroy(fermata_team* team);
 
-// The CPU of each rank, as the team's creator configured them. Empty: some rank has none, or another process
-// has overwritten the CPUs.
+// The CPU of each rank, as the team's creator configured them. Empty: some rank has none, or a number that no
+// CPU has. They lie in shared memory, so another process can overwrite them.
 std::vector<std::int32_t> cpus_of(const exec::Team& team);
 // A hash of the team's programs, and of the costs by which its members choose schedules.
 std::uint64_t hash_of_team(const exec::Team& team);
@@ -47,8 +47,9 @@ bool is_reviewed(const exec::Team& team);
 inline constexpr std::uint64_t kFirstReview = 4096;
 inline constexpr std::uint64_t kReviewStep = 16;
 // Collective: all members call it after the same call on lines. If all are pinned by now, to other CPUs than
-// their plans are for, and none has had a collective on blocks, they move to a team with plans for these
-// CPUs. In a team that is refreshed (refreshes()), this is refresh() instead.
+// their plans are for, they move to a team with plans for these CPUs. They stay for good once a member has
+// used a collective on blocks or prepared a request. In a team that is refreshed (refreshes()), this is
+// refresh() instead.
 int review(fermata_member* member);
 
 }  // namespace fermata::team

@@ -14,16 +14,17 @@ namespace fermata::tool {
 struct BlockPlanning {
   int best = 0;      // how many of the predicted best to time
   std::string json;  // the file that also gets the plan; empty: none
-  bool save = true;
+  bool save = true;  // in the cache; an estimate never replaces a measured plan
 };
 
-// All throw CommandError.
+// All throw CommandError. json of explain_blocks: prints JSON instead of text; of predict_blocks: the file
+// that also gets the table, or empty.
 void plan_blocks(const PlanRequest& request, const BlockPlanning& how);
 void explain_blocks(const PlanRequest& request, bool json);
 void predict_blocks(const PlanRequest& request, const std::string& json);
 
 // Prints `subjects` and how well the predictions match the measurements of these subjects. Returns how well,
-// as JSON. Throws CommandError if there are fewer than two.
+// as JSON. Throws CommandError if there are fewer than two measurements.
 nlohmann::json report_agreement(const std::vector<double>& predicted, const std::vector<double>& measured,
                                 const std::string& subjects);
 
