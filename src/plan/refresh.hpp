@@ -73,7 +73,7 @@ class Refresh {
 };
 
 // Writes the changes into the newest cached profile of an MPI job on these hosts. Returns its path. Errors:
-// kNotFound if there is none; those of save_profile() (profile/store.hpp).
+// kNotFound if there is none or the hosts' names are not known; those of save_profile() (profile/store.hpp).
 Result<std::string> keep_links(const Refresh& refresh, const std::vector<LinkChange>& changes);
 
 }  // namespace fermata
