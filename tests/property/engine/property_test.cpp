@@ -61,11 +61,18 @@ struct CollectiveParam {
 
 class Property : public ::testing::TestWithParam<CollectiveParam> {};
 
+// A third of all combinations of three properties under a sanitizer or an emulator: each runs another one.
+bool is_left_out(std::size_t one, std::size_t other, std::size_t another) {
+  return kScale > 1 && (one + other + another) % 3 != FERMATA_TEST_THIRD;
+}
+
 TEST_P(Property, EveryAlgorithmEverySmallTeam) {
   int ran = 0;
   for (int members = 1; members <= 9; ++members) {
-    for (const std::string& algorithm : spellings(GetParam().collective, members)) {
-      PropertyCase c{.algorithm = algorithm,
+    const std::vector<std::string> algorithms = spellings(GetParam().collective, members);
+    for (std::size_t a = 0; a < algorithms.size(); ++a) {
+      if (is_left_out(static_cast<std::size_t>(members), a, 0)) continue;
+      PropertyCase c{.algorithm = algorithms[a],
                      .layout = "private+2slots",
                      .collective = GetParam().collective,
                      .members = members,
@@ -76,12 +83,7 @@ TEST_P(Property, EveryAlgorithmEverySmallTeam) {
       if (HasFailure()) return;
     }
   }
-  EXPECT_GT(ran, 30);
-}
-
-// Sanitizers and emulators run a third of all combinations of three.
-bool is_left_out(std::size_t one, std::size_t other, std::size_t another) {
-  return kScale > 1 && (one + other + another) % 3 != 0;
+  EXPECT_GT(ran, kScale > 1 ? 10 : 30);
 }
 
 // Engines, wait policies and layouts change with different periods, so that all combinations occur.
@@ -229,8 +231,10 @@ TEST(Worker, SeesAMemberThatDidNotWait) {
 TEST(TaggedBarrier, EveryAlgorithmWithoutWords) {
   int ran = 0;
   for (int members = 1; members <= 9; ++members) {
-    for (const std::string& algorithm : spellings(FERMATA_BARRIER, members)) {
-      PropertyCase c{.algorithm = algorithm,
+    const std::vector<std::string> algorithms = spellings(FERMATA_BARRIER, members);
+    for (std::size_t a = 0; a < algorithms.size(); ++a) {
+      if (is_left_out(static_cast<std::size_t>(members), a, 0)) continue;
+      PropertyCase c{.algorithm = algorithms[a],
                      .layout = "private+2slots",
                      .collective = FERMATA_BARRIER,
                      .members = members,
@@ -242,7 +246,7 @@ TEST(TaggedBarrier, EveryAlgorithmWithoutWords) {
       ASSERT_EQ(problem, "") << describe(c);
     }
   }
-  EXPECT_GT(ran, 30);
+  EXPECT_GT(ran, kScale > 1 ? 10 : 30);
 }
 
 }  // namespace
