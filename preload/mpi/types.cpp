@@ -137,7 +137,7 @@ bool is_dense(MPI_Datatype type, int depth) {
     return false;
   const bool dense = is_dense(inner, depth - 1);
   PMPI_Type_get_envelope(inner, &integers, &addresses, &types, &combiner);
-  if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&inner);
+  if (combiner != MPI_COMBINER_NAMED) real.Type_free(&inner);
   return dense;
 }
 

@@ -1,5 +1,5 @@
-// Fermata has its own constants for the line size: std::hardware_destructive_interference_size differs by
-// target, and compilers warn about it in headers.
+// Sizes of lines and pages. Fermata has its own constants for the line size:
+// std::hardware_destructive_interference_size differs by target, and compilers warn about it in headers.
 #ifndef FERMATA_BASE_LINE_HPP
 #define FERMATA_BASE_LINE_HPP
 
@@ -12,6 +12,14 @@ namespace fermata {
 // is a field of the plan, 64 or 128.
 inline constexpr std::size_t kMaxLine = 128;
 inline constexpr std::size_t kMinLine = 64;
+
+// Parts of a segment that are mapped on their own begin at multiples of kMaxPage, the largest page of Linux
+// on this architecture: kernels for AArch64 and POWER may have pages of 64 KiB.
+#if defined(__x86_64__)
+inline constexpr std::size_t kMaxPage = 4096;
+#else
+inline constexpr std::size_t kMaxPage = 65536;
+#endif
 
 constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 

@@ -121,7 +121,7 @@ inline std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, Team
   const std::uint64_t in_quarter = fits > lines ? (fits - lines) / kRingQuarters / kRingLine * kRingLine : 0;
   layout.in_quarter = in_quarter < kMostInQuarter ? in_quarter : kMostInQuarter;
   layout.rings = at;
-  layout.heap = at + round_up(pairs * Channel::ring_bytes(layout.ring_lines, layout.in_quarter), 4096);
+  layout.heap = at + round_up(pairs * Channel::ring_bytes(layout.ring_lines, layout.in_quarter), kMaxPage);
   layout.heap_bytes = kHeapSpace;
   return layout.heap + layout.heap_bytes;
 }

@@ -25,7 +25,7 @@ std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
     header.hosts = at = round_up(at, kMaxLine);
     at += (options.members + 1) * sizeof(std::uint32_t);
   }
-  at = round_up(at, 4096);
+  at = round_up(at, kMaxPage);
   if (options.hosts != nullptr) {
     header.window = at;
     at += regions_in_window(options.members);
@@ -36,7 +36,7 @@ std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
     const ProgramHeader& program = program_header(options.programs[i]);
     at += std::size_t{program.region_bytes} * program.regions;
   }
-  return round_up(at, 4096);
+  return round_up(at, kMaxPage);
 }
 
 constexpr std::size_t kMostProof = std::size_t{2} << 30;  // bytes of memory during a proof
@@ -106,7 +106,7 @@ TeamLayout layout_for(const TeamOptions& options, double usable_cpus, std::size_
   }
   if (options.shared && options.within == nullptr) {
     laid.places = bytes;
-    bytes = round_up(bytes + sizeof(PlaceTable), 4096);
+    bytes = round_up(bytes + sizeof(PlaceTable), kMaxPage);
   }
   laid.bytes = bytes;
   laid.hash = options.members;

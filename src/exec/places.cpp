@@ -11,7 +11,7 @@ Status Places::extend(std::uint64_t bytes, std::uint64_t* offset) {
   // order: relaxed: each caller gets a range of its own
   const std::uint64_t taken = table_->taken.fetch_add(bytes, std::memory_order_relaxed);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // no file is larger
-  if (taken > kMost || bytes > kMost || (taken & 4095) != 0) return Status::kMemory;
+  if (taken > kMost || bytes > kMost || taken % kMaxPage != 0) return Status::kMemory;
   *offset = own_bytes_ + taken;
   return os::extend(fd_, *offset + bytes);
 }
@@ -20,7 +20,7 @@ Status Places::extend(std::uint64_t bytes, std::uint64_t* offset) {
 // that lies in the file now stays there.
 bool Places::lies_there(std::uint64_t offset, std::uint64_t bytes) const {
   const std::uint64_t length = os::length_of(fd_);
-  return bytes != 0 && offset >= own_bytes_ && offset % 4096 == 0 && offset <= length &&
+  return bytes != 0 && offset >= own_bytes_ && offset % kMaxPage == 0 && offset <= length &&
          bytes <= length - offset;
 }
 
@@ -101,7 +101,8 @@ void Places::keep(std::uint64_t key, const void* bytes, std::size_t length) {
   for (CachedPlans& plans : table_->cached) {
     if (!plans.lock.try_lock()) continue;
     std::uint64_t offset = 0;
-    if (extend(round_up(length, 4096), &offset) != Status::kOk || !os::write_at(fd_, offset, bytes, length))
+    if (extend(round_up(length, kMaxPage), &offset) != Status::kOk ||
+        !os::write_at(fd_, offset, bytes, length))
       return;
     plans.offset = offset;
     plans.bytes = length;

@@ -64,7 +64,10 @@ Status SegmentMemory::claim(std::uint32_t rank, const char** detail) {
   const Status locked = os::lock_byte(fd(), lock_of(rank));
   if (locked == Status::kOk) return locked;
   if (counts) places_.drop(place_, offset_, mapping_.bytes);
-  return refuse(locked, "another process holds the lock of this rank", detail);
+  return refuse(locked,
+                locked == Status::kBusy ? "another process holds the lock of this rank"
+                                        : "the kernel gives no lock on a byte of the segment",
+                detail);
 }
 
 void SegmentMemory::disclaim(std::uint32_t rank) {

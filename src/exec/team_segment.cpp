@@ -21,13 +21,13 @@ Status TeamSegment::check() {
   if (h.wait > static_cast<std::uint32_t>(WaitKind::kPark) || h.stall_ns < 0) return Status::kMismatch;
   const bool has_places = h.places != 0;
   if (has_places == memory_.is_place()) return Status::kMismatch;
-  if (has_places && (h.places % 4096 != 0 || h.places > bytes() ||
-                     bytes() - h.places != round_up(sizeof(PlaceTable), 4096)))
+  if (has_places && (h.places % kMaxPage != 0 || h.places > bytes() ||
+                     bytes() - h.places != round_up(sizeof(PlaceTable), kMaxPage)))
     return Status::kMismatch;
   if (h.rings == 0) return Status::kOk;
   TeamLayout blocks;
   blocks.members = h.members;
-  if (h.members > kMostBlockMembers || h.rings > bytes() || h.rings % 4096 != 0) return Status::kMismatch;
+  if (h.members > kMostBlockMembers || h.rings > bytes() || h.rings % kMaxPage != 0) return Status::kMismatch;
   if (h.ring_lines > kMostCrowdedLines || !std::has_single_bit(h.ring_lines)) return Status::kMismatch;
   const bool fits = lay_out_blocks(h.rings, h.ring_lines, blocks) == (has_places ? h.places : bytes());
   const bool same = blocks.ring_lines == h.ring_lines && blocks.in_quarter == h.in_quarter &&

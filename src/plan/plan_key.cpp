@@ -43,7 +43,7 @@ std::string placement_flaw(const PlanKey& key) {
 }
 
 std::int32_t payload_class(Collective collective, std::int32_t bytes) {
-  if (bytes <= 0 && collective == Collective::kBarrier) return 0;
+  if (collective == Collective::kBarrier) return bytes <= 0 ? 0 : 8;
   return bytes <= 8 ? 8 : static_cast<std::int32_t>(kLinePayload);
 }
 

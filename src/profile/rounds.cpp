@@ -23,22 +23,23 @@ double median_over(const std::vector<Profile>& rounds, Of&& of) {
 }
 
 // 0 in a round: it was not measured there.
-double scalar(const std::vector<Profile>& rounds, double Profile::* field) {
-  return rounded(
-      median_over(rounds, [&](const Profile& p) { return p.*field != 0 ? &(p.*field) : nullptr; }));
+double scalar(const std::vector<Profile>& rounds, double Profile::* field, double (*round)(double)) {
+  return round(median_over(rounds, [&](const Profile& p) { return p.*field != 0 ? &(p.*field) : nullptr; }));
 }
 
-Matrix matrix(const std::vector<Profile>& rounds, Matrix Profile::* field, double (*round)(double)) {
+// Of bytes, 0 in a round means that it was not measured there.
+Matrix matrix(const std::vector<Profile>& rounds, Matrix Profile::* field, bool of_bytes) {
   std::int32_t n = 0;
   for (const Profile& p : rounds) n = std::max(n, (p.*field).n);
   Matrix out(n);
   for (std::int32_t i = 0; i < n; ++i)
     for (std::int32_t j = 0; j < n; ++j)
-      out.at(i, j) = round(median_over(rounds, [&](const Profile& p) {
+      out.at(i, j) = (of_bytes ? rounded_byte : rounded)(median_over(rounds, [&](const Profile& p) {
         const Matrix& m = p.*field;
-        return m.n == n ? &m.v[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) +
-                               static_cast<std::size_t>(j)]
-                        : nullptr;
+        if (m.n != n) return static_cast<const double*>(nullptr);
+        const double& value =
+            m.v[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)];
+        return value != 0 || !of_bytes ? &value : nullptr;
       }));
   return out;
 }
@@ -95,13 +96,13 @@ void collect_remarks(Profile& out, const std::vector<Profile>& rounds) {
 Profile combined(const std::vector<Profile>& rounds) {
   Profile out = rounds.front();
   out.remarks.clear();
-  for (const auto field : {&Profile::o, &Profile::l}) out.*field = matrix(rounds, field, rounded);
-  for (const auto field : {&Profile::g, &Profile::g_direct}) out.*field = matrix(rounds, field, rounded_byte);
+  for (const auto field : {&Profile::o, &Profile::l}) out.*field = matrix(rounds, field, false);
+  for (const auto field : {&Profile::g, &Profile::g_direct}) out.*field = matrix(rounds, field, true);
   for (const auto field :
        {&Profile::direct_ns, &Profile::one_way_ns, &Profile::awaited_ns, &Profile::reader_ns,
         &Profile::word_read_ns, &Profile::yield_ns, &Profile::futex_ns})
-    out.*field = scalar(rounds, field);
-  out.fold_byte_ns = rounded_byte(median_over(rounds, [](const Profile& p) { return &p.fold_byte_ns; }));
+    out.*field = scalar(rounds, field, rounded);
+  out.fold_byte_ns = scalar(rounds, &Profile::fold_byte_ns, rounded_byte);
   std::size_t adders = 0;
   for (const Profile& p : rounds) adders = std::max(adders, p.word_add_ns.size());
   out.word_add_ns.resize(adders);

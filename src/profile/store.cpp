@@ -83,7 +83,7 @@ Result<std::string> read_file(const std::string& path) {
   ssize_t n = 0;
   while ((n = ::read(fd, buffer, sizeof buffer)) != 0) {
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 || static_cast<off_t>(content.size()) > kMaxBytes) break;
+    if (n < 0 || static_cast<off_t>(content.size()) + n > kMaxBytes) break;
     content.append(buffer, static_cast<std::size_t>(n));
   }
   const int code = errno;

@@ -79,26 +79,16 @@ int change(fermata_member* member, const Decision& decision, bool* done) {
   g.replaces = true;
   g.request.programs = programs.data();
   g.request.programs_bytes = programs.size();
-  fermata_team* handle = nullptr;
   fermata_member* made = nullptr;
-  std::uint64_t hash = 0;
-  int own = share(member, g, &handle);
-  if (own == FERMATA_OK) own = join(handle, static_cast<int>(g.mine), false, &made);
-  if (own == FERMATA_OK) hash = hash_of_team(*handle->team);
-  std::int64_t all[3] = {own, static_cast<std::int64_t>(hash), ~static_cast<std::int64_t>(hash)};
-  const int rc = least_at_all(member, all, 3);
-  team.handoffs().give(member->member->rank(), nullptr);  // all members have taken it
-  *done = rc == FERMATA_OK && own == FERMATA_OK && all[0] == FERMATA_OK && all[1] == ~all[2];
+  if (const int rc = make_for_all(member, g, &made); rc != FERMATA_OK) return rc;
+  *done = made != nullptr;
   if (*done) {
     if (member->refresher != nullptr) member->refresher->changed(member, began);
     member->blocks.reset();
     take_over(member, made);
     follow(member, false);  // see use_port_of() in exec/team.hpp
-  } else {
-    leave(made);
   }
-  destroy(handle);
-  return rc;
+  return FERMATA_OK;
 }
 
 int run(fermata_member* member) {

@@ -22,16 +22,6 @@ std::vector<std::int32_t> pinned_cpus(const exec::Team& team) {
   return cpus;
 }
 
-int move_to(fermata_member* member, fermata_team* team) {
-  fermata_member* made = nullptr;
-  const int rc = join(team, static_cast<int>(member->member->rank()), false, &made);
-  if (rc != FERMATA_OK) return rc;
-  take_over(member, made);
-  member->member->log().set_review(kFirstReview * kReviewStep);
-  follow(member, true);
-  return FERMATA_OK;
-}
-
 }  // namespace
 
 bool is_reviewed(const exec::Team& team) {
@@ -59,13 +49,17 @@ int review(fermata_member* member) {
   }
   Gathering all = everybody(member);
   all.request.cpus = cpus;
-  fermata_team* made = nullptr;
-  rc = share(member, all, &made);
-  if (rc == FERMATA_OK) rc = barrier(member);
-  team.handoffs().give(m.rank(), nullptr);  // all members have taken it
-  if (rc == FERMATA_OK) rc = move_to(member, made);
-  destroy(made);
-  return rc;
+  fermata_member* made = nullptr;
+  rc = make_for_all(member, all, &made);
+  if (rc != FERMATA_OK) return rc;
+  if (made == nullptr) {  // without the memory, say, the team works on as it is
+    m.log().set_review(now * kReviewStep);
+    return FERMATA_OK;
+  }
+  take_over(member, made);
+  member->member->log().set_review(kFirstReview * kReviewStep);
+  follow(member, true);
+  return FERMATA_OK;
 }
 
 }  // namespace fermata::team

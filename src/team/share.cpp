@@ -124,6 +124,23 @@ int share(fermata_member* member, const Gathering& g, fermata_team** team) {
   return FERMATA_OK;
 }
 
+int make_for_all(fermata_member* member, const Gathering& g, fermata_member** made) {
+  exec::Member& m = *member->member;
+  fermata_team* handle = nullptr;
+  fermata_member* mine = nullptr;
+  std::uint64_t hash = 0;
+  int own = share(member, g, &handle);
+  if (own == FERMATA_OK) own = join(handle, static_cast<int>(g.mine), false, &mine);
+  if (own == FERMATA_OK) hash = hash_of_team(*handle->team);
+  destroy(handle);
+  std::int64_t all[3] = {own, static_cast<std::int64_t>(hash), ~static_cast<std::int64_t>(hash)};
+  const int rc = least_at_all(member, all, 3);
+  m.team().handoffs().give(m.rank(), nullptr);  // all members have taken it
+  if (rc == FERMATA_OK && all[0] == FERMATA_OK && all[1] == ~all[2]) *made = mine;
+  else leave(mine);
+  return rc;
+}
+
 void take_over(fermata_member* member, fermata_member* made) {
   made->member->inherit(*member->member);
   exec::Member* const before = member->member;

@@ -65,6 +65,8 @@ def profile(cpus):
     has("profile --estimate says so", run("profile", "--estimate", "--no-save").stdout, "^estimated, threads",
         "nothing was measured")
     run("profile", "--cpus", "99999", rc=1)
+    for other in ("--estimate", ("--file", "profile.json")):
+        run("profile", "--mpi", *([other] if isinstance(other, str) else other), rc=108)
     has("profile --mpi outside of a job says so", run("profile", "--mpi", rc=1).stderr, "no MPI launcher")
     check("none of these is kept", written(cache) == [kept], written(cache))
     for command in ("profile", "plan", "predict", ("verify", "--all"),

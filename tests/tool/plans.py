@@ -43,6 +43,8 @@ def plans():
     has("a CPU that is not there is named", run("plan", "--cpus", "8", *of, rc=1).stderr, "CPU 8")
     has("an unknown algorithm is named",
         run("plan", "-n", 4, "--algorithm", "ring_of_fire", *of, rc=1).stderr, "ring_of_fire")
+    has("a barrier of more than 8 bytes is refused",
+        run("plan", "-n", 2, "--collective", "barrier", "--bytes", 9, *of, rc=1).stderr, "8 bytes at most")
     check("an unknown place is refused", run("plan", "-n", 4, "--place", "moon", *of, rc=105).stdout == "")
     emitted(of)
     explained(known)

@@ -119,14 +119,16 @@ void add_profile(CLI::App& app) {
       ->add_option("--seconds", o->seconds,
                    "intended total duration; with --mpi a short one means that fewer pairs are measured")
       ->check(CLI::Range(0.1, 3600.0));
+  command->add_option("--json", o->json_path, "also write the profile to this file");
+  command->add_option("--file", o->file, "show this profile instead of measuring");
+  command->add_flag("--estimate", o->estimate, "don't measure: default costs per level of the topology");
   command
       ->add_flag("--mpi", o->mpi,
                  "measure the processes of the MPI job that starts this: mpirun ... fermata profile --mpi")
       ->excludes("--processes")
-      ->excludes("--cpus");
-  command->add_option("--json", o->json_path, "also write the profile to this file");
-  command->add_option("--file", o->file, "show this profile instead of measuring");
-  command->add_flag("--estimate", o->estimate, "don't measure: default costs per level of the topology");
+      ->excludes("--cpus")
+      ->excludes("--file")
+      ->excludes("--estimate");
   command->add_flag("--no-save", o->no_save, "don't save it in the planner's cache directory");
   command->add_flag("--table", o->table, "print the table only");
   command->add_flag("--heatmap", o->heat, "print the heat map only");

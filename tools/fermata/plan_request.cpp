@@ -163,7 +163,7 @@ PlanRequest resolve(const PlanArguments& a) {
   r.key.engine = a.engine == "threads" ? Engine::kThreads : Engine::kProcesses;
   r.bytes = a.bytes < 0 ? 8 : static_cast<std::size_t>(a.bytes);
   r.blocks = !rides_on_a_line(r.key.collective) || r.bytes > kLinePayload;
-  if (r.blocks && r.key.collective == Collective::kBarrier)
+  if (r.bytes > 8 && r.key.collective == Collective::kBarrier)
     throw CommandError("a barrier carries 8 bytes at most");
   r.key.payload = r.blocks ? 0 : payload_class(r.key.collective, static_cast<std::int32_t>(a.bytes));
   r.key.fingerprint = fingerprint(r.topology);

@@ -46,7 +46,7 @@ class RawFile {
     if (at_ == length_) {
       at_ = 0;
       do length_ = read(bytes_, sizeof bytes_);
-      while (length_ < 0 && errno == EINTR);
+      while (fd_ >= 0 && length_ < 0 && errno == EINTR);
       if (length_ <= 0) return length_ = 0, -1;
     }
     return static_cast<unsigned char>(bytes_[at_++]);

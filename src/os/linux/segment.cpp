@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/line.hpp"
 #include "os/file_limit.hpp"
 #include "os/os.hpp"
 
@@ -60,7 +61,7 @@ Status map_shared(std::int32_t fd, Segment* out) {
 }
 
 void shorten(Segment* segment, std::size_t bytes) {
-  const std::size_t kept = (bytes + 4095) / 4096 * 4096;
+  const std::size_t kept = round_up(bytes, kMaxPage);
   if (kept < segment->bytes) munmap(segment->base + kept, segment->bytes - kept);
   segment->bytes = bytes;
 }

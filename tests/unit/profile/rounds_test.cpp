@@ -61,6 +61,7 @@ TEST(Rounds, WhatARoundLacksTheOthersSay) {
   poor.domains.clear();
   poor.word_add_ns.pop_back();
   poor.g_direct = Matrix(0);
+  poor.fold_byte_ns = poor.g.at(0, 1) = 0;
   const Profile p = combined({poor, round_of(2)});
   ASSERT_EQ(p.layouts.size(), 2u);
   EXPECT_DOUBLE_EQ(p.layouts[0].period_ns, 120);
@@ -68,6 +69,8 @@ TEST(Rounds, WhatARoundLacksTheOthersSay) {
   ASSERT_EQ(p.word_add_ns.size(), 2u);
   EXPECT_DOUBLE_EQ(p.word_add_ns[1], 16);
   EXPECT_DOUBLE_EQ(p.g_direct.at(1, 0), 20);
+  EXPECT_DOUBLE_EQ(p.g.at(0, 1), 20);
+  EXPECT_DOUBLE_EQ(p.fold_byte_ns, 1);
   EXPECT_DOUBLE_EQ(p.one_way_ns, 250);
   EXPECT_DOUBLE_EQ(p.futex_ns, 200);
 }

@@ -1,7 +1,9 @@
 // When an unpinned team's members are pinned later, it is planned again at an agreed call, and continues.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -108,12 +110,14 @@ void run(fermata_team* team, int rank, bool pin, Calls calls, Outcome& outcome) 
   fermata_member_leave(m);
 }
 
-void with_team(bool pin, Calls calls, Outcome& outcome) {
+void with_team(bool pin, Calls calls, Outcome& outcome, const std::function<void()>& before_they_join = {}) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = 3;
+  if (before_they_join) config.engine = FERMATA_PROCESSES;  // its segment is a file
   config.tagged = calls == tag_some ? 1 : 0;
   fermata_team* team = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
+  if (before_they_join) before_they_join();
   std::vector<std::thread> workers;
   for (int r = 0; r < 3; ++r) workers.emplace_back([&, r] { run(team, r, pin, calls, outcome); });
   for (std::thread& t : workers) t.join();
@@ -133,6 +137,19 @@ TEST(Review, PinnedMembersMoveToAPlanForTheirCpus) {
 TEST(Review, PinnedMembersWithRequestsStay) {
   Outcome outcome;
   with_team(true, with_request, outcome);
+  EXPECT_EQ(outcome.moved.load(), 0);
+}
+
+// Files may not grow, so there is no segment for the new team. All members go on in the old one.
+TEST(Review, MembersStayIfTheNewTeamCannotBeMade) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  Outcome outcome;
+  with_team(true, repeat, outcome, [&] {
+    const rlimit none{0, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  });
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_EQ(outcome.moved.load(), 0);
 }
 
