@@ -10,15 +10,18 @@ namespace fermata::preload {
 
 struct State;
 
-// The means by which the ranks of a communicator agree: an existing team of the same ranks, or MPI.
+// The means by which the ranks of `comm` agree: MPI, or the team of another communicator that has the same
+// ranks in the same order.
 struct Council {
   MPI_Comm comm;
-  State* team;           // null: MPI
-  bool refuses = false;  // this rank can have no team
+  State* team;  // the other communicator's state, which has a team; null: MPI
+  // This rank can take no team from the pool. Only take_team() (pool.hpp) reads it: then no rank gets one.
+  bool refuses = false;
 };
 
-// Both are collective. all_have(): true, at all ranks, if `mine` is true at all of them. tell() sends data
-// from the first rank to all.
+// Both are collective. all_have() returns true at all ranks if `mine` is true at all of them, else false at
+// all. tell() copies rank 0's data to all ranks. They report no errors: all_have() is false at a rank where
+// the call fails.
 bool all_have(const Council& council, bool mine);
 void tell(const Council& council, void* data, std::size_t bytes);
 

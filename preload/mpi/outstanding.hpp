@@ -7,17 +7,20 @@
 
 namespace fermata::preload {
 
-// From now on this one is outstanding. It has its handle and its state.
+// From now on this one is outstanding. Its handle and its state must be set before.
 void enlist(Begun* begun);
 // It is over. A persistent one is in no list after that, unless the program has freed its request. Returns
-// whether MPI's request stands for it by now (persistent.hpp).
+// Begun::in_library: MPI's own request, which the program holds, is active, and the caller must complete it
+// (persistent.hpp).
 bool move_to_ended(Begun* begun);
-// The program has freed this persistent one's request. reap() frees the rest once it is over.
+// The program has freed this persistent one's request. This frees nothing yet: reap() frees `begun` once it
+// is over.
 void free_when_over(Begun* begun);
-// For one that was never outstanding.
+// For one that was over before it was in the list of outstanding ones.
 void add_to_ended(Begun* begun);
 
-// How many communicators have outstanding ones. visit_next() returns them in turn; null: there is none.
+// How many communicators have outstanding ones. Each call of visit_next() returns one of them, in turn; null:
+// there is none.
 int active_states();
 State* visit_next();
 

@@ -20,7 +20,8 @@ struct Here {
 };
 extern __thread Here here __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// While it lives, the calling thread is in the region. Regions nest.
+// While it lives, the calling thread is in the region. Regions nest. Statistics count anew in each
+// (count_anew() in watch.hpp).
 class Stay {
  public:
   Stay(Region* region, std::uint32_t rank, int level) : before_(here) {
@@ -53,8 +54,9 @@ inline void begin(Region& region, const Caller& caller, const void* body) {
 }
 
 // The calling thread's place in the region, unless it has entered another one that is not noted. Its next
-// barrier is planned if the region has a team, and no thread of the region has made a task before the last
-// planned barrier (has_tasks()). This is the same for all threads of the region.
+// barrier is planned if the region has a team, unless a thread of the region made a task before the last
+// planned barrier or reduction (has_tasks()). A task that was made since then does not count yet: not all
+// threads know of it. So all threads of the region get the same answer.
 inline Position position_at(const Here at) {
   if (at.region->level() != at.level) [[unlikely]]
     return {};

@@ -34,7 +34,7 @@ struct alignas(kLine) Region {
   // The second line.
   alignas(kLine) stats::Arrivals arrivals = {};
   std::uint64_t serial = 0;  // with statistics: unique, and never 0
-  std::uint64_t before = 0;  // the team's calls when the region began
+  std::uint64_t before = 0;  // the calls that each rank of the team had made when the region got it
   const void* body = nullptr;
 };
 
@@ -58,7 +58,7 @@ inline constexpr std::uintptr_t kDeciding = 2;
 // The region's team; null: the run-time library does the barrier. Calls facts() if there is no decision yet.
 template <class GetFacts>
 fermata_ranked* team_of(Region& region, GetFacts&& facts) {
-  // order: acquire, as kMovedRead: sees the team as its maker left it. Pairs with the store in decide().
+  // order: acquire, as kMovedRead: sees the team as its maker left it. Pairs with decide().
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
   if (decision > kDeciding) [[likely]]
     return reinterpret_cast<fermata_ranked*>(decision);
@@ -82,14 +82,15 @@ static_assert(sizeof(Position) == 16);
 
 void failed_to_meet(Position position);
 
-// This thread is about to make a task. Must be called before the task exists. If the region's next planned
-// call is a barrier, the run-time library's barrier follows it, since it runs the task. All later barriers
-// are the run-time library's alone.
+// This thread is about to make a task. Must be called before the task exists. The region's next barrier or
+// reduction is still planned. If it is a barrier, the run-time library's barrier follows it, to run the task.
+// A reduction leaves the task to a later barrier. All later barriers and reductions are left to the run-time
+// library.
 void note_task(Region& region, std::uint32_t rank);
 
 // Were tasks made before the last planned barrier or reduction that this thread was in? All threads get the
-// same answer: a thread that makes a task notes it before its next barrier, with the number of barriers
-// before.
+// same answer: a thread that makes a task notes it before its next barrier, with the number of planned
+// barriers and reductions before.
 bool left_for_tasks(const Region& region, std::uint32_t rank);
 inline bool has_tasks(const Region& region, std::uint32_t rank) {
   // order: relaxed: the barriers order it

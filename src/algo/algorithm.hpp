@@ -1,4 +1,5 @@
-// The algorithm table. An algorithm is one file and one line in src/algo/table.cpp.
+// The algorithm table. An algorithm is one file and one line in src/algo/table.cpp
+// (docs/adding-an-algorithm.md).
 #ifndef FERMATA_ALGO_ALGORITHM_HPP
 #define FERMATA_ALGO_ALGORITHM_HPP
 
@@ -59,21 +60,22 @@ struct Algorithm {
   bool serial = false;
 };
 
-// Does every member get the right result, for a commutative operator with these traits? Rank order is not
-// part of the answer. Always true for collectives that fold nothing.
+// Does every member get the right result if `op` commutes? Only `associative` and `idempotent` of `op` are
+// read: whether the algorithm keeps rank order, for other operators, is for verify() to prove. Always true
+// for collectives that fold nothing.
 bool serves(const Algorithm& algorithm, const Request& request, OpTraits op);
 // The algorithm's reason not to build this, or null.
 const char* skipped(const Algorithm& algorithm, const Request& request);
 
 std::span<const Algorithm> algorithms();
-const Algorithm* find_algorithm(std::string_view name);
+const Algorithm* find_algorithm(std::string_view name);  // a name without a degree; null: there is none
 
 struct AlgorithmName {
   const Algorithm* algorithm = nullptr;
   std::int32_t degree = 2;
 };
 // "kary(4)" -> {kary, 4}, "kary" -> {kary, 2}. Errors: kNotFound, which names the algorithms of the table;
-// kParse for a bad degree, or a degree of an algorithm that has none.
+// kParse for a bad degree, one that the algorithm cannot have, or a degree of an algorithm that has none.
 Result<AlgorithmName> parse_algorithm(std::string_view spelled);
 
 }  // namespace fermata

@@ -16,20 +16,21 @@ struct Edge {
 };
 using EdgeStages = std::vector<std::vector<Edge>>;
 
-// "linear", "kary(4)".
+// "kary", 4 -> "kary(4)".
 std::string spelled(const char* name, std::int32_t degree);
 
 // True if there are 1 to kMaxScheduleMembers members, the root is a member, a half has member 0 as its root,
-// and the degree is at least `least_degree`. The next three functions are false where this one is.
+// and the degree is at least `least_degree` (0: any degree). The next three functions are also false where
+// this one is. in_pieces_applicable() and exchange_applicable() ask it without a least degree.
 bool sane(const Request& request, std::int32_t least_degree = 0);
 // Schedules in pieces have one or more chunks per member, so most have about members^2 transfers or more.
 // They are for at most so many members.
 inline constexpr std::int32_t kMostPieces = 1024;
-// True for whole collectives, up to the number of members that schedules in pieces may have (an alltoall:
-// kMaxAlltoallMembers).
+// True for every whole collective of at most kMostPieces members (an alltoall: kMaxAlltoallMembers).
 bool in_pieces_applicable(const Request& request);
 // For algorithms that go through member 0. True for:
-// - all wholes but alltoall and scans; with blocks for each member, up to kMostPieces members
+// - whole barrier, broadcast, reduce and allreduce
+// - whole gather, scatter, allgather and reduce_scatter, of at most kMostPieces members
 // - the arriving half of barrier, reduce and allreduce
 // - the releasing half of barrier, broadcast and allreduce
 bool rooted_applicable(const Request& request, std::int32_t least_degree = 0);
@@ -53,8 +54,9 @@ Schedule frame_of(const Request& request, std::string name);
 Transfer moved(std::int32_t from, std::int32_t to, std::int32_t chunk);
 Transfer folded(std::int32_t from, std::int32_t to, std::int32_t chunk, Side side);
 
-// Divides any number of members into a power of two of groups, each with a master. The first `pairs` groups
-// are two neighbouring ranks each, the others one rank. The lower rank is the master. Groups are intervals,
+// Divides the members into groups, each with a master. The number of groups is the largest power of two that
+// is not above the number of members. The first `pairs` groups are two neighbouring ranks each, the others
+// one rank. The lower rank is the master. Groups are intervals,
 // in rank order.
 struct Masters {
   explicit Masters(std::int32_t members);

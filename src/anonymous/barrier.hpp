@@ -46,7 +46,8 @@ struct Shape {
 };
 
 // This thread's spin count: how many times it checks a phase before wait_long(). It holds for the barrier
-// where the thread last waited long with the automatic policy. One count per barrier would be wrong: a thread
+// where the thread last waited long with the automatic policy, and for a new barrier at the same address,
+// until the thread waits long there. One count per barrier would be wrong: a thread
 // that shares its CPU with the awaited thread would lower it. Then all other threads would wait long, and
 // lower it further. Access to static TLS needs no call.
 struct Spins {
@@ -58,7 +59,8 @@ extern constinit thread_local Spins t_spins __attribute__((tls_model("initial-ex
 // The initial spin count of a thread in a barrier of `count` members, which have `cpus` CPUs.
 std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
 
-// Checks a phase that is not over up to `looks` times. Returns false if it is still not over.
+// Checks a phase up to `looks` times, each time after a pause. The caller has just checked it once. Returns
+// whether it is over.
 [[gnu::always_inline]] inline bool look_often(const Phase<RealAtomics>& phase, std::uint64_t token,
                                               std::uint32_t looks) {
   do {
@@ -69,18 +71,19 @@ std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
 }
 
 // The state of a phase, for people to read. The numbers are read one after the other. If the phase ends
-// meanwhile, `missing` may be wrong.
+// meanwhile, `missing` may be too large: up to `count`.
 struct Standing {
   const void* name = nullptr;  // the address by which the report calls the barrier
-  std::uint32_t count = 0;
-  std::uint32_t missing = 0;  // arrivals that are missing; 0: the phase is over
+  std::uint32_t count = 0;     // arrivals in a phase, as the barrier was made: drops are not taken off
+  std::uint32_t missing =
+      0;  // arrivals that are missing; 0: all have arrived, but a completion may still run
 };
 
 // A wait that goes on after those checks.
 struct LongWait {
   Phase<RealAtomics>& phase;
   std::uint64_t token;
-  const void* barrier;  // what this thread learns holds for this barrier and generation
+  const void* barrier;  // what this thread learns holds for this barrier and generation (but see t_spins)
   std::uint32_t generation;
   std::uint32_t count;
   std::uint64_t call;  // the phase's number
@@ -89,7 +92,8 @@ struct LongWait {
 };
 void wait_long(const LongWait& wait);
 
-// The values are statuses of the C ABI.
+// What meet() returns. The values are statuses of the C ABI. kUnsupported: the barrier has a completion, and
+// the thread has not arrived.
 enum class Met : std::int32_t {
   kOther = 0,
   kLast = 2,
@@ -115,7 +119,7 @@ class alignas(kMaxLine) Barrier {
   void release(std::uint64_t token);
   void wait(std::uint64_t token) { wait_at(leaves_ <= 1 ? first_.phase : domain(entry()).phase, token); }
 
-  // Arrives once and waits; only for barriers without a completion. Where it calls a function, that is
+  // Arrives once and waits; kUnsupported if the barrier has a completion. Where it calls a function, that is
   // the last thing that it does. Otherwise the compiler would save registers on the stack before the arrival,
   // and delay it.
   [[gnu::always_inline]] Met meet() {

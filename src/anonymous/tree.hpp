@@ -13,15 +13,18 @@
 //   4. The completer releases: it makes all nodes ready for the next episode, then advances every domain's
 //      phase, then rings where a thread parks.
 //   5. All others wait for their domain's phase.
-// Cost: one atomic add for each arrival, on a line that stays in the domain. If there are several leaves, one
-//   for each leaf and, above eight leaves, one for each eight, on lines that the domains share. The release
-//   writes the count, the inner nodes' lines and two lines of each domain: its leaf and its phase.
+// Cost: one atomic add for each arrival, on a line that stays in the domain. If there are several leaves,
+// each
+//   leaf adds one in an episode, and above eight leaves each group of eight leaves adds another, on lines
+//   that the domains share. The release writes the count, the inner nodes' lines and two lines of each
+//   domain: its leaf and its phase.
 // Why right: A node is one word: the tickets left (signed, high half) and the episode (low half). So a ticket
 //   says to which episode it belongs. A take from an empty node has no effect: it only makes the tickets left
 //   more negative, and the episode's completer overwrites them. No thread takes a ticket of the next episode
 //   before step 4 has made that leaf ready. A thread that comes early and takes a leaf's last ticket waits
-//   for the previous phase, so it finds the parents ready. A completer waits for the previous phase in every
-//   domain, so completers release episodes in order. If an arriver finds every leaf empty in one episode,
+//   for the previous phase in the leaf's domain, so it finds the parents ready. A completer waits for the
+//   previous phase in the last domain, which a release advances last. So completers release episodes in
+//   order. If an arriver finds every leaf empty in one episode,
 //   that episode does not need it. The arriver waits for that phase and tries again.
 // Limits: leaves <= 64; at most 2^30 arrivals an episode, and as many again that come too early.
 #ifndef FERMATA_ANONYMOUS_TREE_HPP
@@ -108,7 +111,8 @@ class Tree {
   }
 
   // Arrives in one episode, or in several if too few tickets are left. full(token) is called for each episode
-  // that the arrivals fill; it must release the episode if arrivals are left. await(token) waits for a phase.
+  // that the arrivals fill; it must release the episode at once if arrivals are left. await(token) waits for
+  // a phase.
   template <class Full, class Await>
   Arrival arrive(std::uint32_t entry, std::uint32_t arrivals, Full&& full, Await&& await) {
     Arrival result;

@@ -90,7 +90,7 @@ class Stall {
   [[gnu::noinline, gnu::cold]] void report(std::int64_t waited_ns) {
     const os::ErrnoGuard guard;
     const Standing standing = wait_.standing(wait_.barrier, wait_.token);
-    if (standing.missing == 0) return;  // the phase has just ended
+    if (standing.missing == 0) return;  // the phase has just ended, or its completion runs
     char text[1024];                    // a thread's stack may be small
     const auto tenths = static_cast<unsigned long long>(waited_ns / 100'000'000);
     int at =

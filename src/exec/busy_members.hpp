@@ -35,8 +35,9 @@ class BusyMembers {
   static const void* self() { return &thread_; }
   static BusyMembers& mine();
 
-  // True: no member of the list had requests outstanding a moment ago. For the calling thread's own members
-  // this is certain.
+  // True: no member of the list had requests outstanding a moment ago. In the calling thread's own list
+  // (mine()) this is certain for its own members. False says nothing of them: the list may have only other
+  // threads' members.
   bool is_empty() const {
     // order: relaxed: the thread's own store, or a hint
     return first_.load(std::memory_order_relaxed) == nullptr;
@@ -44,7 +45,8 @@ class BusyMembers {
   void add(RequestQueues& member);
   static void remove(RequestQueues& member);
   // Returns the next member of this thread after `after` (null: the first), but not `except`, and takes its
-  // lock. Skips members whose lock another thread holds. Null: no more. The caller holds the lock of `after`.
+  // lock. Skips members whose lock another thread holds. Null: no more. The caller holds the lock of `after`
+  // and still holds it afterwards; it releases both.
   RequestQueues* take_next(const RequestQueues* after, const RequestQueues* except) {
     return take_next(after, except, self());
   }

@@ -17,10 +17,12 @@ namespace fermata::exec {
 
 class ProgressThread {
  public:
-  // Above 0: starts the thread if it does not run. Otherwise stops the thread and waits for its end; below 0
-  // the environment decides from then on.
+  // Above 0: starts the thread if it does not run. Otherwise stops the thread and waits for its end. 0: the
+  // thread stays off. Below 0: when a member next leaves requests outstanding, FERMATA_PROGRESS_THREAD is
+  // read again, and the thread starts if it is on. Error: kSystem (the thread cannot be made).
   static Status set(int on);
-  // Called when a member of this process leaves requests outstanding.
+  // Called when a member of this process leaves requests outstanding. Starts the thread if the environment
+  // asks for it, or if it ran in the parent of this forked child.
   static void requests_began() {
     // order: relaxed: a thread that starts meanwhile looks by itself
     if (mode_.load(std::memory_order_relaxed) != kOff) [[unlikely]]
@@ -28,7 +30,7 @@ class ProgressThread {
   }
 
  private:
-  // the environment has not been read yet: FERMATA_PROGRESS_THREAD=1 starts the thread
+  // the next requests_began() reads FERMATA_PROGRESS_THREAD: 1 starts the thread, else the mode is kOff
   static constexpr std::uint32_t kAsEnvironmentSays = 0;
   static constexpr std::uint32_t kOff = 1;
   static constexpr std::uint32_t kOn = 2;

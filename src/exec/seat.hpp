@@ -1,7 +1,8 @@
 // Seat: a member's place in its team, and whether the member can make a call now.
 //
 // A call can start while gate_ is the process's fork generation. The gate is 0 while a line call is
-// outstanding (on the fast path, only once the call has to wait), or a block call whose wait has ended early.
+// outstanding, or a block call whose wait has ended early. On the fast path a line call writes it only if a
+// signal has not come within the initial spin count, or is of another call.
 // It is 0 for good once this member has given up its team. broken_ is the status with which it did so.
 #ifndef FERMATA_EXEC_SEAT_HPP
 #define FERMATA_EXEC_SEAT_HPP
@@ -50,6 +51,7 @@ class Seat {
   bool forked() const { return generation_ != os::fork_generation(); }  // the member belongs to the parent
   Status usable() const { return forked() ? Status::kForked : broken_; }
   // Why a call cannot start: an error of usable(), another call is outstanding, or there is no plan for it.
+  // Ask only after a call was refused.
   Status refusal() const {
     const Status now = usable();
     return now != Status::kOk ? now : outstanding() ? Status::kBusy : Status::kUnsupported;

@@ -48,7 +48,9 @@ class TeamSegment {
   // Wakes the members that park at their own doors. Members that park at the door of a shared word or of a
   // published line wake up by the time limit of their park (exec/waiter.hpp).
   void wake_everybody() const;
-  Places places() const;  // only if the segment has a file of its own
+  // Only if the segment has a file of its own: it is neither anonymous memory nor a place in another
+  // segment's file.
+  Places places() const;
   // How many CPUs the members that have joined can use at once: those in the union of their affinities, or
   // fewer by the cgroup's quota. At least 1.
   std::uint32_t usable_cpus() const;

@@ -13,7 +13,9 @@
 
 namespace fermata {
 
-// The functions of an MPI job that a measurement needs (fermata/job.h). All are collective except `time`.
+// The functions of an MPI job that a measurement needs (fermata/job.h has the same with C's types). gather()
+// and rest() are collective. time() is for the two processes a and b only. rest() waits until all processes
+// have called it, and mostly sleeps meanwhile, so that it does not disturb a measurement.
 struct Job {
   std::int32_t rank = 0;
   std::vector<std::int32_t> hosts;   // each process's host
@@ -29,10 +31,11 @@ struct JobOptions {
   // Measures one pair of processes for each pair of hosts, and a few pairs of each level within a host. The
   // other pairs get these costs.
   bool sample = false;
-  // The aim for each pair, of messages and of memory, if `seconds` is 0. Slow messages may take longer.
+  // The aim for each pair, if `seconds` is 0. A pair is measured in one way: in memory if it is on one host,
+  // else by messages. Slow messages may take longer.
   double seconds_per_pair = 0.3;
-  // The budget for everything; 0: no budget, so all pairs. Measures as many pairs as fit into the budget,
-  // first one pair for each pair of hosts.
+  // The aim for everything; 0: none, so all pairs (with `sample`, all that it leaves). Measures as many pairs
+  // as fit, but at least one pair of messages; first one pair for each pair of hosts.
   double seconds = 0;
   std::function<void(double done, const std::string& what)> progress;
 };
@@ -43,8 +46,8 @@ using MeasureHost = std::function<Result<Profile>(const Topology& topology, cons
 
 // Collective. All processes get the same profile, or each gets an error. `here`: the CPUs that this process
 // may use. Hosts measure their memory at the same time, but hosts on one machine take turns. Pairs of
-// processes measure messages one after the other; at the end, pairs of hosts also send at once, to find out
-// whether they share a network.
+// processes measure messages one after the other. At the end, if there are four hosts or more, and if the
+// time suffices, pairs of hosts also send at once, to find out whether they share a network.
 Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options,
                             const MeasureHost& measure_host);
 

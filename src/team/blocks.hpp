@@ -95,7 +95,8 @@ struct FreeBytes {
 using ZeroedBytes = std::unique_ptr<std::byte[], FreeBytes>;
 ZeroedBytes zeroed_bytes(std::size_t bytes);
 
-// Stands in for the request's own program and buffers while its length is the one that other members gave.
+// Members may give different lengths (exec/lengths.hpp). Then this stands in for the request's own program
+// and buffers, until the request is over.
 struct Theirs {
   std::size_t bytes = 0;  // of a block
   std::shared_ptr<const CompiledBlocks> program;
@@ -115,8 +116,8 @@ struct Blocks {
   Plain last;  // the arguments for which `call` can start again without preparation, if any
   std::unique_ptr<std::byte[]> bounce;  // between processes: folds copy another process's data into it
   Direct single_copy;                   // between processes: the sizes of transfers that use single copy
-  SlotHeap heap;                        // rank 0's list of the parts of the team's heap, for all members
-  PartsOverHosts parts;                 // the same over several hosts
+  SlotHeap heap;         // only rank 0's is used: which parts of the team's heap all members' requests have
+  PartsOverHosts parts;  // instead of it in a team over several hosts
 };
 
 // The size of a block by which a schedule is chosen. All members know it, so all choose the same schedule.
@@ -141,8 +142,9 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
 // Returns the fields of a call that the members compare. Precondition: check() has passed, or only lacked
 // memory.
 exec::Call call_of(const Checked& checked, const fermata_operation& operation);
-// Prepares a request from make() to start. If it copies the input, each start needs it again. `copies` false:
-// it reserves the copy's memory, and copies nothing yet.
+// Prepares a request from make() to start. If the request needs a copy of its input (`filled` is false after
+// it), each start needs fill() again. `copies` false: all is prepared, but the copy's memory is only
+// reserved.
 void fill(fermata_request& request, bool copies = true);
 inline void fill_again(fermata_request& request) {
   if (!request.filled) fill(request);

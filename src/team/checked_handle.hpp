@@ -1,6 +1,6 @@
 // Handles that can be told from freed ones (serial_of()). The memory of a freed object is used again only for
 // the same type, and is never returned. The object that was freed first is used first. So a function that
-// checks its handle sees that it was freed, until kResting more objects of its type have been freed.
+// checks its handle sees that it was freed, at least until kResting more objects of its type have been freed.
 #ifndef FERMATA_TEAM_CHECKED_HANDLE_HPP
 #define FERMATA_TEAM_CHECKED_HANDLE_HPP
 
@@ -15,7 +15,8 @@ namespace fermata::checked {
 
 // It is in memory before each object.
 struct HandleCell {
-  std::atomic<std::uint64_t> serial;  // of the object, from 1; 0: it was freed
+  // Of the object, from 1; no two objects of the process have the same, whatever their type. 0: it was freed.
+  std::atomic<std::uint64_t> serial;
   // In the list of handed-in cells, the cell that was freed before this one. In the list of resting cells,
   // the cell that was freed after it.
   std::atomic<HandleCell*> next;

@@ -15,15 +15,15 @@ struct CpuId {
 inline constexpr CpuId kCpuIds[] = {{"cpu", &Cpu::os_index}, {"core", &Cpu::core}, {"l2", &Cpu::l2},
                                     {"l3", &Cpu::l3},        {"numa", &Cpu::numa}, {"package", &Cpu::package},
                                     {"smt", &Cpu::smt},      {"host", &Cpu::host}};
-inline constexpr std::int32_t kMaxId = 65536;
+inline constexpr std::int32_t kMaxId = 65536;  // the largest such number, and the largest count
 
 // Reads the form that to_json(Topology) prints, or a short form: "regular" with the counts of a RegularShape
 // instead of "cpus".
 Result<Topology> topology_from_node(const JsonNode& node);
 
-// Checks that there are CPUs, and that each os_index stands for one CPU. Checks that no core lies in two L2,
-// L3 or packages, and no package or NUMA node in two hosts. Checks that no text has a control character.
-// Returns the error, or an empty string.
+// Checks that there are CPUs, and that no two have the same os_index, also on different hosts. Checks that no
+// core lies in two L2, L3 or packages, and no package or NUMA node in two hosts. Checks that no text has a
+// control character. Returns the error, or an empty string.
 std::string topology_flaw(const Topology& topology);
 
 }  // namespace fermata

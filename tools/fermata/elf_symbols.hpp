@@ -19,7 +19,8 @@ inline std::string file_name(const std::string& path) {
 }
 
 struct ElfSymbols {
-  bool dynamic = false;            // as a program: it has an interpreter, the dynamic loader
+  // It names an interpreter, the dynamic loader. Ask it of programs only: few libraries name one.
+  bool dynamic = false;
   std::set<std::string> imported;  // undefined dynamic symbols, without versions
   std::set<std::string> exported;  // the defined ones
 };
@@ -31,9 +32,10 @@ Result<ElfSymbols> elf_symbols(const std::string& path);
 // then ignores LD_PRELOAD.
 bool has_foreign_rights(const std::string& program);
 
-// The function that holds the instruction before `offset`, and the distance from the function's start:
-// "meet+0x12". `offset` counts from the object's load address. The full symbol table is searched, then that
-// of exported functions, which a stripped file still has. Empty: no such file or function.
+// The function that holds the byte before `offset`, and the distance of `offset` from the function's start:
+// "meet+0x12". So a return address is right, and a function's first address is not. `offset` counts from the
+// object's load address. The full symbol table is searched, then that of exported functions, which a stripped
+// file still has. Empty: no such file or function.
 std::string function_at(const std::string& path, std::uint64_t offset);
 
 // The program first, then all libraries that the dynamic loader would load with it. LD_TRACE_LOADED_OBJECTS

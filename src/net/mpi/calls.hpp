@@ -1,6 +1,7 @@
 // The functions of the MPI library that libfermata-net calls, as pointers. preload/mpi intercepts the
 // program's calls, also those of PMPI_ functions. It would intercept this library's calls, too, if they went
-// by name.
+// by name. So the preload gives this library the MPI library's own functions (fermata_mpi_resolve()). Before
+// that, or without the preload, the pointers are the PMPI_ functions that the loader has bound.
 #ifndef FERMATA_NET_MPI_CALLS_HPP
 #define FERMATA_NET_MPI_CALLS_HPP
 
