@@ -20,8 +20,8 @@ struct Council {
 };
 
 // Both are collective. all_have() returns true at all ranks if `mine` is true at all of them, else false at
-// all. tell() copies rank 0's data to all ranks. They report no errors: all_have() is false at a rank where
-// the call fails.
+// all. tell() copies rank 0's data to all ranks. They report no errors: at a rank where the call fails,
+// all_have() returns false, though it may be true at others.
 bool all_have(const Council& council, bool mine);
 void tell(const Council& council, void* data, std::size_t bytes);
 

@@ -47,9 +47,9 @@ struct Shape {
 
 // This thread's spin count: how many times it checks a phase before wait_long(). It holds for the barrier
 // where the thread last waited long with the automatic policy, and for a new barrier at the same address,
-// until the thread waits long there. One count per barrier would be wrong: a thread
-// that shares its CPU with the awaited thread would lower it. Then all other threads would wait long, and
-// lower it further. Access to static TLS needs no call.
+// until the thread waits long there. One count per barrier would be wrong: a thread that shares its CPU with
+// the awaited thread would lower it. Then all other threads would wait long, and lower it further. Access to
+// static TLS needs no call.
 struct Spins {
   const void* barrier = nullptr;
   std::uint32_t looks = 0;
@@ -75,8 +75,8 @@ std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
 struct Standing {
   const void* name = nullptr;  // the address by which the report calls the barrier
   std::uint32_t count = 0;     // arrivals in a phase, as the barrier was made: drops are not taken off
-  std::uint32_t missing =
-      0;  // arrivals that are missing; 0: all have arrived, but a completion may still run
+  // Arrivals that are missing. 0: all have arrived, but a completion may still run.
+  std::uint32_t missing = 0;
 };
 
 // A wait that goes on after those checks.

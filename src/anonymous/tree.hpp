@@ -13,19 +13,18 @@
 //   4. The completer releases: it makes all nodes ready for the next episode, then advances every domain's
 //      phase, then rings where a thread parks.
 //   5. All others wait for their domain's phase.
-// Cost: one atomic add for each arrival, on a line that stays in the domain. If there are several leaves,
-// each
-//   leaf adds one in an episode, and above eight leaves each group of eight leaves adds another, on lines
-//   that the domains share. The release writes the count, the inner nodes' lines and two lines of each
-//   domain: its leaf and its phase.
+// Cost: one atomic add for each arrival, on a line that stays in the domain. In each episode, each leaf of
+//   several takes one more, and above eight leaves each group of eight leaves takes another, on lines that
+//   the domains share. The release writes the count, the inner nodes' lines and two lines of each domain: its
+//   leaf and its phase.
 // Why right: A node is one word: the tickets left (signed, high half) and the episode (low half). So a ticket
 //   says to which episode it belongs. A take from an empty node has no effect: it only makes the tickets left
 //   more negative, and the episode's completer overwrites them. No thread takes a ticket of the next episode
 //   before step 4 has made that leaf ready. A thread that comes early and takes a leaf's last ticket waits
 //   for the previous phase in the leaf's domain, so it finds the parents ready. A completer waits for the
 //   previous phase in the last domain, which a release advances last. So completers release episodes in
-//   order. If an arriver finds every leaf empty in one episode,
-//   that episode does not need it. The arriver waits for that phase and tries again.
+//   order. If an arriver finds every leaf empty in one episode, that episode does not need it. The arriver
+//   waits for that phase and tries again.
 // Limits: leaves <= 64; at most 2^30 arrivals an episode, and as many again that come too early.
 #ifndef FERMATA_ANONYMOUS_TREE_HPP
 #define FERMATA_ANONYMOUS_TREE_HPP

@@ -2,8 +2,8 @@
 //
 // A call can start while gate_ is the process's fork generation. The gate is 0 while a line call is
 // outstanding, or a block call whose wait has ended early. On the fast path a line call writes it only if a
-// signal has not come within the initial spin count, or is of another call.
-// It is 0 for good once this member has given up its team. broken_ is the status with which it did so.
+// signal has not come within the initial spin count, or is of another call. It is 0 for good once this member
+// has given up its team. broken_ is the status with which it did so.
 #ifndef FERMATA_EXEC_SEAT_HPP
 #define FERMATA_EXEC_SEAT_HPP
 

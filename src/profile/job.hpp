@@ -35,7 +35,7 @@ struct JobOptions {
   // else by messages. Slow messages may take longer.
   double seconds_per_pair = 0.3;
   // The aim for everything; 0: none, so all pairs (with `sample`, all that it leaves). Measures as many pairs
-  // as fit, but at least one pair of messages; first one pair for each pair of hosts.
+  // as fit: first one pair for each pair of hosts. One pair of messages is measured in any case.
   double seconds = 0;
   std::function<void(double done, const std::string& what)> progress;
 };
