@@ -33,9 +33,9 @@ Result<ElfSymbols> elf_symbols(const std::string& path);
 bool has_foreign_rights(const std::string& program);
 
 // The function that holds the byte before `offset`, and the distance of `offset` from the function's start:
-// "meet+0x12". So a return address names the caller. `offset` counts from the
-// object's load address. The full symbol table is searched, then that of exported functions, which a stripped
-// file still has. Empty: no such file or function.
+// "meet+0x12". So a return address names the caller. `offset` counts from the object's load address. The full
+// symbol table is searched, then that of exported functions, which a stripped file still has. Empty: no such
+// file or function.
 std::string function_at(const std::string& path, std::uint64_t offset);
 
 // The program first, then all libraries that the dynamic loader would load with it. LD_TRACE_LOADED_OBJECTS
