@@ -34,8 +34,8 @@ struct CollectiveRules {
   constexpr bool root_gives() const { return in.at == At::kRoot; }
   constexpr bool root_gets() const { return out.at == At::kRoot; }
   constexpr bool has_root() const { return root_gives() || root_gets(); }
-  // A member finishes only after every member has begun, since it needs something from each of them. (Empty
-  // blocks are an exception.)
+  // A member finishes only after every member has begun, since it needs something from each of them. Do not
+  // rely on it in a call with an empty block.
   constexpr bool synchronizes() const {
     return in.at == At::kAll && out.at == At::kAll && (makes == Makes::kMoved || makes == Makes::kFoldOfAll);
   }
@@ -74,7 +74,7 @@ struct CollectiveRules {
   }
 
   // ---- Lengths. They may differ where there are several blocks. A member knows the length of the blocks
-  // that it gives or gets. Returns true if not every member knows all lengths.
+  // that it gives or gets. Returns true if there is a member that does not know all lengths.
   constexpr bool hides_lengths() const { return has_several() && (has_root() || is_square()); }
 
   // ---- The buffers `in` and `out` of one member. Without a root, at_root makes no difference.

@@ -1,13 +1,15 @@
 // The file that `fermata run --stats` and `--trace` read, in the directory that FERMATA_STATS names. Each
-// preload library makes one in each process, and another one after each exec. It is mapped and shared, so
-// that nothing is lost however the process ends. tools/fermata/run_stats.cpp reads it.
+// preload library makes one in each process, and another one after each exec. It is a shared
+// mapping, so what was counted is there after the process has ended, also after a kill.
+// tools/fermata/run_stats.cpp reads it.
 //
 // A record belongs to one thread, barrier and call site (and one number of members and reason). Only its
-// thread writes it. Calls are counted one by one. The first kFirst are timed, and then about one in kSampled;
-// with FERMATA_TRACE=1 each one is. A call's number decides whether it is timed. The constructors of Wait say
-// what the number counts. If all members make the same calls, they time the same ones. The timed numbers are
-// spread so that no rhythm of a program escapes them. With Arrivals, one exchange at a timed arrival tells
-// how long after the previous one it came, and, where the barrier does not tell it, which thread came last.
+// thread writes it. Every call that gets a record is counted. The first kFirst are timed, and then about one
+// in kSampled; with FERMATA_TRACE=1 each one is. A call's number decides whether it is timed. The
+// constructors of Wait say what the number counts. If all members make the same calls, they time the same
+// ones. The timed numbers are spread so that no rhythm of a program escapes them. With Arrivals, one exchange
+// at a timed arrival tells how long after the previous one it came, and, where the barrier does not tell it,
+// which thread came last.
 //
 // Not thread-safe beyond that: the waiting thread calls every member function. All functions but start() are
 // part of a wait: they call neither the loader nor an allocator, take no lock, and are no cancellation points
@@ -40,13 +42,18 @@ struct alignas(64) Record {
   // Episodes that this thread counts. At most one thread of a process counts an episode, of Fermata's
   // barriers and of those that stay another library's.
   std::uint64_t episodes;
-  std::uint64_t timed;  // timed calls, scaled to all calls; so are the sums below
-  std::uint64_t waited_ns;
-  std::uint64_t judged;    // calls of which it is known whether this thread came last
-  std::uint64_t last;      // those in which it came last
-  std::uint64_t measured;  // of these, the ones of which the time since the previous arrival is known
-  std::uint64_t late_ns;   // sum of these times
-  std::uint64_t longest_ns;
+  // Scaled: a timed call counts as the number of calls that it stands for. That is kSampled, and 1 in a trace
+  // and for the first kFirst.
+  std::uint64_t timed;      // timed calls, scaled
+  std::uint64_t waited_ns;  // sum of their waits, scaled
+  // Calls of which it is known whether this thread came last, and those in which it came last. Wait::end()
+  // counts every call, without scaling. Wait::end_untold() counts timed calls with Arrivals, scaled.
+  std::uint64_t judged;
+  std::uint64_t last;
+  // Timed calls in which this thread came last and the time since the previous arrival is known, scaled.
+  std::uint64_t measured;
+  std::uint64_t late_ns;     // sum of these times, scaled
+  std::uint64_t longest_ns;  // the longest timed wait
   char plan[kPlanText];  // the barrier's plan, if it differs from the file's; in MPI, kind and communicator
   // The call site as text, as describe_place() writes it.
   char place[128];
@@ -103,7 +110,7 @@ struct Meeting {
 // without a function call, because all members pay for the time that this takes. Slots and records are never
 // freed.
 struct alignas(64) Slot {
-  std::atomic<std::uint32_t> owner;  // `self` of the thread that wrote the rest; 0: free; odd: stats.cpp
+  std::atomic<std::uint32_t> owner;  // `self` of the thread that wrote the rest; 0: free; odd: a site's text
   std::uint32_t members;
   const void* object;
   const void* site;  // null: the slot counts the owner's calls for the object
@@ -148,7 +155,7 @@ inline std::uint64_t next_sampled(std::uint64_t number) {
 class Wait {
  public:
   // Numbered by this thread's calls for the object; without one, by those that the record counts. It does not
-  // find out which thread came last.
+  // find out which thread came last: only end() may say so.
   explicit Wait(const Meeting& meeting) {
     if (find(meeting)) begin((*counts_)++);
   }

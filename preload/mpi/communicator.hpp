@@ -34,7 +34,7 @@ struct alignas(64) State {
   Pooled* pooled = nullptr;
   // the ranks' calls differed, or a rank had no memory, so its team is not used any more (recovery.hpp)
   bool mismatched = false;
-  // the first call that MPI does after that; 0: not agreed yet
+  // the number of the first call that MPI does after that; 0: the ranks have not agreed on it yet
   std::uint64_t resumes = 0;
   // starts of persistent requests, which `ours` includes; and persistent requests that were made
   std::uint64_t starts = 0, prepared = 0;
@@ -55,8 +55,9 @@ struct alignas(64) State {
   Begun* waiting = nullptr;
   Begun* last_waiting = nullptr;
   int in_blocks = 0, begun = 0;
-  // Small ones are tested for an early end. If they do not end early, only some are: `pass` begin untested
-  // between two tests. passed: how many have begun since the last test.
+  // A small one is polled for an early end when it begins, unless `crowded`. If they do not end early, fewer
+  // are polled: `pass` of them begin without it between two that are polled. It grows with each vain poll,
+  // and is 0 after a successful one. passed: how many have begun since the last poll.
   std::uint32_t pass = 0, passed = 0;
   State* next_active = nullptr;  // in the list of states with any
   Begun* kept = nullptr;         // completed ones, cached for later calls that are the same
@@ -142,8 +143,8 @@ bool gets_team(State& state, Kind kind);
 // All ranks call it, before they make a persistent collective: a communicator that waits for a team gets it
 // now.
 void give_team(State& state);
-// Likewise for a communicator for which this rank had no memory. This rank does what the others do, and
-// refuses the team.
+// For a communicator for which this rank had no memory: count_bare() stands for gets_team(), refuse_bare()
+// for give_team(). This rank takes part in the others' agreement, and refuses the team.
 extern std::atomic<bool> any_bare;  // there has been one
 void count_bare(MPI_Comm comm);
 void refuse_bare(MPI_Comm comm);
@@ -157,7 +158,8 @@ void shut_down();
 
 // Calls the communicator's error handler; returns the error.
 int report(State& state, int code);
-// Says what happened, and calls the communicator's error handler. Returns what the MPI call returns.
+// Calls the communicator's error handler; with FERMATA_VERBOSE, also says what happened. Returns what the MPI
+// call returns.
 int failed(State& state, int status);
 
 }  // namespace fermata::preload

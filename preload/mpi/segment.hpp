@@ -1,5 +1,5 @@
 // The segment of this host, in which the teams lie whose ranks are all on this host. Its owner (`ground`) is
-// a team that nobody joins, made in MPI_Init, where a thread of the first rank hands out the segment's
+// a team that nobody joins, made in MPI_Init, where a thread of the host's first rank hands out the segment's
 // descriptor. So a new team takes memory and agreement, and opens no file.
 #ifndef FERMATA_PRELOAD_MPI_SEGMENT_HPP
 #define FERMATA_PRELOAD_MPI_SEGMENT_HPP
@@ -22,8 +22,8 @@ void share_segment(const Council& host, int size, int rank);
 bool has_segment();
 void drop_segment();
 
-// Makes a team in the segment. Returns its place; 0: there is no team. attach_in_segment() attaches to it.
-// cpus may be null.
+// Makes a team in the segment. Returns its place; 0: there is no team. cpus may be null.
+// attach_in_segment() attaches to it; null: it failed.
 std::uint64_t make_in_segment(int size, const int* cpus, fermata_team** team);
 fermata_team* attach_in_segment(std::uint64_t place, int size);
 

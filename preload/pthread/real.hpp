@@ -1,4 +1,4 @@
-// The functions that this library wraps, and whether the C library's barriers are laid out as tag.hpp
+// The functions that this library wraps, and whether the barriers that they make are laid out as tag.hpp
 // assumes.
 #ifndef FERMATA_PRELOAD_PTHREAD_REAL_HPP
 #define FERMATA_PRELOAD_PTHREAD_REAL_HPP
@@ -17,8 +17,8 @@ struct Real {
 // function's substitute returns ENOSYS.
 Real find_real();
 
-// Runs the real functions on a barrier of their own and checks what they wrote: glibc's five words as
-// expected, and the tag's twelve bytes unchanged.
+// Runs the real functions on a barrier for one thread and checks what they wrote: after init, glibc's five
+// words are as expected; after each function, the tag's twelve bytes are unchanged. False also if one fails.
 bool layout_is_known(const Real& real);
 
 }  // namespace fermata::preload

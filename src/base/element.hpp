@@ -1,9 +1,10 @@
 // The element types as C++ types, and apply(): one operator applied to two elements. Every fold by these
 // operators computes the same results as apply(), on a line or in a kernel.
 //
-// Each operator gives the same bits (a pair's gap aside) when its operands are swapped, so members whose
-// plans fold in mirrored order agree. This file decides which NaN is the result. Processors return one of two
-// NaN operands, and compilers swap the operands of a sum, so neither can make the choice.
+// Each operator gives the same bits when its operands are swapped, so members whose plans fold in mirrored
+// order agree. Only a pair's padding may differ: it comes from either of two equal pairs. This file decides
+// which NaN is the result. Processors return one of two NaN operands, and compilers swap the operands of a
+// sum, so neither can make the choice.
 #ifndef FERMATA_BASE_ELEMENT_HPP
 #define FERMATA_BASE_ELEMENT_HPP
 
@@ -106,7 +107,7 @@ using FloatBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_
 // Returns the NaN of a sum or product: the NaN operand, made quiet, whose bits are the larger unsigned
 // number. If no operand is a NaN (infinity - infinity, 0 * infinity), the result is the positive quiet NaN
 // without payload. Its bits are the smallest such number, so neither the order nor the grouping of operands
-// matters. always_inline: a call would need a stack frame even if all results are numbers.
+// decides which NaN it is. always_inline: a call would need a stack frame even if all results are numbers.
 template <class T>
 [[gnu::always_inline]] constexpr T nan_of(T a, T b) {
   using Bits = FloatBits<T>;

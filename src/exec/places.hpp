@@ -1,7 +1,8 @@
 // Places: ranges in the shared memory file of a team of processes, where further teams can lie. All processes
 // of the team have the file's descriptor already, so no process passes it. The file grows when a place is
-// taken for the first time or with another size, and when plans are cached. A place is address space. After
-// its first bytes, memory is allocated where it is used. It is freed with the place.
+// taken for the first time or with another size, and when plans are cached there. A place is address space.
+// After its first bytes, memory is allocated where it is used. The memory is freed with the place. The range
+// of the file stays for the next place of this size.
 //
 // A table at the end of the team's own segment lists the places. A member that writes over the table can
 // break teams, but it cannot crash another process. Each process checks that a place lies in the file after

@@ -25,17 +25,18 @@
 
 namespace fermata::exec {
 
-// Whether a member lives in this process.
+// Whether a member lives in the process that is asked about.
 enum class Where : std::uint8_t { kUnknown = 0, kHere, kElsewhere };
 
 struct TeamOptions {
   std::uint32_t members = 1;
   bool shared = false;
   bool tagged = false;
-  // Members fold blocks left to right, unless the operator is associative. The caller passes programs with a
-  // fixed order of folds.
+  // Members fold blocks left to right. With an associative operator they may fold in any order, because the
+  // result has the same bits. The caller passes programs with a fixed order of folds.
   bool reproducible = false;
-  // reserve address space for block calls; memory is allocated where it is used
+  // Reserve address space for block calls, if there are at most kMostBlockMembers members. Memory is
+  // allocated where it is used.
   bool blocks = false;
   WaitKind wait = WaitKind::kAuto;
   std::int64_t stall_ns = 0;
@@ -58,8 +59,8 @@ class Team {
   // text on error.
   static Status create(const TeamOptions& options, Team** out, const char** detail);
   // Takes ownership of the descriptor of another process's segment. wait: this process's policy; null: the
-  // creator's. stall_ns holds if the creator's is 0. If this process has that team already, returns the same
-  // Team with one more reference, and ignores `wait` and `stall_ns`.
+  // creator's. stall_ns: used only if the creator's is 0. If this process has that team already, returns the
+  // same Team with one more reference, and ignores `wait` and `stall_ns`.
   static Status attach(std::int32_t fd, const WaitKind* wait, std::int64_t stall_ns, Team** out,
                        const char** detail);
   // Attaches to a team, by the number of its place. The team was created within `neighbour` or within the
@@ -111,7 +112,7 @@ class Team {
   // Whether this member lives in that process, so that addresses mean the same to both. Known once it has
   // joined.
   Where where_is(std::uint32_t rank, const os::ProcessMemory& process) const;
-  // False if a member has ever joined with this rank, or is joining.
+  // For a rank of this host. False if a member has ever joined with it, or is joining.
   bool is_free(std::uint32_t rank) const;
   // True if the member has left or its process has died. For a rank on another host: also if its process does
   // not answer any more, and the answer depends on `viewer` (exec/host_notices.hpp).
@@ -134,7 +135,8 @@ class Team {
     return kAborted;
   }
   // Breaks the team and wakes parked members (TeamSegment::wake_everybody()). Only the first cause is stored;
-  // true: this call stored it. Async-signal-safe.
+  // true: this call stored it. culprit: a rank; UINT32_MAX: none. (A Breach stores 1 + the rank.)
+  // Async-signal-safe.
   bool break_with(Status status, std::uint32_t culprit);
 
  private:

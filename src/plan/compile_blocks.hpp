@@ -25,9 +25,9 @@ struct CompiledBlocks {
   BlockProgram program;
 };
 
-// Compiles the program of `member`. The first form proves the schedule, for operators that are associative
-// and commutative, but not idempotent. The second form is for callers that have proved it for their own
-// operator.
+// Compiles the program of `member`. The first form proves the schedule. The proof relies on an operator that
+// is associative and commutative, but not on an idempotent one: each contribution is folded exactly once. The
+// second form is for callers that have proved it for their own operator.
 // Errors: kVerify; kArgument if there is no such member; kUnsupported for barriers, shared counters
 // (Schedule::words) and signals without data.
 Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member);

@@ -14,7 +14,7 @@
 
 namespace fermata {
 
-using MachineId = std::array<char, 40>;  // equal for all hosts that share a machine
+using MachineId = std::array<char, 40>;  // of the running kernel; equal for all hosts on it
 
 // Where a process is. Each process sends its place to all others.
 struct PlaceOfProcess {
@@ -59,24 +59,26 @@ struct JobCosts {
 inline Error job_is_lost() { return {Status::kSystem, "the job's processes could not be reached"}; }
 
 // Measures the memory of each host. The result has one profile for each host, and all processes get it. A
-// host that did not measure gets the profile of an earlier host on the same machine, else that of the first
-// host. Error: kSystem if the first host has none.
+// host that did not measure gets the profile of the lowest host on the same machine that did and has a lower
+// number, else that of the first host. Errors: kSystem if the first host has none, or a process could not be
+// reached; those of profile_from_json().
 Result<std::vector<Profile>> measure_memory(const JobProcesses& processes, const Topology& here,
                                             const MeasureHost& measure);
 
 struct JobLinks {
   std::vector<RowPair> measured;
   std::size_t left_out = 0;  // pairs for which there was no time
-  double left_ns = 0;        // what is left of the time budget; equal in all processes
+  double left_ns = 0;        // of the time budget, equal in all processes; without a budget: no meaning
 };
 // Measures messages between processes of different hosts, and sets the costs of all such pairs, and each
-// process's own O. begin_ns: when the measurement of the job began.
+// process's own O (on the diagonal of costs.o). begin_ns: when the measurement of the job began.
 Result<JobLinks> measure_links(const JobProcesses& processes, std::int64_t begin_ns, JobCosts& costs);
 
 struct JobNetwork {
-  double byte_ns = 0;     // of a network that pairs of hosts share; 0: none was found
+  double byte_ns = 0;     // of a network that pairs of hosts share; 0: none
   bool left_out = false;  // there was no time for it
 };
+// Looks for a shared network if there are at least four hosts.
 Result<JobNetwork> measure_network(const JobProcesses& processes, const JobLinks& links,
                                    const JobCosts& costs);
 

@@ -19,7 +19,8 @@ inline constexpr NodeId kNothing = -1;  // a register that holds no contribution
 struct Node {
   NodeId left = kNothing, right = kNothing;  // both kNothing: the contribution of member `leaf`
   std::int32_t leaf = -1;
-  NodeId canonical = kNothing;           // the same for trees that differ only by swapped operands
+  // The same number for trees that differ only by swapped operands. It is not the id of a node.
+  NodeId canonical = kNothing;
   std::uint64_t leaves = 1;              // number of leaves, counted with repetition; saturates
   std::int32_t stage = -1, member = -1;  // the stage and member that made it first
 };
@@ -35,8 +36,8 @@ class Expressions {
   // The contributions from left to right. Precondition: the tree has few enough leaves to list.
   std::vector<std::int32_t> in_order(NodeId id) const;
   // How often each member's contribution occurs: 0, 1, or 2 for more than once (for idempotent operators
-  // that may be right). The time is linear in `id`
-  // and in the number of members.
+  // that may be right). The time is linear in the number `id`, since all nodes below it are visited, and in
+  // the number of members.
   std::vector<std::uint8_t> occurrences(NodeId id) const;
   std::string text(NodeId id) const;  // "((0+1)+(2+3))"; above 4096 leaves only their number
 
@@ -68,7 +69,8 @@ struct ChunkIndex {
 };
 
 // Executes one chunk symbolically. Returns the register contents of all members after the last stage:
-// members x registers, one row per member. Precondition: check_structure passed.
+// members x registers, one row per member. A member sends the values that it held when the stage began.
+// Precondition: check_structure passed.
 //
 // Error kVerify: a stage sends from a register that holds nothing, or combines into one, or copies over a
 // register that the same stage has written.

@@ -17,10 +17,11 @@ namespace fermata::team {
 // It is in the segment of a team that is refreshed. The team's profile follows it, as JSON.
 struct RefreshStart {
   double seconds = 0;       // about the time between two refreshes
-  std::uint64_t keeps = 0;  // not 0: refreshes also update the cache
+  std::uint64_t keeps = 0;  // not 0: refreshes also update the profile in the cache
 };
 std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& profile);
-// Takes the time from the configuration, or from FERMATA_REFRESH.
+// Takes the time from the configuration, or from FERMATA_REFRESH if `configured` is 0; < 0: no refreshes.
+// Takes `keeps` from FERMATA_REFRESH in any case.
 void ask_for_refreshes(double configured, TeamRequest& request);
 
 // Is the team refreshed? `made` is the team as it was created. Its members may have moved to another team.
