@@ -1,7 +1,7 @@
 // The file that `fermata run --stats` and `--trace` read, in the directory that FERMATA_STATS names. Each
-// preload library makes one in each process, and another one after each exec. It is a shared
-// mapping, so what was counted is there after the process has ended, also after a kill.
-// tools/fermata/run_stats.cpp reads it.
+// preload library makes one in each process, and another one after each exec. It is a shared mapping, so
+// what was counted is there after the process has ended, also after a kill. tools/fermata/run_stats.cpp reads
+// it.
 //
 // A record belongs to one thread, barrier and call site (and one number of members and reason). Only its
 // thread writes it. Every call that gets a record is counted. The first kFirst are timed, and then about one

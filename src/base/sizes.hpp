@@ -19,9 +19,9 @@ struct Sizes {
   constexpr bool operator==(const Sizes&) const = default;
 };
 
-// Sizes of blocks that a process reads directly from another process's memory (single copy), instead of
-// through a ring buffer. [1]: the sender moves nothing else meanwhile; [0]: it does. Threads of one process
-// do not ask for it: they read every large block directly.
+// Sizes of blocks that a receiver reads directly from the sender's memory (single copy), instead of through a
+// ring buffer. [1]: the sender moves nothing else meanwhile; [0]: it does. Between threads of one process the
+// sizes are always those of kDirectFrom bytes and more (exec/block_program.hpp).
 struct Direct {
   Sizes moved[2], folded[2];
   constexpr const Sizes (&of(bool folds) const)[2] { return folds ? folded : moved; }

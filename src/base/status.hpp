@@ -1,5 +1,6 @@
-// Status codes, with the numbers of fermata/status.h (asserted in src/api), except kRetracted. "The detail"
-// is an error's text; libfermata-rt has none.
+// Status codes, with the numbers of fermata/status.h (asserted in src/api). Not kRetracted: its number is
+// that of FERMATA_LAST, which only anonymous barriers return. "The detail" is an error's text; libfermata-rt
+// has none.
 #ifndef FERMATA_BASE_STATUS_HPP
 #define FERMATA_BASE_STATUS_HPP
 
@@ -12,15 +13,15 @@ enum class Status : std::int32_t {
   kPending = 1,        // not finished yet
   kArgument = -1,      // an argument is out of its documented range
   kMemory = -2,        // out of memory
-  kSystem = -3,        // a system call failed; the detail says what it was for
+  kSystem = -3,        // a call of the system or a library failed; the detail says which
   kTimeout = -4,       // the time limit has passed
   kMemberLost = -5,    // a member has died or left; the detail names it
-  kMismatch = -6,      // members disagree in tags, calls or plans; the detail says how
+  kMismatch = -6,      // members disagree in tags, calls, plans or versions; the detail says how
   kBroken = -7,        // an earlier error or an abort made the team unusable; destroy it
-  kParse = -8,         // a file is malformed; the detail gives line and reason
+  kParse = -8,         // a file or a name is malformed; the detail gives the reason
   kUnsupported = -9,   // not available here; the detail says what it needs
   kForked = -10,       // the handle belongs to the parent of this forked process
-  kBusy = -11,         // an operation or request is not finished, or a rank or name is taken
+  kBusy = -11,         // an operation or request is not finished, or a rank, name or port is taken
   kInterrupted = -12,  // the idle hook asked to stop waiting
   kVerify = -13,       // a schedule or plan failed its proof
   kNotFound = -14,     // no such file, plan, profile or algorithm

@@ -9,8 +9,8 @@ namespace fermata {
 
 // Runs the program back to back with one thread or process (key.engine) per rank. Each is pinned to
 // key.cpus[rank], or unpinned if key.cpus is empty. Returns ns per episode, from a batch that takes at least
-// 2 ms or has 1,048,576 episodes. Errors: kSystem (a process could not be made), kArgument (not one CPU per
-// member), kMemory, and those of the team and its calls.
+// 2 ms or has 1,048,576 episodes. Errors: kSystem (a thread or process could not be made), kArgument (not one
+// CPU per member), kMemory, and those of the team and its calls.
 Measure measure_on_this_machine();
 
 // Does so for a collective on blocks by this schedule. Returns ns from the last arrival to the last
