@@ -32,6 +32,7 @@ class Topology {
   static Topology load(const std::string& path) {
     return Topology(detail::made<fermata_topology>(fermata_topology_load, path.c_str()));
   }
+  // How many members can run at once: a cgroup quota can make it less than the number of CPUs.
   int cpus() const {
     int n = 0;
     detail::check(fermata_topology_cpus(handle_.get(), &n));
@@ -93,6 +94,7 @@ class Member {
   void barrier(std::uint32_t tag) { detail::check(fermata_barrier_tagged(handle_.get(), tag)); }
   void arrive() { detail::check(fermata_arrive(handle_.get())); }
   void depart() { detail::check(fermata_depart(handle_.get())); }
+  // True: depart() would not wait. The member must still call it.
   bool test() {
     const int status = fermata_test(handle_.get());
     detail::check(status);
@@ -179,9 +181,9 @@ class Member {
   [[nodiscard]] Request prepare(const Operation& operation) {
     return request(operation, fermata_prepare, true);
   }
-  // Advances the requests of this thread's members, and resumes the coroutines that wait for them. Returns
-  // false if this member had no active request before the coroutines were resumed. They may have started
-  // some.
+  // Advances the requests of this thread's members, and resumes the coroutines that wait for them. `most` is
+  // the argument max_us of fermata_progress. Returns false if this member had no active request before the
+  // coroutines were resumed. They may have started some.
   bool progress(std::chrono::duration<double, std::micro> most = {}) {
     const int status = detail::drive(handle_.get(), most.count());
     detail::check(status);
@@ -216,8 +218,8 @@ class Member {
 inline void progress_thread(bool on) { detail::check(fermata_progress_thread(on ? 1 : 0)); }
 
 // Runs coroutines side by side until all are over. It advances the member's requests, and the requests of
-// this thread's other members. If coroutines threw, it throws the exception of the first one in the list. A
-// team that breaks ends the coroutines' requests.
+// this thread's other members. If coroutines threw, it throws the exception of the first one in the list. The
+// others' take() throws theirs. A team that breaks ends the coroutines' requests.
 inline void run(Member& member, std::span<Task<>> tasks) {
   for (Task<>& task : tasks) task.start();
   for (Task<>& task : tasks)
@@ -238,7 +240,7 @@ struct TeamOptions {
   // The CPU to which the program pins each rank, for the planner; empty: unpinned. The team pins no thread.
   std::vector<int> cpus;
   std::vector<const fermata_plan*> plans;  // plans that replace the cached or estimated ones
-  double stall_seconds = 0;
+  double stall_seconds = 0;                // <= 0: FERMATA_STALL_SECONDS decides (fermata_team_config)
 };
 
 class Team {
@@ -261,6 +263,7 @@ class Team {
   static Team attach(const std::string& name, double seconds) {
     return Team(detail::made<fermata_team>(fermata_team_attach, name.c_str(), seconds));
   }
+  // Waits until `count` calls of attach() were served.
   void serve(const std::string& name, int count, double seconds) {
     detail::check(fermata_team_serve(handle_.get(), name.c_str(), count, seconds));
   }

@@ -3,10 +3,10 @@
 // All members begin their operations in the same order. Coroutines that run side by side may overtake each
 // other, so they must start persistent operations instead.
 //
-// An operation goes on in every call of its thread that waits or asks for progress. With the progress thread
-// on (fermata::progress_thread), data also move between these calls. Continuations run in such a call, or in
-// Request::start(). They may start requests and reset them, and must neither wait nor call Member::progress
-// or run(). These two resume coroutines outside of any continuation, so coroutines may wait.
+// An operation goes on in every call of its thread that waits, tests or asks for progress. With the progress
+// thread on (fermata::progress_thread), data also move between these calls. Continuations run in such a call,
+// or in Request::start(). They may start requests and reset them, and must neither wait nor call
+// Member::progress or run(). These two resume coroutines outside of any continuation, so coroutines may wait.
 #ifndef FERMATA_REQUEST_HPP
 #define FERMATA_REQUEST_HPP
 
@@ -65,7 +65,8 @@ class Request {
   ~Request() { let_go(); }
   explicit operator bool() const noexcept { return state_ != nullptr; }
 
-  // A persistent request (Member::prepare) may be started any number of times.
+  // A persistent request (Member::prepare) may be started any number of times. start() throws if the
+  // request cannot start, for example because it is still active.
   Request& start() {
     state_->over = false;
     const int status = fermata_request_start(state_->raw);
@@ -117,7 +118,7 @@ class Request {
   }
 
   // `co_await request` or `co_await request.start()` waits until the request is over. It throws as
-  // test(), and has no time limit.
+  // test(), and has no time limit. Only one coroutine at a time may wait for a request.
   auto operator co_await() & noexcept { return Awaiter(*state_); }
   auto operator co_await() && noexcept { return Awaiter(*state_); }
 
@@ -134,9 +135,9 @@ class Request {
     return request;
   }
 
-  // Makes one request of persistent requests that run one after the other (fermata_chain). Continuations that
-  // were added to them before still run, each before the next request starts. An exception of such a
-  // continuation is lost.
+  // Makes one request of one or more persistent requests that run one after the other (fermata_chain). Throws
+  // Error(FERMATA_ERR_ARGUMENT) if there is none. Continuations that were added to them before still run,
+  // each before the next request starts. An exception of such a continuation is lost.
   static Request chain(std::vector<Request> links) {
     std::vector<fermata_request*> raw;
     for (const Request& link : links) raw.push_back(link.get());
@@ -271,7 +272,8 @@ inline void wait_all(std::span<Request> requests) {
 }
 
 // wait_any returns the index of a request that is over; test_any returns nothing if there is none. Both throw
-// that request's error, and skip empty entries. The requests may belong to any members that this thread uses.
+// that request's error, and skip empty entries. Both throw Error(FERMATA_ERR_ARGUMENT) if all are empty. The
+// requests may belong to any members that this thread uses.
 inline std::size_t wait_any(std::span<Request> requests) {
   return detail::any_of(requests, fermata_request_wait_any).value();
 }

@@ -1,12 +1,13 @@
 // Non-blocking collectives. Each is an operation of Fermata's. The program holds a generalized request of
 // MPI's for it (MPI 3.1, section 12.2), or, if it was over at once without an error, a receive from
-// MPI_PROC_NULL. So it may stand beside MPI's own requests in any call that completes requests.
+// MPI_PROC_NULL. So it may stand beside MPI's own requests in any call that completes requests. A
+// persistent collective has another request, and starts at once, in any order (persistent.hpp).
 //
 // In each communicator they start in the order in which they were begun. Barriers and some other small ones
-// (Operation::rides()) are carried on lines, one at a time, and later ones wait for it. All ranks put the
-// same ones on lines. Those on blocks are requests of Fermata's. Both kinds make progress in MPI calls that
-// wait or test, and in Fermata's own waits. While any is outstanding, a call that would wait in MPI polls MPI
-// and Fermata in turn, or has the helper thread beside it.
+// (Operation::rides()) are carried on lines, one at a time, and later ones wait for it. All ranks that give
+// the same length put the same ones on lines. Those on blocks are requests of Fermata's. Both kinds make
+// progress in MPI calls that wait or test, and in Fermata's own waits. While any is outstanding, a call that
+// would wait in MPI polls MPI and Fermata in turn, or has the helper thread beside it.
 #ifndef FERMATA_PRELOAD_MPI_BEGUN_HPP
 #define FERMATA_PRELOAD_MPI_BEGUN_HPP
 
@@ -70,7 +71,8 @@ inline bool any_begun() {
 
 // Completed non-blocking collectives with an error that the program does not know yet. Open MPI would report
 // it to the error handler of MPI_COMM_WORLD. So the call that completes such a request first takes the error
-// away, and then reports it as MPI's own collective would (told_of() in waits.cpp).
+// away, and then reports it to the error handler that MPI's own collective would call (told_of() in
+// waits.cpp).
 extern std::atomic<int> failures;
 int claim_error(MPI_Request handle, MPI_Comm* comm);
 bool is_failed(MPI_Request handle);
@@ -78,7 +80,8 @@ bool is_failed(MPI_Request handle);
 // In MPICH 4.0 and 5.0, MPI_Testall gives wrong answers for two sorts of requests, where other functions are
 // right: for MPICH's own persistent collectives, and for arrays of more than 64 requests of different
 // kinds. Fermata's requests are of different kinds: generalized requests, and receives that are over at once.
-// True from the first such request on. Then on MPICH the preload does MPI_Testall by other functions.
+// True from the first request of Fermata's, or persistent collective of MPICH's own, on. Then on MPICH the
+// preload does MPI_Testall by other functions.
 extern std::atomic<bool> testall_errs;
 
 // Ready to be prepared; null: there is no memory.
@@ -109,10 +112,10 @@ void progress_beside(const fermata_member* waiting);
 void reap();
 // Makes progress until nothing is outstanding, or for many rounds. Also frees the persistent ones.
 void finish_all();
-void give_way();
+void give_way();  // lets other threads have the CPU (sched_yield)
 
-// Makes progress on what is outstanding, except in the communicator whose member is `waiting`.
-// complete_later() completes those whose end the helper noticed.
+// As progress(), except in the communicator whose member is `waiting`, and without reap(). It passes over a
+// communicator that another thread is in. complete_later() completes those whose end the helper noticed.
 void advance_all(const fermata_member* waiting);
 void complete_later();
 inline thread_local bool is_helper = false;  // this is the helper thread (helper.cpp)
@@ -168,9 +171,9 @@ void help_waiting_calls();
 // Returns when the helper rests. Nothing may want it any more.
 void let_helper_rest();
 
-// Around code that makes progress. If only one thread calls, it may be within a call that waits in MPI. MPI
-// may have called a function of the program's there, or one that this library wraps. Then the helper rests
-// meanwhile.
+// Around code that makes progress. If only one thread calls, it may be within a call that waits in MPI, with
+// the helper beside it (`guarded`). MPI may have called a function of the program's there, or one that this
+// library wraps. Then the helper rests meanwhile.
 class Alone {
  public:
   Alone() : pauses_(guarded && !several_threads) {

@@ -22,7 +22,8 @@ struct Called {
 // A gather or scatter that does not block runs as one with blocks that may differ, and so do a non-blocking
 // allgather and all-to-all. So the ranks need not agree on the lengths. A block that its receiver has no room
 // for is that rank's error alone. For a persistent allgather or all-to-all, the ranks compare their lengths
-// when they make it. docs/mpi.md (lengths that differ) says what happens in other calls.
+// when they make it. docs/mpi.md (lengths that differ) says what happens in other calls. Arguments
+// (operation.hpp) explains irregular and pairwise.
 namespace calls {
 
 inline Side blocks(bool may_differ, const void* at, MPI_Count count, MPI_Datatype type) {

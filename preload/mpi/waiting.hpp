@@ -6,8 +6,8 @@
 
 #include "mpi.hpp"
 
-// Polled, together with Fermata's outstanding collectives (waits.cpp, messages.cpp). Sendrecv_replace has the
-// helper beside it.
+// If they wait, they poll MPI and Fermata's outstanding collectives in turn. If they only test, they make
+// progress once. (waits.cpp, messages.cpp)
 // clang-format off
 #define FERMATA_MPI_WAITS(X) \
   X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) \
@@ -17,7 +17,7 @@
 // X(function, the non-blocking function that takes the same arguments and a request)
 #define FERMATA_MPI_SENDS(X) \
   X(Send, Isend) X(Ssend, Issend) X(Rsend, Irsend) FERMATA_MPI_LARGE_SENDS(X)
-// Make progress once (waits.cpp).
+// Make progress once, too (waits.cpp).
 #define FERMATA_MPI_TESTS(X) X(Iprobe) X(Improbe) X(Win_test) FERMATA_MPI_PERSISTENT_TESTS(X)
 // The helper is beside these (beside.cpp). An access to a window may wait for the other rank's epoch to
 // begin.

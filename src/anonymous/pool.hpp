@@ -36,7 +36,7 @@ class Pool {
   PoolLink& link(const PoolLayout& layout, std::uint32_t entry);
   std::byte* place(const PoolLayout& layout, std::uint32_t entry);  // null: no memory for its chunk
 
-  std::atomic<std::uint64_t> free_{0};
+  std::atomic<std::uint64_t> free_{0};  // the free entries (free_list.hpp)
   std::atomic<std::uint32_t> made_{0};
   std::atomic<std::byte*> chunks_[kChunks]{};
 };

@@ -1,7 +1,10 @@
 // What a team's segment holds, and where.
 //
 // Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | model | refresh | hosts |
-// notices (over several hosts: the window begins here) | regions of slots | rings and heap | table of places
+// notices | regions of slots | rings and heap | table of places
+//
+// Only a team over several hosts has `hosts` and notices. The window, where lines from other hosts land, is
+// all from its notices to the end.
 //
 // The segments of a team over several hosts have the same layout, so a slot has the same offset on every
 // host.

@@ -267,6 +267,7 @@ struct Vectors {
   }
 };
 
+// Null if the operator is not defined for the type.
 #if HWY_TARGET == HWY_SCALAR
 Fold fold_of(Op op, Type type) { return look_up<Portable>(op, type); }
 #else

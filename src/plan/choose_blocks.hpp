@@ -51,10 +51,11 @@ class BlockChooser {
   // model: for the same number of members; nullptr: flat_model (plan/block_knowledge.hpp).
   BlockChooser(const BlockCase& wanted, const CostModel* model);
 
-  // The cheapest one comes first. Among equal times, the shorter path comes first. Where calls overlap,
-  // `steps` decides: for rooted collectives among the candidates near the cheapest, for scans of members that
-  // share CPUs among all. No candidate is verified yet. Only compositions are stored as schedules, since
-  // hundreds of schedules for many members would fill the memory.
+  // The cheapest one comes first, and among equal times the one with the shorter path. Successive calls of
+  // rooted collectives and of scans overlap, so there fewer steps come first: in rooted collectives among the
+  // candidates near the cheapest, in scans among all, if members share CPUs. No candidate is verified yet.
+  // Only compositions are stored as schedules, since hundreds of schedules for many members would fill the
+  // memory.
   const std::vector<BlockCandidate>& ranked() const { return ranked_; }
   Schedule build(const BlockCandidate& candidate) const;
 
@@ -68,7 +69,7 @@ class BlockChooser {
 
   BlockCase wanted_;
   CostModel model_;
-  bool straight_;
+  bool straight_;  // each block goes directly to its receiver (BlockCase::irregular)
   std::vector<Schedule> composed_;
   std::vector<BlockCandidate> ranked_;
 };

@@ -25,7 +25,8 @@ struct SharedState {
 
 // Runs work(rank) for each member of the team, in a thread or forked process of its own, and waits until all
 // have ended. `shared` begins with a SharedState. Errors: kMemory (there is no such memory), kSystem (a
-// thread or process could not be made), and that of a member; `what` names what was measured.
+// thread or process could not be made), and the first that a member gave SharedState::fail(). The exit
+// statuses of the processes are ignored. `what` names what was measured.
 std::optional<Error> run_members(Engine engine, exec::Team& team, const probe::SharedMemory& shared,
                                  const std::string& what,
                                  const std::function<void(std::uint32_t rank)>& work);

@@ -28,7 +28,8 @@ struct Ended {
 };
 // Runs the program as a child. Forwards INT, QUIT, TERM, HUP, USR1 and USR2 to it, except those from the
 // terminal, which it gets anyway. `silent` discards its standard output.
-// stats_directory: FERMATA_STATS; empty: as in this process's environment. Throws CommandError.
+// stats_directory: FERMATA_STATS; empty: as in this process's environment. Throws CommandError if it cannot
+// fork. If the program cannot be started, the child ends with 126 or 127.
 Ended run_child(const RunProgram& program, const std::vector<std::string>& libraries,
                 const std::string& stats_directory, bool silent);
 
