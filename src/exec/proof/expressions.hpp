@@ -19,7 +19,8 @@ class Expressions {
   bool prepare();  // false: no memory
 
   Node contribution(std::uint32_t member) const { return member + 1; }
-  Node fold(Node left, Node right);  // kNothing: no memory
+  // Neither operand is kNothing. Returns kNothing if there is no memory.
+  Node fold(Node left, Node right);
   // True if they are equal up to exchanged operands. A commutative operator gives the same result for both.
   bool same(Node a, Node b) const { return a == b || canonical_[a] == canonical_[b]; }
   bool has_all(Node node) const;
