@@ -127,7 +127,8 @@ FERMATA_API uint64_t fermata_ranked_calls(const fermata_ranked* barrier, uint32_
  * For a sum or another fold that all ranks need, in one call that is also a barrier. All ranks give the same
  * number of bytes and the same fold. Nothing compares the folds. */
 
-/* Computes acc = acc op other. acc and other never overlap. */
+/* Computes acc = acc op other. acc and other never overlap. Several ranks may call it at the same time, each
+ * with its own context. */
 typedef void (*fermata_fold)(void* acc, const void* other, void* context);
 /* Folds the data of all ranks, 1..56 bytes, in rank order and from the left: ((0 op 1) op 2) op ... Every
  * rank gets the same bits in its data. Errors: ARGUMENT, FORKED, MISMATCH (ranks made different calls; the

@@ -25,10 +25,9 @@ extern "C" {
  * - Memory: each sender has a ring buffer of about 288 KiB at most for each receiver, allocated at its first
  *   use. Some schedules need memory for up to P - 1 blocks in transit at a member. A call in place may also
  *   copy its whole input.
- * - Paths: up to 56 bytes in all blocks together can travel on signals' cache lines, except in scans. On one
- *   host, the receiver reads a long block directly from the sender's memory (single copy). In a team of
- *   processes it does so where the system permits it and the profile says that it is faster, or as
- *   FERMATA_CMA says.
+ * - Paths: blocks of a few bytes can travel on signals' cache lines, except in scans. On one host, the
+ *   receiver reads a long block directly from the sender's memory (single copy). In a team of processes it
+ *   does so where the system permits it and the profile says that it is faster, or as FERMATA_CMA says.
  *
  * Errors of each call: those of fermata_barrier, ARGUMENT (or in and out overlap, or a count is too large),
  * UNSUPPORTED (the team has more than 1,024 members). */
@@ -103,16 +102,16 @@ FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, 
 
 /* -- send a block from every member to every member --
  * For transposes, sorts, and other redistributions of data. All members wait for all, if no block is empty.
- * Where each member has data for a few others only, fermata_alltoall is the wrong call: it sends to all. */
+ * Where each member has data for a few others only, call fermata_alltoallv with counts of 0 for the rest. */
 
 /* in: P x count elements; block j is for rank j. out: P x count elements; block i is from rank i. Errors:
  * UNSUPPORTED (the team has more than 256 members). */
 FERMATA_API int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type);
 /* As fermata_alltoall, with blocks of different sizes. Every member gives counts for both sides, in elements,
  * with an entry per rank: in_counts[j] at rank i equals out_counts[i] at rank j. Displacements are as in
- * fermata_allgatherv, for each side. In place, the output's counts and displacements describe both sides, but
- * in_counts must still not be NULL. Errors: ARGUMENT (or in and out overlap, or two blocks of the output do,
- * or a count is too large), UNSUPPORTED (the team has more than 256 members), TRUNCATED. */
+ * fermata_allgatherv, for each side. With FERMATA_IN_PLACE, the output's counts and displacements describe
+ * both sides: pass out_counts as in_counts, too. Errors: ARGUMENT (or in and out overlap, or two blocks of
+ * the output do, or a count is too large), UNSUPPORTED (the team has more than 256 members), TRUNCATED. */
 FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts,
                                   const size_t* in_displacements, void* out, const size_t* out_counts,
                                   const size_t* out_displacements, int type);
@@ -206,13 +205,13 @@ FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation*
 
 /* Begins a broadcast, reduce or allreduce of at most 56 bytes, in two phases as fermata_arrive, and returns
  * at once. The operation needs a type of enum fermata_type and an operator of enum fermata_op. The team's
- * plan sets the order of the fold. So FERMATA_LEFT_TO_RIGHT is for operators that give the same bits in every
- * order, not for sums and products of floating-point numbers. fermata_test and fermata_depart continue it.
- * The result is there when fermata_depart has returned. Other members may call the blocking function instead.
- * fermata_depart returns the errors of the operation. Errors: ARGUMENT, BUSY (a split-phase or interrupted
- * call of this member is outstanding), UNSUPPORTED (the call does not take this collective, type, operator,
- * order or number of bytes), FORKED, BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail
- * names them, and the team is broken). */
+ * plan sets the order of the fold. So the call returns UNSUPPORTED for sums and products of floating-point
+ * numbers with FERMATA_LEFT_TO_RIGHT. fermata_test and fermata_depart continue it, and return the errors that
+ * come later. The result is there when fermata_depart has returned. Other members may call the blocking
+ * function instead. Errors: ARGUMENT, BUSY (a split-phase or interrupted call of this member is outstanding),
+ * UNSUPPORTED (the call does not take this collective, type, operator, order or number of bytes), FORKED,
+ * BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the team is
+ * broken). */
 FERMATA_API int fermata_arrive_with(fermata_member* member, const fermata_operation* operation);
 
 /* -- begin a nonblocking collective --
@@ -283,13 +282,13 @@ FERMATA_API int fermata_request_wait(fermata_request* request);
  * INTERRUPTED (an idle hook ended the wait; requests are still active), BUSY (a callback made the call, and a
  * request is active and of that callback's member), those of the operation. */
 FERMATA_API int fermata_request_wait_all(fermata_request* const* requests, size_t count);
-/* Waits until one request is over, writes its index, and returns its result, even if that is an error. A
- * request that is not active counts as over. The requests may belong to any members that this thread uses.
- * The time limit and the idle hook of one member hold: that of the first entry that is not NULL. Errors:
- * ARGUMENT (all entries are NULL, or a request was freed, or its member has left), TIMEOUT (the time limit
- * has passed; all requests are still active), INTERRUPTED (the idle hook ended the wait; all requests are
- * still active), BUSY (a callback made the call, all requests are active, and the first entry that is not
- * NULL is of that callback's member), those of the operation. */
+/* Waits until one request is over, writes its index, and returns its result, even if that is an error. If
+ * none is over, *index stays as it was. A request that is not active counts as over. The requests may belong
+ * to any members that this thread uses. The time limit and the idle hook of one member hold: that of the
+ * first entry that is not NULL. Errors: ARGUMENT (all entries are NULL, or a request was freed, or its member
+ * has left), TIMEOUT (the time limit has passed; all requests are still active), INTERRUPTED (the idle hook
+ * ended the wait; all requests are still active), BUSY (a callback made the call, all requests are active,
+ * and the first entry that is not NULL is of that callback's member), those of the operation. */
 FERMATA_API int fermata_request_wait_any(fermata_request* const* requests, size_t count, size_t* index);
 /* Moves the request on. Returns OK, PENDING, or the operation's error. Errors: ARGUMENT (the request was
  * freed, or its member has left), those of the operation. */

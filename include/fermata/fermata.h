@@ -284,17 +284,16 @@ FERMATA_API int fermata_resume(fermata_member* member);
 
 /* A waiting member calls its idle hook after a bounded spin, and then before each further spin, yield or
  * sleep. If the hook returns 0, the member waits on. Any other value makes the blocking call return
- * FERMATA_ERR_INTERRUPTED, and the operation stays outstanding: fermata_resume ends it. A request stays
- * active: wait for it again. */
+ * FERMATA_ERR_INTERRUPTED, and the operation stays outstanding: fermata_resume continues it. In a wait for a
+ * request, the request stays active: wait for it again. */
 typedef int (*fermata_idle_hook)(fermata_member* member, void* user);
 
 /* Sets the function that this member calls while it waits, with `user` as its last argument. NULL: none. */
 FERMATA_API int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook, void* user);
 /* Sets how long this member may sleep between two calls of its idle hook. seconds > 0: at most an eighth of
  * the time that it has waited so far, or 50 us if that is more, but never longer than `seconds` or 20 ms.
- * <= 0: up to 20 ms (the default). In a team over several hosts, the default is as for 1 ms: an eighth, or 50
- * us if that is more, but never longer than 1 ms. Call this function if the hook drives work for which others
- * wait. Errors: ARGUMENT (seconds is a NaN). */
+ * <= 0 (the default): up to 20 ms; in a team over several hosts, as 1 ms. Call this function if the hook
+ * drives work for which others wait. Errors: ARGUMENT (seconds is a NaN). */
 FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double seconds);
 
 /* -- let members give different lengths --

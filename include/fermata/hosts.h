@@ -37,7 +37,7 @@ typedef struct fermata_line {
   uint16_t from;    /* the sender's host; valid if sent_ns is not 0 */
   uint32_t subteam; /* not 0: the line is for a team that was split from the port's team. */
                     /* Pass such a line to land(). Do not write it into the window. */
-  uint32_t rank;    /* the receiver's rank in that team */
+  uint32_t rank;    /* the receiver's rank in the line's team; equal to `to` if subteam is 0 */
   int64_t sent_ns;  /* the sender's clock, if the team observes its links, else 0. */
                     /* Not 0: pass the line to land(), which observes the link. */
   uint64_t payload[7];
@@ -56,21 +56,25 @@ typedef struct fermata_block {
 /* The memory in which lines for a process's members land. */
 typedef struct fermata_window {
   void* base; /* For transports that write to it themselves: block and payload go before the header. */
-              /* A smaller header never replaces a greater one. */
+              /* An older header never replaces a newer one. */
   size_t bytes;
   void (*land)(void* team, const fermata_line* line, const fermata_block* block);
-  /* For other transports: writes a line that has come, with its block (NULL: none). */
+  /* For other transports: writes a line that has come, with its block (NULL: none), */
+  /* unless a newer one is there. It wakes a member that sleeps until the line comes. */
   /* One thread at a time calls it. */
   void* team; /* the first argument of land */
 } fermata_window;
 
-/* A process's end of a transport, for one team. Any thread of the process may call any of these at any time.
- * A thread that reads a line's header also sees all earlier writes that the sending thread saw.
+/* A process's end of a transport, for one team. Any thread of the process may call any of these at any time
+ * before close. Lines need no order, except at a flush. Where processes of two hosts share memory (in tests),
+ * a thread that reads a line's header must also see there what the thread that wrote the line saw: locks and
+ * system calls do that.
  * - write: never waits, and copies what it cannot send at once. Each line lands, with its block (NULL: none),
  *   unless the receiver is gone. A line may land twice, or after a later line of its slot: both are harmless.
  * - progress: moves data that waits, in both directions. Waiting members call it again and again.
  * - is_gone: returns whether the rank's process is gone: it has closed its port, has died, or has not
- *   answered for too long. Not 0: it sends nothing more, and all that it sent has landed.
+ *   answered for too long. Not 0: no more lines come from it. All that it sent has landed, unless the
+ *   connection was lost.
  * - flush: waits until all earlier lines will land without a further call here, for at most most_ns ns. They
  *   land before later lines.
  * - close: does what flush does. After it returns, the port never calls land again. */

@@ -108,9 +108,8 @@ FERMATA_API int fermata_barrier_tagged(fermata_member* member, uint32_t tag);
  * members takes at most 56 bytes). */
 FERMATA_API int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type,
                                   int op);
-/* As fermata_allreduce, but only the root gets the result. Elsewhere out may be NULL. Each other member
- * returns when it has sent its part. Errors: those of fermata_allreduce, ARGUMENT (or root is not a rank of
- * the team), TRUNCATED. */
+/* As fermata_allreduce, but only the root gets the result. Elsewhere out may be NULL. Errors: those of
+ * fermata_allreduce, ARGUMENT (or root is not a rank of the team), TRUNCATED. */
 FERMATA_API int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type,
                                int op, int root);
 
@@ -120,9 +119,9 @@ FERMATA_API int fermata_reduce(fermata_member* member, const void* in, void* out
  * All members give the same number of bytes; see fermata_member_set_bounded for programs that cannot. */
 
 /* Copies `bytes` bytes of the root to all members. Up to 56 bytes travel on the signals' cache lines. Larger
- * data moves as a block (see fermata_allgather). The root returns when it has sent the data, the others when
- * they have it. Errors: ARGUMENT (root is not a rank of the team, or there are too many bytes), UNSUPPORTED
- * (a team of more than 1,024 members takes at most 56 bytes), TRUNCATED. */
+ * data moves as a block (see fermata_allgather). The other members return when they have the data. Errors:
+ * ARGUMENT (root is not a rank of the team, or there are too many bytes), UNSUPPORTED (a team of more than
+ * 1,024 members takes at most 56 bytes), TRUNCATED. */
 FERMATA_API int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root);
 
 #ifdef __cplusplus

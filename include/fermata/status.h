@@ -40,8 +40,8 @@ enum fermata_status {
   FERMATA_ERR_INTERRUPTED = -12, /* The idle hook ended the wait. fermata_resume continues a collective. */
   FERMATA_ERR_VERIFY = -13,      /* A schedule or plan failed its proof. */
   FERMATA_ERR_NOT_FOUND = -14,   /* A file, profile or algorithm does not exist or cannot be opened. */
-  FERMATA_ERR_TRUNCATED = -15    /* More data came than fits. Fermata dropped the rest. */
-                                 /* See fermata_member_set_bounded. */
+  FERMATA_ERR_TRUNCATED = -15    /* Lengths may differ (fermata_member_set_bounded), and more data */
+                                 /* came than fits. Fermata dropped the rest. */
 };
 
 /* Returns a general text for the status: static storage, never NULL. */
