@@ -27,7 +27,7 @@ double scalar(const std::vector<Profile>& rounds, double Profile::* field, doubl
   return round(median_over(rounds, [&](const Profile& p) { return p.*field != 0 ? &(p.*field) : nullptr; }));
 }
 
-// Of bytes, 0 in a round means that it was not measured there.
+// A cost of bytes that is 0 in a round was not measured there.
 Matrix matrix(const std::vector<Profile>& rounds, Matrix Profile::* field, bool of_bytes) {
   std::int32_t n = 0;
   for (const Profile& p : rounds) n = std::max(n, (p.*field).n);

@@ -116,8 +116,10 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
     // Large teams: half of the collectives run the even sizes, half the odd ones; each algorithm runs both.
     if (kScale == 1 && members > 17 && (members + GetParam().collective + GetParam().payload / 56) % 2 == 0)
       continue;
-    for (const std::string& algorithm : spellings(GetParam().collective, members)) {
-      PropertyCase c = rotated(n++, algorithm, GetParam(), members);
+    const std::vector<std::string> algorithms = spellings(GetParam().collective, members);
+    for (std::size_t a = 0; a < algorithms.size(); ++a) {
+      if (is_left_out(static_cast<std::size_t>(members), a, 0)) continue;
+      PropertyCase c = rotated(n++, algorithms[a], GetParam(), members);
       std::string problem = run_property(c);
       if (is_refused(problem)) {
         c.layout = "private+2slots";
@@ -128,7 +130,7 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
       ASSERT_EQ(problem, "") << describe(c);
     }
   }
-  EXPECT_GT(ran, kScale > 1 ? 6 : 100);
+  EXPECT_GT(ran, kScale > 1 ? 2 : 100);
 }
 
 TEST_P(Property, LayoutsSlotsAndStrides) {
@@ -194,7 +196,7 @@ TEST_P(Property, WaitPoliciesAndEngines) {
 
 TEST_P(Property, ThePlannersChoice) {
   for (int members = 1; members <= 33; ++members) {
-    if (kScale > 1 && members > 9 && members % 16 > 1) continue;
+    if (kScale > 1 && ((members > 9 && members % 16 > 1) || members % 3 != FERMATA_TEST_THIRD)) continue;
     PropertyCase c{.algorithm = "",
                    .layout = "",
                    .collective = GetParam().collective,
