@@ -29,7 +29,8 @@ class Floor : public Subject {
   Episodes episodes_[2];
 };
 
-// Variants pause zero, one or four times between two polls; the fastest variant of a run is the floor.
+// `pauses`, here and below: how often a member pauses between two polls, 0, 1 or 4 times. bench/table.cpp
+// lists the variants of each floor and probe. A run keeps only the fastest variant of each.
 template <int kPauses>
 void pause() {
   for (int p = 0; p < kPauses; ++p) cpu_pause();
@@ -41,15 +42,21 @@ std::unique_ptr<Subject> with_pauses(int pauses) {
   return std::make_unique<Of<4>>();
 }
 
+// Barriers: one flag per member on a line of its own; two such flags per member, used alternately; the flags
+// of both members on one line; a shared counter.
 std::unique_ptr<Subject> floor_private(int pauses);
 std::unique_ptr<Subject> floor_private_slots(int pauses);
 std::unique_ptr<Subject> floor_packed(int pauses);
 std::unique_ptr<Subject> floor_counter(int pauses);
+// An allreduce of 8 to 56 bytes: the members' slots are adjacent, or on lines far apart.
 std::unique_ptr<Subject> floor_exchange_dense(int pauses);
 std::unique_ptr<Subject> floor_exchange_spaced(int pauses);
+// A broadcast or reduce through a ring of slots: episodes overlap.
 std::unique_ptr<Subject> floor_stream(int pauses);
+// Large payloads: each member makes its own result, or one half of each result.
 std::unique_ptr<Subject> floor_direct_own();
 std::unique_ptr<Subject> floor_direct_shared();
+// An episode takes two one-way latencies; two switches between members on one CPU.
 std::unique_ptr<Subject> probe_one_way(int pauses);
 std::unique_ptr<Subject> probe_switch();
 

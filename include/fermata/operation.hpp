@@ -3,10 +3,12 @@
 //   member.execute(fermata::allgather(mine, all));                  // waits
 //   fermata::Request r = member.begin(fermata::allreduce(in, sums, fermata::Op::kSum));
 //
-// Buffers are contiguous ranges: spans, vectors, arrays. They must stay until the operation is over. Counts
-// and displacements must stay until the operation is executed, begun or prepared, which copies them. A range
-// whose size does not fit the team throws std::invalid_argument. A buffer that only the root needs may be
-// empty elsewhere.
+// Buffers are contiguous ranges: spans, vectors, arrays. They must stay until the operation is over; those of
+// a prepared one, whenever it runs. Counts and displacements must stay until the operation is executed, begun
+// or prepared, which copies them. These calls throw std::invalid_argument if the size of a range does not fit
+// the team, and Error for the errors of fermata/blocks.h, for example if blocks of an output overlap. A
+// buffer that only the root needs may be empty elsewhere. Elements are trivially copyable and have at most
+// 4096 bytes.
 #ifndef FERMATA_OPERATION_HPP
 #define FERMATA_OPERATION_HPP
 
@@ -91,8 +93,9 @@ concept HasType =
 }  // namespace detail
 
 // An operator of the caller's own. f(left, right) returns an element. F has no state: it is a lambda without
-// captures or a function object. f must associate. With fold(f) it must also commute, bit by bit.
-// ordered_fold(f) applies it in rank order, so it need not commute.
+// captures or a function object. The plan groups the contributions, so f must associate. It may do so up to
+// rounding, as sums of doubles do: the rounding then depends on the plan. ordered_fold(f) keeps the order of
+// the ranks. fold(f) does not: f(a, b) and f(b, a) must have the same bits.
 template <class F, bool Ordered>
 struct Fold {};
 template <class F>
@@ -250,7 +253,8 @@ inline void set_count(const Operation& o, fermata_operation& f, std::size_t memb
           "the size of the output does not fit the operation");
 }
 
-// Completes the operation for member `rank` of `members`, and checks its sizes.
+// Completes the operation for member `rank` of `members`, and checks its sizes. execute, begin and prepare
+// call it.
 inline fermata_operation finish(const Operation& o, int members, int rank) {
   fermata_operation f = o.raw;
   const CollectiveRules& rules = rules_of(f.collective);
@@ -312,6 +316,8 @@ template <detail::Input In, detail::Range Out>
 Operation alltoall(In&& in, Out&& out) {
   return detail::operation(FERMATA_ALLTOALL, in, out);
 }
+// in: one block. out: the fold of the blocks of ranks 0 to this one. exscan leaves out this member's own
+// block, and does not touch out at rank 0.
 template <detail::Input In, detail::Range Out, class How>
 Operation scan(In&& in, Out&& out, How how) {
   return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_SCAN, in, out), how);
@@ -348,6 +354,7 @@ Operation reduce_scatterv(In&& in, detail::Counts counts, Out&& out, How how,
   detail::set_counts(o, counts, displacements, o.raw.in_counts, o.raw.in_displacements);
   return o;
 }
+// Not in place: fermata_alltoallv can do that.
 template <detail::Range In, detail::Range Out>
 Operation alltoallv(In&& in, detail::Counts in_counts, Out&& out, detail::Counts out_counts,
                     detail::Counts in_displacements = {}, detail::Counts out_displacements = {}) {

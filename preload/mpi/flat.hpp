@@ -38,7 +38,7 @@ class FlatBlocks {
     }
     fit_ = true;
   }
-  bool fit() const { return fit_; }
+  bool fit() const { return fit_; }  // false: do not use the rest
   // True: the blocks share no memory with it. False: they may.
   bool is_apart_from(const void* at, std::size_t bytes) const {
     const auto other = reinterpret_cast<std::uintptr_t>(at);

@@ -8,21 +8,21 @@
 
 namespace fermata::anonymous {
 
-// FERMATA_WAIT and FERMATA_STALL_SECONDS, as read when this process made its first barrier; until then, as
-// read at load time.
+// FERMATA_WAIT and FERMATA_STALL_SECONDS, as read when this process made its first anonymous barrier; until
+// then, as read at load time.
 WaitKind wait_kind();
 std::int64_t stall_ns();
-void settle();  // its first call reads them; every function that makes a barrier calls it
+void settle();  // its first call reads them; every function that makes such a barrier calls it
 
 // How many CPUs this process's threads can use at the same time, by affinity and cgroup quota; at least 1.
 // The number is from the last look.
 std::uint32_t usable_cpus();
-// The same for the members of a barrier between processes. If this process may use one CPU only, all online
-// CPUs count, since the other processes may use others.
+// The same for the members of a barrier between processes. If usable_cpus() is 1, returns the number of all
+// online CPUs, within this process's quota, since the other processes may use other CPUs.
 std::uint32_t cpus_of_processes();
-// Counts the CPUs again if the last look was some time ago. The affinity may have changed. Also, the first
-// look is at one thread, which may be pinned, and others may have started later. Only for threads that wait
-// anyway: a look reads files.
+// Counts the CPUs again if the last look was some time ago: at first 1 ms, then twice as long each time, up
+// to about 1 s. The affinity may have changed. Also, the first look is at one thread, which may be pinned,
+// and others may have started later. Only for threads that wait anyway: a look reads files.
 void look_again(std::int64_t now_ns);
 
 // Localities, as of the first call of domains(). Before that call, all CPUs count as one locality.

@@ -97,9 +97,9 @@ struct Taken {
 };
 
 // A digest of the calls that a member has made, in order. Members compare digests through the tags in slot
-// headers and in pieces of blocks. The digest leaves out line calls that synchronize all members: if one
-// member makes a different call, none of them completes. It also leaves out starts of persistent operations,
-// which members may make in any order.
+// headers (31 bits) and in pieces of blocks (63 bits). The digest leaves out line calls that synchronize all
+// members: no member completes such a call if one member makes another call instead. It also leaves out
+// starts of persistent operations, which members may make in any order.
 class History {
  public:
   void add(std::uint64_t call) {

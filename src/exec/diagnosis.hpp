@@ -30,7 +30,7 @@ class Diagnosis {
   Status status_of_broken();
   // Breaks the team with that status, caused by `rank`. The caller has written the error text. If the team
   // was broken before, returns the earlier status and writes its text: `rank` may have left because of it.
-  // (If calls differ, the texts of both members are right.)
+  // If both are kMismatch, the caller's text stays: it says what this member has seen.
   Status break_team(Status status, std::uint32_t rank);
   // Break the team: that member is lost, or made another call of this number.
   Status lost(std::uint32_t rank);
@@ -39,8 +39,8 @@ class Diagnosis {
   // plus the number of the awaited shared word.
   Status time_out(std::int64_t waited_ns, std::uint32_t peer);
 
-  // Breaks the team if an earlier or the present call of that rank is still known and differs from this
-  // member's.
+  // Breaks the team if an earlier or the present call of that rank differs from this member's. Both must
+  // still be known. Lengths that may differ (exec/lengths.hpp) are no difference.
   Status compare(std::uint32_t rank);
   // That rank's tag is of another call. Names the difference if it is known, and breaks the team.
   Status met_another_call(std::uint32_t rank);

@@ -43,7 +43,8 @@ class Member {
   void keep_first_signals_in(FirstSignals* place) { lines_.keep_first_signals_in(place); }
   Status barrier_tagged(std::uint32_t tag);
   Status arrive();
-  // Starts a broadcast, reduce or allreduce of at most 56 bytes. depart() fills `out`. Null: no data here.
+  // Starts a broadcast, reduce or allreduce of at most 56 bytes. Only depart() fills `out` and ends the call,
+  // also after test() has returned kOk. Null: no data here.
   Status arrive_with(const Call& call, const void* in, void* out);
   Status depart();
   Status test();

@@ -77,7 +77,7 @@ struct MemberProgram {
 struct ProgramHeader {
   std::uint32_t magic = kProgramMagic;
   std::uint32_t version = kProgramVersion;
-  std::uint64_t hash = 0;   // of all bytes after this field; each member checks it when it joins
+  std::uint64_t hash = 0;   // of all bytes after this field
   std::uint32_t bytes = 0;  // of the whole blob
   std::uint32_t members = 0;
   std::uint32_t collective = 0;  // fermata::Collective

@@ -28,13 +28,14 @@ class TeamPrograms {
   }
   // The whole blob in the segment. Read it only within the bounds of header().
   const std::byte* blob(PlanSlot slot) const { return segment_.base() + entry(slot).program; }
-  // Like fermata::copy_steps(), but also refuses steps that this team cannot run. index: rank, or
-  // root * members + rank for a rooted collective over several hosts.
+  // Like fermata::copy_steps(). If `to` is not null, also refuses steps that this team cannot run. index:
+  // rank, or root * members + rank for a rooted collective over several hosts.
   std::uint32_t copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const;
   // The plan's slots, words and doors in the segment. A rooted collective has a region for each root, one
   // after the other; this is root 0's. Others have one region for all calls.
   std::byte* region(PlanSlot slot) const { return segment_.base() + entry(slot).regions; }
-  // The team's hash by what is in the segment now.
+  // The team's hash by what is in the segment now. A member that joins compares it with the hash that the
+  // creator has stored.
   std::uint64_t hash() const;
 
  private:

@@ -29,7 +29,7 @@ struct MeasuringPlan {
   int rounds = 1;
 };
 // Plans every pair, or with options.sample some pairs of each level. With the default seconds_per_pair, the
-// total is a few minutes at most, however many CPUs there are. Measuring may take longer.
+// total is a few minutes at most, however many CPUs there are. The measurements may take longer than planned.
 MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& options);
 
 // Returns the seconds_per_pair with which the whole profile takes about `seconds`. The measurements that are

@@ -28,7 +28,9 @@ struct TeamRequest {
   // The CPU to which the program pins each rank, on its host; over hosts -1 where a rank has none. Empty: not
   // pinned, or not known.
   std::vector<std::int32_t> cpus;
-  std::vector<const Plan*> plans;   // the program's own, used where they fit instead of others
+  // The program's own plans. Each is for the slot with its collective and payload. Plans for another number
+  // of members or for other hosts are an error (kArgument). Ignored with `programs`.
+  std::vector<const Plan*> plans;
   std::vector<std::int32_t> hosts;  // of each rank; empty: all on one host
   std::vector<std::string> names;   // of the hosts; empty: not known
   const void* programs = nullptr;   // the result of packed(), mostly from elsewhere; null: plan here
@@ -76,9 +78,9 @@ struct TeamPlans {
   bool reproducible = false;
 };
 Result<TeamPlans> plans_for(const TeamRequest& request);
-// Likewise, for a team in the file of another. A process that needs plans for such a team (its number of
-// members, tags, CPUs, and whether it is reproducible) uses those that the file has. If it has none, the
-// process makes them and stores them there, if there is room.
+// Likewise, for a team in the file of another. With request.plans, does what plans_for() does. Otherwise uses
+// the plans that the file has for such a team (its number of members, tags, CPUs, and whether it is
+// reproducible). If it has none, makes them and stores them there, if there is room.
 Result<TeamPlans> plans_within(const TeamRequest& request);
 
 // The plans as bytes, for other hosts or for later teams.

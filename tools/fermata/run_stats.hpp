@@ -15,6 +15,7 @@ struct File;
 
 namespace fermata::tool {
 
+// One barrier at one call site, with one number of members and one reason.
 struct SiteStats {
   std::uint64_t object = 0;
   std::string place;

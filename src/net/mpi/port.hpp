@@ -29,6 +29,7 @@ class MpiPort {
   MpiPort& operator=(const MpiPort&) = delete;
 
   // The holder of the table owns the port: close() deletes the port, unless MPI may still read its messages.
+  // Precondition of close(): may_call(), unless MPI is finalized or the port was never opened.
   fermata_port table();
 
  private:
@@ -63,10 +64,13 @@ class MpiPort {
   static int open(void* self, const fermata_window* window);
   static void write(void* self, const fermata_line* line, const fermata_block* block);
   static void progress(void* self);
+  // Not 0: the rank's process is lost, or it has closed its port and all its messages have landed.
   static int is_gone(void* self, std::uint32_t rank);
   static void flush(void* self, std::int64_t most_ns);
   static void close(void* self, std::int64_t most_ns);
 
+  // May this thread call MPI? Any may with MPI_THREAD_MULTIPLE, or with MPI_THREAD_SERIALIZED if this process
+  // has one member. Otherwise only the thread that made the port may.
   bool may_call() const { return any_thread_ || std::this_thread::get_id() == driver_; }
   void move();
   static Bytes message_of(const Head& head, const void* block, std::size_t bytes);
