@@ -39,8 +39,9 @@ extern "C" {
 #define FERMATA_IN_PLACE ((void*)-1)
 
 /* -- collect a block of every member at the root --
- * For results that one member writes or shows. The root waits for all. Each other member returns when it
- * has sent its block, so this is not a barrier. fermata_allgather gives the blocks to all members. */
+ * For results that one member writes or shows. The root waits for all, if no block is empty. Each other
+ * member returns when it has sent its block, and those that it passes on for others. So this is not a
+ * barrier. fermata_allgather gives the blocks to all members. */
 
 /* in: count elements. out: at the root P x count elements, by rank; elsewhere it is ignored. Errors:
  * TRUNCATED. */
@@ -160,8 +161,10 @@ enum fermata_collective {
 enum fermata_order {
   FERMATA_ANY_ORDER = 0,    /* The plan's order, mostly the fastest: the same at all members, and on every */
                             /* run of the plan. An operator of the caller's own must then commute bit by */
-                            /* bit. */
-  FERMATA_RANK_ORDER = 1,   /* For an operator that does not commute. It must associate. */
+                            /* bit, and associate, except for rounding. */
+  FERMATA_RANK_ORDER = 1,   /* For an operator of the caller's own that does not commute. The operands stay */
+                            /* in rank order, and the plan groups them: the operator must associate. */
+                            /* Without fold, this is as FERMATA_ANY_ORDER. */
   FERMATA_LEFT_TO_RIGHT = 2 /* ((0 op 1) op 2) op ...: bit by bit the result of a serial loop over the */
                             /* ranks, whatever the team and the machine. It suits sums of floating-point */
                             /* numbers, and operators that do not associate. */
@@ -185,7 +188,8 @@ typedef struct fermata_operation {
   const size_t* in_displacements;
   const size_t* out_counts;
   const size_t* out_displacements;
-  size_t element;        /* bytes of an opaque element, 1..4096; 0: the size of type */
+  size_t element;        /* bytes of an opaque element, 1..4096; 0: the size of type. In a team of more */
+                         /* than 40 members the limit may be lower: 48 in the largest teams. */
   fermata_operator fold; /* an operator of the caller's own; NULL: op */
   void* user;            /* argument of fold */
   int ordered;           /* enum fermata_order */
@@ -234,12 +238,13 @@ FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* o
  * team. */
 
 /* Makes a persistent operation. All members make this call in the same order as their other calls. It may
- * wait. Then each member starts the operation any number of times, in any order with other requests. A start
- * needs no further memory, except after fermata_request_reset. An operation holds slots of the team until all
- * members have freed it. After TIMEOUT or INTERRUPTED there is no operation here, and fermata_resume ends the
- * call. Errors: MEMORY (at all members: the team's 16 MiB of slots have no room for this operation, or rank 0
- * has no memory; at one member alone: it has no memory for its part, and the others must free theirs), those
- * of fermata_execute (except TRUNCATED). */
+ * wait. Then each member starts the operation any number of times. Its starts need not come in the same order
+ * with other calls at all members. A start needs no further memory, except after fermata_request_reset. An
+ * operation holds slots of the team until all members have freed it. After TIMEOUT or INTERRUPTED this member
+ * gets no request, even when fermata_resume has ended the call. Members that have got one free it. Errors:
+ * MEMORY (at all members: the team's 16 MiB of slots have no room for this operation, or rank 0 has no
+ * memory; at one member alone: it has no memory for its part, and the others must free theirs), those of
+ * fermata_execute (except TRUNCATED). */
 FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation,
                                 fermata_request** out);
 
@@ -306,7 +311,8 @@ FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_
 /* Fermata calls it whenever the request is over: in a call of the thread that uses the member, never in the
  * progress thread. It may start requests, also this one, and may reset this one first. It may free this one
  * if no call waits for it. It must not wait. A wait for an active request of its own member, and a call on
- * blocks of that member, return FERMATA_ERR_BUSY there. */
+ * blocks of that member, return FERMATA_ERR_BUSY there. Fermata does not detect other waits, which may last
+ * for ever. */
 typedef void (*fermata_callback)(fermata_request* request, int status, void* user);
 
 /* Sets the function that is called whenever the request is over. NULL: none. Errors: ARGUMENT (the request

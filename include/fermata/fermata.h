@@ -91,7 +91,7 @@ typedef struct fermata_plan_request {
   int members;                       /* 1..4096 */
   int collective;                    /* enum fermata_collective, up to FERMATA_ALLREDUCE */
   int engine;                        /* enum fermata_engine */
-  size_t payload;                    /* bytes of data of each member, 0..56. */
+  size_t payload;                    /* bytes of data of each member, 0..56; more: UNSUPPORTED. */
                                      /* For a barrier 0, or more than 0 if it carries tags. */
   const int* cpus;                   /* `members` entries: the OS index of each rank's CPU. NULL: unpinned. */
   const char* algorithm;             /* e.g. "kary(4)". NULL: the planner chooses. */
@@ -104,8 +104,8 @@ typedef struct fermata_plan_request {
 #define FERMATA_PLAN_REQUEST_INIT \
   {sizeof(fermata_plan_request), 1, FERMATA_BARRIER, FERMATA_THREADS, 0, NULL, NULL, NULL, NULL, NULL}
 
-/* Makes a proved plan. If the request names no topology, profile, algorithm or layout, the call takes the
- * cache's plan, if there is one. Otherwise the planner chooses by the profile or by estimates. The call never
+/* Makes a proved plan. If topology, profile, algorithm and layout are all NULL, the call takes the cache's
+ * plan, if there is one. Otherwise the planner chooses by the profile or by estimates. The call never
  * measures. Errors: ARGUMENT, NOT_FOUND (the algorithm does not exist), PARSE (the name of the algorithm or
  * the layout is malformed), VERIFY, UNSUPPORTED (no plan has this algorithm, layout and payload, or the
  * payload exceeds 56 bytes), SYSTEM (the system or hwloc does not describe this machine). */
@@ -116,7 +116,7 @@ FERMATA_API int fermata_plan_make(const fermata_plan_request* request, fermata_p
 FERMATA_API int fermata_plan_load(const char* path, fermata_plan** out);
 /* Writes the text that `fermata explain` prints. At the call, *length is the buffer's capacity in bytes. At
  * the return, it is the number of bytes that the text needs, with the final NUL. A text that does not fit is
- * cut. buffer may be NULL: the call then writes only *length. */
+ * cut, which is no error. buffer may be NULL: the call then writes only *length. */
 FERMATA_API int fermata_plan_text(const fermata_plan* plan, char* buffer, size_t* length);
 /* Frees the plan. Teams that were made with it keep what they need. NULL does nothing. */
 FERMATA_API void fermata_plan_destroy(fermata_plan* plan);
@@ -154,13 +154,16 @@ typedef struct fermata_team_config {
                              /* process. */
   int tagged;                /* Not 0: the team's barrier carries tags, so fermata_barrier_tagged works. */
   const int* cpus;           /* `members` entries: the CPU to which the program pins each rank. NULL: */
-                             /* unpinned. The planner uses them. The team does not pin its members. */
+                             /* unpinned. The planner uses them. The team does not pin its members. With */
+                             /* NULL, a team on one host that later finds each member pinned to one CPU */
+                             /* may change to plans for these CPUs. */
   const fermata_plan* const* plans; /* plan_count plans that replace the cached or estimated ones */
   size_t plan_count;
   double stall_seconds;      /* > 0: a member that has waited for so long reports on stderr, in any */
-                             /* process of the team. Otherwise FERMATA_STALL_SECONDS decides, first of the */
-                             /* process that makes the team, then of one that attaches. Without it there */
-                             /* are no reports. */
+                             /* process of the team. Otherwise FERMATA_STALL_SECONDS of the process that */
+                             /* makes the team decides for all. If it is not set there, that of each */
+                             /* attaching process decides for this process. Without it there are no */
+                             /* reports. */
   double refresh_seconds;    /* Over several hosts. > 0: the running team refreshes its profile, about */
                              /* every so many seconds, and changes its plans where that pays. */
                              /* 0: FERMATA_REFRESH decides; without it there are no refreshes. < 0: never. */
@@ -168,13 +171,13 @@ typedef struct fermata_team_config {
 #define FERMATA_TEAM_CONFIG_INIT \
   {sizeof(fermata_team_config), 1, FERMATA_THREADS, FERMATA_WAIT_AUTO, 0, NULL, NULL, 0, 0.0, 0.0}
 
-/* Makes a team. Its plans come from config->plans, from the cache or from estimates. The call measures
- * nothing. Errors: ARGUMENT (or a plan is for another number of members, or for several hosts), MEMORY,
- * SYSTEM, UNSUPPORTED (a plan cannot be compiled), VERIFY. */
+/* Makes a team. A collective's plan comes from config->plans, else from the cache, else from the planner: by
+ * the cache's profile, or without one by estimates. The call measures nothing. Errors: ARGUMENT (or a plan is
+ * for another number of members, or for several hosts), MEMORY, SYSTEM, UNSUPPORTED (a plan cannot be
+ * compiled), VERIFY. */
 FERMATA_API int fermata_team_create(const fermata_team_config* config, fermata_team** out);
 /* Frees this process's handle. When the last process frees its handle, the team's memory is freed. Before the
- * call, each member of this process must have left (fermata_member_leave). A member that has not left must
- * never be used again. NULL does nothing. */
+ * call, each member of this process must have left (fermata_member_leave). NULL does nothing. */
 FERMATA_API void fermata_team_destroy(fermata_team* team);
 /* Returns the number of members, joined or not. */
 FERMATA_API int fermata_team_size(const fermata_team* team);
@@ -208,8 +211,9 @@ FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_te
  * team, the other processes can attach by *place. The memory of `neighbour` stays until its last team is
  * freed. It holds at most 2,048 further teams at a time. Teams without plans of their own in `config` share
  * one search for plans if they have the same members, tags and CPUs (up to 128 different searches). A forked
- * child may use its copy of the handle while its parent's is valid, or once the child has joined. The memory
- * that a killed process held stays taken. Errors: ARGUMENT (or one of the two teams is of threads), MEMORY
+ * child holds the new team only while it has a member in it. Otherwise another process must hold it while the
+ * child uses its copy of the handle. What a killed process held stays taken, and counts among the 2,048,
+ * until the memory of `neighbour` is freed. Errors: ARGUMENT (or one of the two teams is of threads), MEMORY
  * (memory ran out, or the memory of `neighbour` holds 2,048 further teams), those of fermata_team_create. */
 FERMATA_API int fermata_team_create_within(fermata_team* neighbour, const fermata_team_config* config,
                                            uint64_t* place, fermata_team** out);

@@ -108,14 +108,16 @@ FERMATA_API uint64_t fermata_host_id(void);
 /* -- make a team over several hosts --
  * One process of each host makes the team, with the same arguments except `host`. The other processes of the
  * host attach to it (fermata_team_attach). Then each process gives the team its port (fermata_team_connect)
- * and joins its ranks. Programs that use MPI call fermata_team_create_mpi instead. Give all hosts the same
- * plans: each host that plans by itself may choose other ones. */
+ * and joins its ranks. Programs that use MPI call fermata_team_create_mpi instead. All hosts must run the
+ * same plans (fermata_team_hash). */
 
 /* Makes this host's part of a team of config->members members, as fermata_team_create does. hosts[r] is the
  * number of rank r's host, from 0 to members - 1. `host` is this host's number. One process of each host
- * makes this call, and the host's other processes attach (fermata_team_serve). All hosts give the same
- * config->plans, or none: the plans then come from estimates, not from the cache. Given plans must be for
- * these hosts, as `fermata plan` makes them from the profile of an MPI job on these hosts. A plan of
+ * makes this call, and the host's other processes attach (fermata_team_serve). If there are any,
+ * config->engine must be FERMATA_PROCESSES. All hosts give the same config->plans, or none. With none, each
+ * host plans by the same estimates, not by its cache. Another version of Fermata, or another
+ * FERMATA_REPRODUCIBLE, may still give other plans: fermata_team_hash tells. Given plans must be for these
+ * hosts, as `fermata plan` makes them from the profile of an MPI job on these hosts. A plan of
  * fermata_plan_make is for one host. config->cpus is ignored. Errors: ARGUMENT (or a plan is for another
  * number of members or for other hosts), MEMORY, SYSTEM, UNSUPPORTED (a plan cannot be compiled for these
  * hosts), VERIFY. */

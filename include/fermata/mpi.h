@@ -72,8 +72,8 @@ typedef void (*fermata_mpi_function)(void); /* any function of MPI */
 /* Sets how the transport finds the MPI functions that it calls, by names like "PMPI_Isend". It is for
  * libraries that intercept a program's MPI calls, also those by PMPI_... names. Without it, the linker
  * resolves these names. Tools that count MPI_... calls do not see the transport's messages. Call it before
- * the first team is made. Errors: ARGUMENT (find is NULL), SYSTEM (a function was not found; then no function
- * is changed). */
+ * the first call of fermata_team_create_mpi or fermata_mpi_job. Errors: ARGUMENT (find is NULL), SYSTEM (a
+ * function was not found; then no function is changed). */
 FERMATA_API int fermata_mpi_resolve(fermata_mpi_function (*find)(const char* name));
 
 #ifdef __cplusplus

@@ -46,9 +46,9 @@ enum fermata_status {
 
 /* Returns a general text for the status: static storage, never NULL. */
 FERMATA_API const char* fermata_status_string(int status);
-/* Returns a sentence about this thread's last error, or "" if there was none. Errors of libfermata-rt
- * (anonymous and ranked barriers) leave the text as it was. The text is valid until this thread's next call
- * of Fermata. */
+/* Returns a sentence about this thread's last error, or "" if there was none. A successful call does not
+ * clear the text. Errors of libfermata-rt (anonymous and ranked barriers), and some errors of mpi.h and
+ * job.h, leave it as it was. The pointer is valid until this thread's next call of Fermata. */
 FERMATA_API const char* fermata_error_detail(void);
 
 /* ---- Version ----------------------------------------------------------------------------------------------
