@@ -68,9 +68,9 @@ class Request {
   // A persistent request (Member::prepare) may be started any number of times. start() throws if the
   // request cannot start, for example because it is still active.
   Request& start() {
-    state_->over = false;
+    const bool was_over = std::exchange(state_->over, false);
     const int status = fermata_request_start(state_->raw);
-    if (status < 0) state_->over = true;
+    if (status < 0) state_->over = was_over;
     detail::check(status);
     return *this;
   }

@@ -156,8 +156,9 @@ int fermata_request_start(fermata_request* request) {
 
 int fermata_request_test(fermata_request* request) {
   if (const int bad = check_request(request); bad != FERMATA_OK) return bad;
-  const Status status = request->member->member->test_for(&request->core);
-  return status == Status::kPending ? FERMATA_PENDING : answer(request->member, status);
+  const fermata_member* const member = request->member;  // a callback may free the request
+  const Status status = member->member->test_for(&request->core);
+  return status == Status::kPending ? FERMATA_PENDING : answer(member, status);
 }
 
 int fermata_request_wait(fermata_request* request) {

@@ -51,6 +51,9 @@ int member_status(const fermata_member* member, Status status) {
       return fail(status, "rank %u received more than fits; the rest was dropped", member->member->rank());
     case Status::kInterrupted:
       return fail(status, "the idle hook of rank %u asked to stop", member->member->rank());
+    case Status::kRetracted:  // else the call is repeated
+      return fail(Status::kMemory, "rank %u had no memory to take the others' length",
+                  member->member->rank());
     default: return fail(status, "%s", member->member->detail());
   }
 }
@@ -71,6 +74,7 @@ const char* text_of(Status status) {
     case Status::kParse: return "a file is malformed";
     case Status::kUnsupported: return "not available here";
     case Status::kForked: return "the handle belongs to the parent of this forked process";
+    case Status::kRetracted: return "the arrival filled the phase";  // the number of FERMATA_LAST
     case Status::kBusy: return "an operation is still outstanding, or the rank or name is taken";
     case Status::kInterrupted: return "the idle hook asked to stop; the operation is still outstanding";
     case Status::kVerify: return "a schedule or plan failed its proof";

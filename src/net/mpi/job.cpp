@@ -25,10 +25,10 @@ struct Job {
   MPI_Comm comm = MPI_COMM_NULL;
   Processes processes;
   std::vector<const char*> names;
-  bool started = false;  // Fermata has started MPI
 };
 
 std::unique_ptr<Job> job;
+bool started_mpi = false;  // also by a call of open() that failed after it: MPI starts once
 
 int gather(const void* mine, size_t bytes, void* all) {
   const int n = static_cast<int>(bytes);
@@ -91,17 +91,16 @@ void rest() {
 
 void end() {
   mpi.Comm_free(&job->comm);
-  const bool started = job->started;
   job.reset();
-  if (started) mpi.Finalize();
+  if (started_mpi) mpi.Finalize();
 }
 
 int open(fermata_job* out) {
   auto made = std::make_unique<Job>();
   int running = 0;
   mpi.Initialized(&running);
-  made->started = running == 0;
   if (running == 0 && mpi.Init(nullptr, nullptr) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
+  started_mpi = started_mpi || running == 0;
   if (copy_bare(MPI_COMM_WORLD, &made->comm) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
   if (const int bad = find_processes(made->comm, {}, made->processes); bad != FERMATA_OK) return bad;
   for (const std::string& name : made->processes.names) made->names.push_back(name.c_str());

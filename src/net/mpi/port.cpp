@@ -213,7 +213,8 @@ void MpiPort::close(void* self, std::int64_t most_ns) {
   MpiPort& p = of(self);
   int finalized = 0;
   mpi.Finalized(&finalized);
-  if (finalized == 0 && p.may_call() && p.opened_) {
+  if (finalized == 0 && p.opened_) {
+    if (!p.may_call()) return;  // MPI still writes to the receives
     {
       const std::lock_guard lock(p.guard_);
       for (std::size_t i = 0; i < p.peers_.size(); ++i) {
