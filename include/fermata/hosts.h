@@ -61,7 +61,7 @@ typedef struct fermata_window {
   void (*land)(void* team, const fermata_line* line, const fermata_block* block);
   /* For other transports: writes a line that has come, with its block (NULL: none), */
   /* unless a newer one is there. It wakes a member that sleeps until the line comes. */
-  /* One thread at a time calls it. */
+  /* A port calls it from one thread at a time. */
   void* team; /* the first argument of land */
 } fermata_window;
 
@@ -76,8 +76,9 @@ typedef struct fermata_window {
  *   answered for too long. Not 0: no more lines come from it. All that it sent has landed, unless the
  *   connection was lost.
  * - flush: waits until all earlier lines will land without a further call here, for at most most_ns ns. They
- *   land before later lines.
- * - close: does what flush does. After it returns, the port never calls land again. */
+ *   land before later lines, also if the time runs out.
+ * - close: does what flush does, and may also wait for the other processes' close, within most_ns. After it
+ *   returns, the port never calls land again. */
 typedef struct fermata_port {
   size_t size;                                           /* sizeof(fermata_port) */
   void* self;                                            /* first argument of each function */

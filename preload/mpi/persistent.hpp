@@ -21,7 +21,8 @@ inline bool any_persistent() {
 // Makes what begun->operation holds persistent, collectively, and takes `begun`. begun null: this rank has no
 // memory for it. Returns what the MPI function returns. *left true: `begun` is freed, and MPI is to make the
 // collective, at all ranks. The reason is that the team has no room for more, a rank has no memory, or
-// lengths or calls differ.
+// lengths differ. If the ranks made different calls, goes_to_library() decides (recovery.hpp): MPI makes the
+// collective, or the call fails.
 int make_persistent(Begun* begun, State& state, Kind kind, const Arguments& arguments, MPI_Request* out,
                     bool* left);
 // Called when a persistent collective is over. in_library: MPI's request stood for it by then.
@@ -34,7 +35,8 @@ inline Begun* persistent_in(const MPI_Request* request) {
 // For one request; *flag as with MPI_Test.
 int wait_persistent(Begun* begun, MPI_Status* status);
 int test_persistent(Begun* begun, int* flag, MPI_Status* status);
-// From now on, MPI's own requests stand for the persistent ones among these.
+// For the started collectives among these: until the program has completed them, MPI's own requests stand for
+// them.
 void show_to_library(int count, const MPI_Request* requests);
 // At the end: frees those that the program has not freed.
 void free_persistent_ones();

@@ -1,4 +1,5 @@
-// The teams of this process. They are made for communicators, and cached for later ones of the same ranks.
+// The teams of this process. They are made for communicators, and cached for later ones of the same ranks in
+// the same order.
 #ifndef FERMATA_PRELOAD_MPI_POOL_HPP
 #define FERMATA_PRELOAD_MPI_POOL_HPP
 
@@ -27,7 +28,8 @@ struct Pooled {
 // The one CPU that this rank is bound to, or -1.
 int bound_cpu();
 // Collective over MPI_COMM_WORLD, before any team is made. `host` has the ranks of this host. cpus:
-// bound_cpu() of all ranks, from malloc; the pool keeps the array. False: `cpus` is null.
+// bound_cpu() of all ranks, from malloc; the pool keeps the array. Returns false if `cpus` is null, and true
+// otherwise; the ranks must agree beforehand that all have the array.
 bool prepare_teams(MPI_Comm host, int* cpus);
 // Collective over the communicator: a team of its ranks (numbers in MPI_COMM_WORLD), which are on one host or
 // several. Null, at all of them alike: there is none, and `why` says why.
@@ -37,8 +39,8 @@ Pooled* take_team(const Council& council, const int* ranks, int size, int rank, 
 void give_back(Pooled* pooled, bool broken);
 // Destroys all teams.
 void drop_teams();
-// Fermata's own communicator, to drive MPI's progress and for messages; MPI_COMM_NULL: MPI is not
-// initialized, or did not make it.
+// Fermata's own communicator, to drive MPI's progress and for messages. MPI_COMM_NULL outside of MPI_Init to
+// MPI_Finalize, if Fermata is disabled, or if MPI did not make it.
 extern MPI_Comm private_comm;
 int own_rank();  // in private_comm
 // Lets MPI make progress.

@@ -10,15 +10,16 @@
 
 namespace fermata::preload {
 
+// Why barriers stay the run-time library's.
 enum class Fallback : std::uint8_t {
-  kTasks,
-  kCancellation,
-  kMemory,
-  kBroken,
-  kSize,
-  kUnnoted,
-  kObserved,
-  kLateTasks
+  kTasks,         // the program uses tasks or offloading
+  kCancellation,  // cancellation is on
+  kMemory,        // no memory for a team
+  kBroken,        // the team failed
+  kSize,          // a region of one thread, or of too many
+  kUnnoted,       // a barrier outside of the parallel regions that this library sees
+  kObserved,      // an OMPT tool or ThreadSanitizer observes the run-time library
+  kLateTasks      // a region with planned barriers made tasks
 };
 
 // At load. Reads the variable: without it the functions below, except say_none, write nothing.

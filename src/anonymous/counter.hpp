@@ -23,8 +23,9 @@
 //   another barrier's. It then finds later numbers and does nothing. Once there are stand-ins, no phase fills
 //   before the previous phase's filler has taken their tickets.
 // Reused memory: after an arrival, another thread may destroy the barrier, and a new barrier may get its
-//   memory. So a thread reads before its arrival what it needs afterwards. The new barrier continues the
-//   tickets and the numbers of phases.
+//   memory. So a thread copies the Measure before its add. What it reads afterwards, `any` and the drops, may
+//   be the new barrier's. The new barrier continues the tickets and the numbers of phases, so a late filler
+//   finds that the drops are not for its phase.
 // Limits: the program can do nothing between the last arrival and the release. In tree.hpp it can
 //   (FERMATA_ANONYMOUS_COMPLETION).
 #ifndef FERMATA_ANONYMOUS_COUNTER_HPP
@@ -69,7 +70,8 @@ template <class A, class Count>
 struct Measure {
   Divisor count;
   std::uint32_t numbers_from = 0;  // ticket / count + numbers_from is the phase's number
-  std::uint32_t mask = 0;          // count - 1 if count is a power of two, else 0
+  // count - 1 if count is a power of two above 1. Else 0, and take_of_mask() must not be called.
+  std::uint32_t mask = 0;
 
   Measure() = default;
   Measure(std::uint32_t n, std::uint32_t from)
@@ -85,7 +87,7 @@ template <class A>
 struct Drops {
   // By the phase's parity: the phase, and how many threads drop in it.
   typename A::template Atomic<std::uint64_t> noted[2];
-  // The phase whose filler took the first tickets for the last stand-ins, and how many stand-ins there are.
+  // How many stand-ins there are, and the first phase whose filler took tickets for that many.
   typename A::template Atomic<std::uint64_t> stand_ins;
 };
 
@@ -130,7 +132,7 @@ class Counter {
     return {taken.arrival, measure.number_of(taken.end) - 1, rest, taken.parked};
   }
 
-  // The same for one arrival, if count is a power of two. Fewer cycles follow the add. The few values fit
+  // The same for one arrival, if measure.mask is not 0. Fewer cycles follow the add. The few values fit
   // into registers, so the compiler saves none on the stack before the add, which would delay the add.
   [[gnu::always_inline]] Ticket take_of_mask() {
     const std::uint32_t mask = measure_.mask;

@@ -67,7 +67,8 @@ struct BlockTransfer {
 
 struct BlockStage {
   std::uint32_t first = 0;  // in BlockProgram::transfers
-  // sends and local transfers first, then receives; sends and receives are in the schedule's order
+  // Sends and local transfers, mixed, then receives. Sends and receives are in the schedule's order; local
+  // transfers run in list order.
   std::uint32_t count = 0;
 };
 

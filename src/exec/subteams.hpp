@@ -18,8 +18,8 @@ class Subteams {
   // A part of the sub-team's TeamPort. It is in the list from add() to remove().
   struct Entry {
     TeamPort* port = nullptr;
-    // above 0; no other sub-team of the port owner has it: made of next_number() and the rank of a leader
-    // (team/share.hpp)
+    // above 0; no other sub-team of the port owner has it: subteam_of() makes it of the number that the
+    // members agreed on and of the leader's rank (team/share.hpp)
     std::uint32_t number = 0;
     Entry* next = nullptr;
   };

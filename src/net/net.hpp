@@ -19,18 +19,18 @@
 //   by signed difference. So a line that comes twice, or after a later line of its slot, does no harm. A
 //   transport need not keep the order, except at a flush(), or look for repeats.
 // - Payload before header: a thread that sees the header sees the payload. In some transports a line becomes
-//   visible in smaller pieces, for example by remote stores. Such a transport sends the header after the
-//   payload, with a flush between. land() needs no such care.
+//   visible in smaller pieces, for example by remote stores. Such a transport makes its network order the
+//   header after the payload. A transport that calls land() need not.
 // - A thread that sees the header also sees everything that the writing thread knew before write(), including
 //   what that thread learned from others. A collective is the point of coherency. Queues between threads pass
 //   this on by their locks. A system call, or a network card's doorbell, is at least a full fence.
 // - A transport need not move data outside of progress(), flush() and close(). Waiting members call
 //   progress() again and again.
 //
-// Any thread of the process may call any of these functions at any time before close(). One thread of a
-// process at a time calls land(). The port is a table of functions, because libfermata-rt has no C++ run-time
-// library and because transports come in libraries of their own. include/fermata/hosts.h has the same types
-// in C; src/api compares the two.
+// Any thread of the process may call any of these functions at any time before close(). A port calls its
+// window's land() from one thread at a time; several ports of a process may call theirs at once. The port is
+// a table of functions, because libfermata-rt has no C++ run-time library and because transports come in
+// libraries of their own. include/fermata/hosts.h has the same types in C; src/api compares the two.
 #ifndef FERMATA_NET_NET_HPP
 #define FERMATA_NET_NET_HPP
 
@@ -53,7 +53,8 @@ struct Line {
   // only land() can land its lines.
   std::uint32_t subteam = 0;
   std::uint32_t rank = 0;
-  // the sender's clock, if the team observes its links (exec/link_delays.hpp); else 0
+  // The sender's clock, if the team observes its links (exec/link_delays.hpp); else 0. Not 0: only land() may
+  // land the line, because it notes the delay.
   std::int64_t sent_ns = 0;
   std::uint64_t payload[kLineWords] = {};
 };
@@ -89,9 +90,10 @@ struct Port {
   // for too long. All its earlier lines have landed, unless the connection was lost.
   std::int32_t (*is_gone)(void* self, std::uint32_t rank) = nullptr;
   // Waits until the lines written so far need no further call in this process, for at most most_ns ns. These
-  // lines land before the lines that are written later.
+  // lines land before the lines that are written later, also if the time runs out.
   void (*flush)(void* self, std::int64_t most_ns) = nullptr;
-  // Does the same. From then on the transport does not touch the window.
+  // Does the same, and may also wait for the other processes' close(), within most_ns. From then on the
+  // transport does not touch the window.
   void (*close)(void* self, std::int64_t most_ns) = nullptr;
 };
 

@@ -35,7 +35,7 @@ enum class ValueKind : std::uint8_t {
   kSeconds,  // a decimal number from `least` to `most`; a comma and one of `words` may follow
   kChoice,   // one of `words`
   kList,     // any of `words`, separated by commas; may be empty
-  kFolder,   // an existing folder with write permission
+  kFolder,   // an existing folder with write permission; text_of() gives it, unchecked
 };
 
 // Bits that say which parts of Fermata read a variable.
@@ -73,7 +73,7 @@ struct Value {
   // Where the text is wrong; null: it is right. A wrong switch is on, and a list has its other words.
   const char* wrong = nullptr;
 };
-// The one parser: for values, defaults and complaints. It does not look whether a folder exists.
+// The one parser: for values, defaults and complaints. Only complaint() checks a folder.
 Value parse(const VariableRow& row, const char* text);
 // Returns the variable's value, or its default. A list may be set to nothing.
 Value value_of(Variable variable);

@@ -44,9 +44,11 @@ double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processe
 std::vector<BlockWay> measure_blocks(std::int32_t a, std::int32_t b, double seconds);
 
 struct ManyCost {
-  double awaited = 0, reader = 0;
+  double awaited = 0;      // each further slot that a member awaits, from another sender
+  double reader = 0;       // each further reader of a published line
   bool estimated = false;  // with two CPUs: further lines of one sender stand for further senders and readers
 };
+// With the first 9 of the CPUs, or fewer.
 std::optional<ManyCost> measure_many(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
 
 // [k-1]: ns per add when the first k CPUs add at once. Measures powers of two and all CPUs, and interpolates
@@ -64,6 +66,7 @@ std::vector<LayoutCost> measure_layouts(std::int32_t a, std::int32_t b, std::int
 std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader, std::int32_t bytes,
                                        bool processes, double seconds);
 
+// One way: two members of one CPU take turns by a yield; a member wakes another through a futex.
 double measure_yield(std::int32_t cpu, bool processes, double seconds);
 double measure_futex(std::int32_t a, std::int32_t b, bool processes, double seconds);
 

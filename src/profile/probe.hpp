@@ -1,5 +1,6 @@
 // Runs a probe. Its members are pinned threads, or pinned forked processes with shared mappings. In
-// sample(), they follow the commands of member 0. Apart from a few, each command is one sample.
+// sample(), they follow the commands of member 0. Each command is one sample, except a point's first one or
+// two, which warm up and find the number of rounds, and the last of all, which ends the members.
 // A point is one of the quantities that the probe measures. The samples of all points are interleaved; a
 // point's result is the median of its samples.
 #ifndef FERMATA_PROFILE_PROBE_HPP
@@ -25,7 +26,7 @@ struct alignas(kMaxLine) Flag {
 // Ends all members when one member fails or the time is up. A probe may fail, but must not hang.
 struct Control {
   Flag aborted, arrived, finished;
-  std::int64_t deadline_ns = 0;  // written before the members start
+  std::int64_t deadline_ns = 0;  // run_members() sets it before the members start
 
   bool expired();  // aborts if the deadline has passed; returns true if the probe is aborted
 };
@@ -70,8 +71,7 @@ inline bool await(const std::atomic<std::uint64_t>& flag, std::uint64_t value, C
   return true;
 }
 
-// Polls without a pause. This measures the latency of the line alone, mostly less than the
-// other results.
+// Polls without a pause. This measures the latency of the line alone, mostly less than with await().
 inline bool await_bare(const std::atomic<std::uint64_t>& flag, std::uint64_t value, Control& control) {
   // order: acquire, as kSlotAwait; pairs with signal
   for (std::uint32_t n = 1; flag.load(std::memory_order_acquire) < value; ++n)
@@ -91,7 +91,9 @@ bool run_apart(bool processes, std::size_t members, const std::function<void(int
 struct Setting {
   std::vector<std::int32_t> cpus;  // one per member; may repeat
   bool processes = false;
-  double seconds = 0.1;  // budget of the whole probe
+  // Budget of the whole probe. If others use the CPUs, it may take longer. After 3 s and 20 times the budget
+  // it is aborted.
+  double seconds = 0.1;
 };
 
 // Runs body(member) once in each member, pinned. Returns false if a member could not be created or pinned or

@@ -47,9 +47,13 @@ class Refresher {
  public:
   explicit Refresher(const fermata_member* member);
 
+  // Makes the team's plans again, once, in order to predict their costs. decide() calls it.
   Status prepare(const fermata_member* member, std::uint32_t hosts);
+  // began: when this refresh began, in ns. If Decision::bytes is not 0, programs() has the new programs.
   Decision decide(const fermata_member* member, Words& words, std::int64_t began);
   const std::vector<std::byte>& programs() const { return programs_; }
+  // Call it when all members have their part of the new team, before `member` moves there. began: when the
+  // change began, after decide().
   void changed(const fermata_member* member, std::int64_t began);
   std::string take_text() { return std::exchange(text_, {}); }
 

@@ -16,7 +16,8 @@ struct Check {
 
 std::string line_of(const std::string& path);  // the first line of a file; empty if it can't be read
 
-// CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile; if there is no topology: this alone
+// CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile. If the topology cannot be read: one
+// check, which says so.
 std::vector<Check> check_scheduling();
 // membarrier, CMA, memfd, locks, sockets, futexes, seccomp, huge pages, counters
 std::vector<Check> check_kernel();

@@ -10,10 +10,11 @@
 
 namespace fermata::tool {
 
-// The MPI whose launcher started this process: openmpi or mpich; empty: none that is known.
+// The MPI whose launcher started this process, by the variables that the launcher sets: openmpi, or mpich,
+// also for its relatives; empty: none that is known.
 std::string launched_by();
 
-// Joins the job through libfermata-net-openmpi or -mpich, which library_beside() finds (output.hpp). The
+// Joins the job through libfermata-net-openmpi or -mpich, which library_beside() finds (commands.hpp). The
 // destructor leaves the job. The constructor throws CommandError, also if no known launcher started the tool.
 class MpiJob {
  public:

@@ -12,8 +12,9 @@ struct Choice {
   std::string why;  // one line for people
 };
 
-// preloads: auto, none, or a list of names with commas. Throws CommandError for an unknown name, unless
-// nothing may be preloaded anyway (run_alone.hpp).
+// preloads: auto, none, or a list of names with commas. Loads nothing, whatever `preloads` says, if
+// FERMATA_DISABLE is on, or if the program or a library that it loads is built with a sanitizer. Otherwise
+// throws CommandError for an unknown name.
 Choice choose_preloads(const std::string& preloads, const std::vector<std::string>& command);
 
 }  // namespace fermata::tool
