@@ -18,8 +18,9 @@ using Jump = void (*)();  // a function of any signature
 // FERMATA_INTERCEPT(Barrier), before its definition, leads both to what the source defines as MPI_Barrier.
 // That has the symbol fermata_mpi_Barrier, which this library keeps to itself.
 //
-// Jumps pass on arguments of any kind, so both can also lead to a library that this copy was not built for
-// (entries.cpp). MPI's own function is real.Barrier (real.hpp).
+// If Fermata is disabled or leaves everything to MPI (entries.cpp), both lead past this library. Jumps pass
+// on arguments of any kind, so the MPI library may be one that this copy was not built for. MPI's own
+// function is real.Barrier (real.hpp).
 #if defined(__x86_64__)
 #define FERMATA_JUMP(symbol) "endbr64\n jmp *fermata_entry_" symbol "(%rip)\n"
 #elif defined(__aarch64__)
