@@ -119,12 +119,12 @@ std::uint64_t hash_of_team(const exec::Team& team) {
 
 namespace {
 
-// Joins as the lowest rank that no member has joined yet.
+// Joins as the lowest rank of this host that no member has joined yet.
 Status join_any(exec::Team* team, exec::Member** out, const char** detail) {
   *detail = "all ranks of the team are taken";
   Status status = Status::kBusy;
   for (std::uint32_t r = 0; r < team->members() && status == Status::kBusy; ++r)
-    if (team->is_free(r)) status = exec::Member::join(team, r, out, detail);
+    if (!team->hosts().is_away(r) && team->is_free(r)) status = exec::Member::join(team, r, out, detail);
   return status;
 }
 

@@ -1,5 +1,5 @@
-// wait_all of the C++ headers. One thread has both members of a team: the idle hook of rank 0 begins and
-// advances the operations of rank 1.
+// Requests of the C++ headers that wait for another member. One thread has both members of a team: the idle
+// hook of rank 0 begins and advances the operations of rank 1.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -90,6 +90,37 @@ TEST_F(WaitAll, ThrowsWhatAContinuationThrewAfterAllRequestsAreOver) {
   requests_[0].then([](int) { throw std::runtime_error("of a continuation"); });
   EXPECT_THROW(wait_with({}, {}), std::runtime_error);
   for (const std::vector<double>& values : data_) EXPECT_EQ(values, std::vector<double>(kValues, 2.0));
+}
+
+// A start that is refused because the request is active changes nothing: a coroutine that waits for the
+// request is resumed after the run that goes on, not before.
+TEST_F(WaitAll, ARefusedStartResumesNoCoroutine) {
+  std::vector<double> mine(kValues, 1.0), other(kValues, 1.0);
+  Request r = first_.prepare(fermata::allreduce(fermata::in_place, mine, fermata::Op::kSum));
+  int runs = 0, resumed = 0;
+  r.then([&](int) {
+    if (++runs == 1) r.start();
+  });
+  r.then([&](int) {
+    if (runs > 1) return;
+    EXPECT_THROW(r.start(), fermata::Error);
+  });
+  const auto wait = [&]() -> fermata::Task<> {
+    co_await r.start();
+    ++resumed;
+  };
+  fermata::Task<> task = wait();
+  task.start();
+  Request of_second = second_.prepare(fermata::allreduce(fermata::in_place, other, fermata::Op::kSum));
+  for (int run = 1; run <= 2; ++run) {
+    of_second.start();
+    for (int i = 0; i < 1'000'000 && runs < run; ++i) {
+      second_.progress();
+      first_.progress();
+    }
+    EXPECT_EQ(runs, run);
+    EXPECT_EQ(resumed, run - 1);
+  }
 }
 
 }  // namespace
