@@ -15,8 +15,9 @@ extern "C" {
  * Barriers for threads without ranks, of one process or of several (fermata_anonymous_shared_init). With many
  * threads of one process that do know their rank, ranked barriers are mostly faster (fermata_ranked_create).
  * Any thread may arrive, as at a pthread_barrier_t or std::barrier. A phase is full after `count` arrivals,
- * and further arrivals belong to the next phase. So more than `count` threads may use the barrier (not with
- * fermata_anonymous_drop or FERMATA_ANONYMOUS_COMPLETION). The functions are in libfermata-rt. */
+ * and further arrivals belong to the next phase. So more than `count` threads may use the barrier, unless
+ * threads drop (fermata_anonymous_drop) or it has FERMATA_ANONYMOUS_COMPLETION. A barrier between processes
+ * has neither. The functions are in libfermata-rt. */
 
 typedef struct fermata_anonymous fermata_anonymous;
 
@@ -35,8 +36,9 @@ FERMATA_API int fermata_anonymous_create(uint32_t count, unsigned flags, fermata
 /* Sets the address by which the reports of FERMATA_STALL_SECONDS name the barrier. The default is the
  * barrier's own address. Call it before the barrier is used. */
 FERMATA_API void fermata_anonymous_name(fermata_anonymous* barrier, const void* name);
-/* Frees the barrier. No thread may arrive after this call, and the last phase must be over. Threads may still
- * be returning from their wait for it: they touch only memory that Fermata never returns to the system. */
+/* Frees the barrier. By the time of the call, the last phase must be over, and no thread may arrive any more.
+ * Threads may still be returning from their wait for that phase: they touch only memory that Fermata never
+ * returns to the system. */
 FERMATA_API void fermata_anonymous_destroy(fermata_anonymous* barrier);
 
 /* -- meet at a barrier of threads without ranks --
@@ -84,17 +86,19 @@ FERMATA_API uint32_t fermata_anonymous_shared_count(const fermata_anonymous_shar
  * have an arrival too few, and fermata_anonymous_shared_destroy waits for ever. Returns FERMATA_LAST to
  * exactly one caller per phase, FERMATA_OK to the others. */
 FERMATA_API int fermata_anonymous_shared_meet(fermata_anonymous_shared* barrier);
-/* Ends the use of the barrier. No thread may arrive after this call, and the last phase must be full. The
- * call waits until all threads have left. Then the memory may be unmapped, or initialized again. */
+/* Ends the use of the barrier. One process calls it. By the time of the call, the last phase must be full,
+ * and no thread of any process may arrive any more. The call waits until all threads have left. Then the
+ * memory may be unmapped, or initialized again. */
 FERMATA_API void fermata_anonymous_shared_destroy(fermata_anonymous_shared* barrier);
 
 /* ---- Ranked barriers of threads ---------------------------------------------------------------------------
  * Barriers and allreduces for threads of one process that know their rank. They need no planner.
  * fermata_ranked_meet runs the plan that `fermata plan` has saved for a barrier of this many unpinned
  * threads of this machine. Without a saved plan it runs a built-in one, which does not depend on where
- * threads run. It also runs that one if the machine has a CPU for each thread, but affinity or the cgroup
- * quota gives this process too few. fermata_ranked_allreduce always runs a built-in plan. The functions
- * are in libfermata-rt. */
+ * threads run. It also runs that one in two other cases. The machine has a CPU for each thread, but affinity
+ * or the cgroup quota gives this process too few. Or the plan's file or folder belongs to another user, or
+ * others may write to it. fermata_ranked_allreduce always runs a built-in plan. The functions are in
+ * libfermata-rt. */
 
 typedef struct fermata_ranked fermata_ranked;
 
@@ -106,9 +110,10 @@ typedef struct fermata_ranked fermata_ranked;
 FERMATA_API int fermata_ranked_create(uint32_t members, fermata_ranked** out);
 /* Frees the barrier. All calls of it must have returned. NULL does nothing. */
 FERMATA_API void fermata_ranked_destroy(fermata_ranked* barrier);
-/* Writes a description of the barrier for people: "dissemination, packed; saved; waiting: auto". A NUL ends
- * it, and it is cut to capacity bytes. "saved": the plan comes from `fermata plan`; else "built-in". Errors:
- * ARGUMENT (capacity is 0). */
+/* Writes a description of the barrier for people: "dissemination, packed; saved; waiting: auto". It names the
+ * plan's algorithm, how the plan lays its signals out in memory, whether the plan comes from `fermata plan`
+ * ("saved") or not ("built-in"), and how threads wait. A NUL ends it, and it is cut to capacity bytes.
+ * Errors: ARGUMENT (capacity is 0). */
 FERMATA_API int fermata_ranked_describe(const fermata_ranked* barrier, char* text, size_t capacity);
 
 /* -- meet at a barrier of threads with ranks --
@@ -119,8 +124,8 @@ FERMATA_API int fermata_ranked_describe(const fermata_ranked* barrier, char* tex
  * happens before the next. The call does not change errno. Errors: ARGUMENT, FORKED, MISMATCH (ranks made
  * different calls; the barrier cannot be used again). */
 FERMATA_API int fermata_ranked_meet(fermata_ranked* barrier, uint32_t rank);
-/* Returns how many calls the rank has made so far, or 0 if the rank is not valid. Only a thread that may make
- * the rank's calls may call this. */
+/* Returns how often the rank has called fermata_ranked_meet or fermata_ranked_allreduce so far; 0 if the rank
+ * is not valid. Only a thread that may make the rank's calls may call this. */
 FERMATA_API uint64_t fermata_ranked_calls(const fermata_ranked* barrier, uint32_t rank);
 
 /* -- fold data of up to 56 bytes of threads with ranks --

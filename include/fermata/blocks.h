@@ -14,8 +14,9 @@ extern "C" {
  * order. These notes hold for all collectives on blocks, and for allreduce, reduce and broadcast of more than
  * 56 bytes:
  *
- * - Buffers: the count may be 0, and a buffer without elements may be NULL. in and out must not overlap.
- *   Exception: they may be the same place, given by FERMATA_IN_PLACE or by its address.
+ * - Buffers: the count may be 0, and a buffer without elements may be NULL. A count is too large if P blocks
+ *   of it have 2^62 bytes or more. in and out must not overlap. Exception: they may be the same place, given
+ *   by FERMATA_IN_PLACE or by its address.
  * - Completion: a call returns when this member's part is done. The caller may then change the input, and the
  *   output is complete. Other members may still be in the call. With little data, a member that only sends
  *   may return before the others make the call. With long data, a sender may wait until its receivers have
@@ -71,8 +72,8 @@ FERMATA_API int fermata_scatterv(fermata_member* member, const void* in, const s
                                  const size_t* displacements, void* out, size_t count, int type, int root);
 
 /* -- collect a block of every member at all members --
- * For data of which every member needs all parts. All members wait for all, if no block is empty. Do not
- * use it where the members need only the sum: fermata_allreduce moves less. */
+ * For data of which every member needs all parts. Every member waits for each member whose block is not
+ * empty. Do not use it where the members need only the sum: fermata_allreduce moves less. */
 
 /* in: count elements. out: P x count elements, by rank. */
 FERMATA_API int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type);
@@ -84,26 +85,29 @@ FERMATA_API int fermata_allgatherv(fermata_member* member, const void* in, void*
                                    const size_t* displacements, int type);
 
 /* -- fold blocks, and give each member one of them --
- * For sums of which each member needs only its own part, such as the residual of its rows. All members wait
- * for all, if no block is empty. fermata_allreduce gives the whole result to all members, and moves more
- * data. */
+ * For sums of which each member needs only its own part, such as the residual of its rows. A member whose
+ * own block is not empty waits for all members. fermata_allreduce gives the whole result to all members, and
+ * moves more data. */
 
 /* in: P x count elements. out: count elements. Rank r gets the fold of all members' blocks number r. In
- * place, out holds all P blocks at the call, and begins with the result at the return. Errors: ARGUMENT (or
- * the operator is not defined for the type, or in and out overlap, or a count is too large). */
+ * place, out holds all P blocks at the call. At the return it begins with the result, and the rest of it may
+ * have changed. Errors: ARGUMENT (or the operator is not defined for the type, or in and out overlap, or a
+ * count is too large). */
 FERMATA_API int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count,
                                        int type, int op);
 /* As fermata_reduce_scatter, with blocks of different sizes. counts and displacements are in elements and
  * have an entry per rank. counts are the same at all members. displacements say where the blocks lie in the
  * input; NULL: they follow each other in rank order. out: as many elements as this rank's entry of counts
- * says. Errors: ARGUMENT (or the operator is not defined for the type, or in and out overlap, or a count is
- * too large). */
+ * says. In place, displacements say where the blocks lie in out, and the result goes to the beginning of out.
+ * Errors: ARGUMENT (or the operator is not defined for the type, or in and out overlap, or a count is too
+ * large). */
 FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts,
                                         const size_t* displacements, void* out, int type, int op);
 
 /* -- send a block from every member to every member --
- * For transposes, sorts, and other redistributions of data. All members wait for all, if no block is empty.
- * Where each member has data for a few others only, call fermata_alltoallv with counts of 0 for the rest. */
+ * For transposes, sorts, and other redistributions of data. A member waits for each member whose block for
+ * it is not empty. Where each member has data for a few others only, call fermata_alltoallv with counts of 0
+ * for the rest. */
 
 /* in: P x count elements; block j is for rank j. out: P x count elements; block i is from rank i. Errors:
  * UNSUPPORTED (the team has more than 256 members). */
@@ -321,17 +325,18 @@ FERMATA_API int fermata_request_set_callback(fermata_request* request, fermata_c
 
 /* -- one request of several persistent collectives --
  * For collectives that follow each other, such as a reduce among neighbours, an allreduce among leaders and a
- * broadcast back. Between two of them, the chain needs only calls that make progress. Do not start or free a
- * link by itself. */
+ * broadcast back. The next one starts in a call of the thread that makes progress, such as fermata_progress
+ * or a wait; the progress thread does not start it. Do not start or free a link by itself. */
 
 /* Makes one request, a chain, of one or more persistent operations, none of which is active. Starting the
  * chain starts the first operation, and the end of each operation starts the next one. The chain is over with
- * the last operation, or with the first that fails. The operations may belong to several members, in the
- * teams of a hierarchy, if one thread uses them all. The chain owns its operations and frees them with
- * itself. Between uses, each may be reset. Each may have a callback, which runs before the next operation
- * starts and may reset that one. fermata_request_reset of a chain sets the first operation's input and the
- * last one's output. The call is local. Errors: ARGUMENT (there is no operation, or one is not persistent, or
- * is in a chain, or was freed, or its member has left), BUSY (an operation is active), FORKED. */
+ * the last operation, or with the first that fails. After a failure only free it. The operations may belong
+ * to several members, in the teams of a hierarchy, if one thread uses them all. The chain owns its operations
+ * and frees them with itself. Between uses, each may be reset. Each may have a callback, which runs before
+ * the next operation starts and may give that one other buffers (fermata_request_reset).
+ * fermata_request_reset of a chain sets the first operation's input and the last one's output. The call is
+ * local. Errors: ARGUMENT (there is no operation, or one is not persistent, or is a chain or in one, or was
+ * freed, or its member has left), BUSY (an operation is active), FORKED. */
 FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, fermata_request** out);
 
 /* -- move requests on while the program computes --

@@ -54,11 +54,11 @@ typedef struct fermata_plan fermata_plan;
  * affinity has changed: a handle stays as it was. */
 
 /* Describes the CPUs that this process may use. It respects the process's affinity and cgroup quota. Errors:
- * SYSTEM (the system or hwloc does not describe this machine). */
+ * SYSTEM (the topology of this machine cannot be read). */
 FERMATA_API int fermata_topology_discover(fermata_topology** out);
 /* Loads a topology from a file: hwloc's XML, or what `fermata topo` prints with --text or --json. Load XML
  * only from a source that you trust, since hwloc reads it unchecked. Errors: NOT_FOUND (the file cannot be
- * opened), PARSE, UNSUPPORTED (this build of Fermata reads no JSON). */
+ * opened), PARSE (the file is no valid topology), UNSUPPORTED (this build of Fermata reads no JSON). */
 FERMATA_API int fermata_topology_load(const char* path, fermata_topology** out);
 /* Writes how many members can run at once: one on each CPU of the topology, or fewer if its cgroup quota
  * (rounded up) is less. */
@@ -73,7 +73,7 @@ FERMATA_API void fermata_topology_destroy(fermata_topology* topology);
 /* Loads a profile that `fermata profile` has measured. path NULL: this machine's profile for threads, from
  * the cache. Errors: NOT_FOUND (the file of that path cannot be opened, or the cache has no profile), PARSE
  * (the file is no valid profile), SYSTEM (only with path NULL: the cache's file cannot be opened or read, or
- * the system or hwloc does not describe this machine), UNSUPPORTED (this build of Fermata reads no JSON). */
+ * the topology of this machine cannot be read), UNSUPPORTED (this build of Fermata reads no JSON). */
 FERMATA_API int fermata_profile_load(const char* path, fermata_profile** out);
 /* Frees the profile. NULL does nothing. */
 FERMATA_API void fermata_profile_destroy(fermata_profile* profile);
@@ -108,7 +108,7 @@ typedef struct fermata_plan_request {
  * plan, if there is one. Otherwise the planner chooses by the profile or by estimates. The call never
  * measures. Errors: ARGUMENT, NOT_FOUND (the algorithm does not exist), PARSE (the name of the algorithm or
  * the layout is malformed), VERIFY, UNSUPPORTED (no plan has this algorithm, layout and payload, or the
- * payload exceeds 56 bytes), SYSTEM (the system or hwloc does not describe this machine). */
+ * payload exceeds 56 bytes), SYSTEM (the topology of this machine cannot be read). */
 FERMATA_API int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out);
 /* Loads a plan of a barrier, broadcast, reduce or allreduce of at most 56 bytes that `fermata plan` has
  * saved. The call proves the plan again before it accepts it. Errors: NOT_FOUND (the file cannot be opened),
@@ -190,8 +190,9 @@ FERMATA_API int fermata_team_size(const fermata_team* team);
 /* Offers a team of processes to unrelated processes of the same user, through an abstract Unix socket. `name`
  * has 1 to 99 bytes. The call waits until it has served `count` calls of fermata_team_attach, or until
  * `seconds` have passed (TIMEOUT). Then the name is free again. A process that attaches again counts again.
- * Errors: ARGUMENT (or the team is of threads, or from fermata_team_create_within), BUSY (the name is taken),
- * SYSTEM, TIMEOUT (fewer than `count` calls of fermata_team_attach were served). */
+ * The serving process has the team already, and does not attach. Errors: ARGUMENT (or the team is of threads,
+ * or from fermata_team_create_within), BUSY (the name is taken), SYSTEM, TIMEOUT (fewer than `count` calls of
+ * fermata_team_attach were served). */
 FERMATA_API int fermata_team_serve(fermata_team* team, const char* name, int count, double seconds);
 /* Attaches to a served team. The call retries until `seconds` have passed (TIMEOUT). A process needs one
  * handle, however many ranks it joins. If it attaches again, it gets another handle of the same team. The
@@ -230,12 +231,13 @@ FERMATA_API int fermata_team_attach_within(fermata_team* neighbour, uint64_t pla
 #define FERMATA_ANY_RANK (-2) /* the lowest rank that nobody has joined yet */
 
 /* Joins the team as `rank`: 0..members-1, or FERMATA_ANY_RANK. Each rank is joined once: it is not free again
- * after fermata_member_leave. The thread or process that will call the collectives makes this call. The call
- * checks that the plans in the team's memory are still those with which the team was made. Errors: ARGUMENT
- * (or the rank is on another host, or this process has given the team no port, or the other processes have
- * freed the team, which a forked child joins), BUSY (a member has joined as this rank before, or, with
- * FERMATA_ANY_RANK, as every rank), FORKED (a forked child cannot join a team of threads), MEMORY, MISMATCH
- * (the plans have changed), SYSTEM. */
+ * after fermata_member_leave. Call it in the process that will call the collectives, and best in the same
+ * thread: reports name the thread that joined, and the team counts the CPUs that it may use. The call checks
+ * that the plans in the team's memory are still those with which the team was made. Errors: ARGUMENT (or the
+ * rank is on another host, or the team is over several hosts and fermata_team_connect has not been called, or
+ * a forked child joins a team from fermata_team_create_within that all other processes have freed), BUSY (a
+ * member has joined as this rank before, or, with FERMATA_ANY_RANK, as every rank), FORKED (a forked child
+ * cannot join a team of threads), MEMORY, MISMATCH (the plans have changed), SYSTEM. */
 FERMATA_API int fermata_team_join(fermata_team* team, int rank, fermata_member** out);
 /* Gives up the rank and frees the handle. Members that wait for this one, at the time or later, get
  * FERMATA_ERR_MEMBER_LOST. NULL does nothing. */
@@ -247,8 +249,10 @@ FERMATA_API int fermata_member_count(const fermata_member* member); /* Returns t
  * For an error or a signal after which the members shall wait no longer. A broken team stays broken: leave
  * it, destroy it, and make a new one. */
 
-/* Makes the team unusable. All members that wait or will wait get FERMATA_ERR_BROKEN. A member whose calls
- * never wait gets it within 16,384 calls. Any thread may call the function. It is async-signal-safe. */
+/* Makes the team unusable. All members that wait in the team or will wait get FERMATA_ERR_BROKEN, in all
+ * processes. Those on other hosts get it once a member of this host has got it or has left. A member whose
+ * calls never wait gets it later, mostly within 16,384 calls. Sub-teams (fermata_team_split) are teams of
+ * their own: the call does not break them. Any thread may call the function. It is async-signal-safe. */
 FERMATA_API void fermata_team_abort(fermata_team* team);
 
 /* -- divide a team into sub-teams --

@@ -28,7 +28,7 @@ enum fermata_status {
   FERMATA_LAST = 2,              /* This arrival filled the phase of an anonymous barrier. */
   FERMATA_ERR_ARGUMENT = -1,     /* An argument is out of its documented range. */
   FERMATA_ERR_MEMORY = -2,       /* Memory ran out. */
-  FERMATA_ERR_SYSTEM = -3,       /* A call of the system or a library failed. The detail says which. */
+  FERMATA_ERR_SYSTEM = -3,       /* A call of the system or a library failed. */
   FERMATA_ERR_TIMEOUT = -4,      /* The time limit has passed. fermata_resume continues a collective. */
   FERMATA_ERR_MEMBER_LOST = -5,  /* A member has died or left. The detail names it. The team is broken. */
   FERMATA_ERR_MISMATCH = -6,     /* Members disagree in tags, calls, plans or versions. */

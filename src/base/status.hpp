@@ -13,7 +13,7 @@ enum class Status : std::int32_t {
   kPending = 1,        // not finished yet
   kArgument = -1,      // an argument is out of its documented range
   kMemory = -2,        // out of memory
-  kSystem = -3,        // a call of the system or a library failed; the detail says which
+  kSystem = -3,        // a call of the system or a library failed
   kTimeout = -4,       // the time limit has passed
   kMemberLost = -5,    // a member has died or left; the detail names it
   kMismatch = -6,      // members disagree in tags, calls, plans or versions; the detail says how
