@@ -228,7 +228,7 @@ FERMATA_API int fermata_team_attach_within(fermata_team* neighbour, uint64_t pla
  * may join several ranks, one for each of its threads. Do not leave while other members still wait for
  * this one. Two threads must not use one member at the same time. */
 
-#define FERMATA_ANY_RANK (-2) /* the lowest rank that nobody has joined yet */
+#define FERMATA_ANY_RANK (-2) /* the lowest rank of this host that nobody has joined yet */
 
 /* Joins the team as `rank`: 0..members-1, or FERMATA_ANY_RANK. Each rank is joined once: it is not free again
  * after fermata_member_leave. Call it in the process that will call the collectives, and best in the same

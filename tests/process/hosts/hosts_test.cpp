@@ -31,6 +31,22 @@ TEST(Hosts, AreObservedForARefreshAlone) {
   for (const fermata_team* team : house.teams) EXPECT_EQ(team->team->port().delays(), nullptr);
 }
 
+TEST(Hosts, AnyRankIsAFreeOneOfThisHost) {
+  const House house(kLinks);
+  std::vector<fermata_member*> all;
+  for (int host = 0; host < 3; ++host) {
+    for (int nth = 0; nth < 2; ++nth) {
+      ASSERT_EQ(fermata_team_join(house.teams[host], FERMATA_ANY_RANK, &all.emplace_back(nullptr)),
+                FERMATA_OK)
+          << fermata_error_detail();
+      EXPECT_EQ(fermata_member_rank(all.back()), 2 * host + nth);
+    }
+    fermata_member* third = nullptr;
+    EXPECT_EQ(fermata_team_join(house.teams[host], FERMATA_ANY_RANK, &third), FERMATA_ERR_BUSY);
+  }
+  for (fermata_member* m : all) fermata_member_leave(m);
+}
+
 std::string report_of(const fermata_team* team) {
   char text[1024] = "";
   std::size_t length = sizeof text;
