@@ -1,7 +1,6 @@
 // Requests: block operations that a member has begun. They advance whenever it waits or asks for progress.
 #include "exec/request_engine.hpp"
 
-#include "exec/waiter.hpp"
 #include "sync/single_copy.hpp"
 
 namespace fermata::exec {
@@ -19,8 +18,10 @@ Status RequestEngine::begin(BlockRequest* request) {
   if (request->active || (request->ordered && seat_.outstanding())) return Status::kBusy;
   // Checked only rarely here, because a check after the call is published gives a better error text. Without
   // this check a member whose calls never wait would not notice that the team is broken.
-  if (queues_.ended != 0 && queues_.ended % Waiter::kSeldom == 0) [[unlikely]]
+  if (queues_.ended >= next_look_) [[unlikely]] {
+    next_look_ = queues_.ended + Waiter::kSeldom;
     if (const Status broken = diagnosis_.broken_status(); broken != Status::kOk) return seat_.give_up(broken);
+  }
   request->active = true;
   ++queues_.active;
   request->operation.restart();

@@ -10,6 +10,7 @@
 
 #include "exec/lengths.hpp"
 #include "exec/patience.hpp"
+#include "exec/waiter.hpp"
 
 namespace fermata::exec {
 
@@ -61,6 +62,7 @@ class RequestEngine : Parts {
     fermata::ring<RealAtomics>(team_.segment().door(rank), memory.full_fence(), memory.calls);
   }
 
+  std::uint64_t next_look_ = Waiter::kSeldom;  // so many requests have ended when begin() looks at the team
   Lengths& lengths_;
   Patience patience_;
   bool taken_back_ = false;
