@@ -8,7 +8,7 @@
 //   3. Exscan: the receiver also folds what arrives into a copy of its own contribution, and sends that copy
 //      on.
 // Cost: P - 1 signals in P - 1 stages; a member sends and awaits one slot at most. In an exscan, each member
-//   but the first and the last also makes one local copy and one local fold. The folds take P - 2 further
+//   but the first and the last also makes one local copy and one local fold: its folds take P - 2 further
 //   stages. A scan in a pipeline of S segments takes P + S - 2 stages of one segment each. This suits long
 //   vectors, which no member receives or sends more than once.
 // Why right: what arrives at r is the fold of 0 ... r - 1. It goes to the left of r's own contribution, which

@@ -9,8 +9,9 @@
 //   2. Where data is folded (allreduce, reduce_scatter, scans), every receiver folds in rank order the
 //      contributions that its result needs. If its own is one of them, it comes at its place, through a slot
 //      to itself. (Member 0 begins with its own.)
-// Cost: P (P - 1) signals in one stage (scans: half), besides the slots to itself. Every member sends and
-//   awaits P - 1 slots (scans: P - 1 together). For P = 2 the barrier is butterfly's.
+// Cost: P (P - 1) signals in one stage (scans: half), besides the slots to itself. Every member sends P - 1
+//   slots and awaits P - 1. In a scan, rank r sends P - 1 - r and awaits r. For P = 2 the barrier is
+//   butterfly's.
 // Why right: every pair has its own signal. The list is ordered by sender. So each receiver begins with
 //   member 0's contribution, then folds those of 1, 2, ...: the same tree, in rank order, at every member (a
 //   scan: a part of it).

@@ -13,8 +13,7 @@
 // Limits: barriers only, since a word carries no data. In the arriving half the others add and member 0
 //   polls. In the releasing half member 0 adds and the others poll.
 // Tried: nothing rejected yet. Between two cores of a Zen 4 machine it was the fastest hand-written barrier,
-//   with 27 ns per episode. A barrier with one line per member took 57 ns. The one-way latency of a line was
-//   58 ns (bench/results/README.md, Trials).
+//   with 27 ns per episode. A barrier with one line per member took 57 ns (bench/results/README.md, Trials).
 #include "algo/build.hpp"
 
 namespace fermata::algo {
