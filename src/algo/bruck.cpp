@@ -11,7 +11,7 @@
 //   Alltoall: a chunk moves up to log2 P times, and a message has up to P / 2 chunks.
 // Why right: step 1 doubles an interval that begins at the member's own rank. In step 2 the distances of the
 //   set bits add up to d.
-// Limits: allgather, and alltoall of up to 256 members.
+// Limits: allgather and alltoall.
 // Tried: nothing rejected yet.
 #include <algorithm>
 

@@ -15,7 +15,8 @@
 // Why right: every pair has its own signal. The list is ordered by sender. So each receiver begins with
 //   member 0's contribution, then folds those of 1, 2, ...: the same tree, in rank order, at every member (a
 //   scan: a part of it).
-// Limits: not for broadcast, reduce, gather and scatter, which linear does. It takes about P^2 slots.
+// Limits: not for broadcast, reduce, gather and scatter, which linear does. It takes about P^2 slots. Its
+//   scans are for at most 1,024 members.
 // Tried: folding the others around a member's own contribution needs no slot to itself. But then every member
 //   folds another tree, and floating-point sums differ between members from P = 3 on.
 #include "algo/build.hpp"

@@ -8,8 +8,8 @@
 // Cost: P (P - 1) messages of one chunk in P - 1 stages of one message sent and one awaited. Each byte is
 //   sent once.
 // Why right: over the stages each member sends once to every other member, and receives once from it.
-// Limits: alltoall (up to 256 members) and reduce_scatter. Contributions come in the order of the
-//   stages, so operators that do not commute are refused beyond two members.
+// Limits: alltoall and reduce_scatter. Contributions come in the order of the stages, so operators that do
+//   not commute are refused beyond two members.
 // Tried: rank order with a second register, for contributions from beyond the last rank, costs one more pass
 //   over the chunk at the end. linear, complete and recursive_halving keep rank order at no cost.
 #include <bit>
