@@ -5,10 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/line.hpp"
+
 namespace fermata::exec {
 namespace {
 
-constexpr std::size_t kBytes = 4096;
+constexpr std::size_t kBytes = kMaxPage;
 const char* why = "";
 
 // Runs `check` in a forked process. True if it returned true.
@@ -22,7 +24,7 @@ bool in_child(const Check& check) {
 }
 
 struct FileOfPlaces : testing::Test {
-  static constexpr std::size_t kOwn = (sizeof(PlaceTable) + 4095) / 4096 * 4096;
+  static constexpr std::size_t kOwn = round_up(sizeof(PlaceTable), kMaxPage);
   SegmentMemory owner;
 
   FileOfPlaces() { EXPECT_EQ(SegmentMemory::create(true, kOwn, &owner), Status::kOk); }
