@@ -34,7 +34,7 @@ help:
 	@echo "make includes      check the dependencies between the parts and the rules for sources"
 	@echo "make format-check  report files that clang-format would change"
 	@echo "make random-plans  prove and execute random plans RANDOM_PLANS=$(RANDOM_PLANS), first:count"
-	@echo "                   (10^6 take about an hour)"
+	@echo "                   (10^6 take 15 minutes or more)"
 	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of"
 	@echo "                   SOAK_SECONDS=$(SOAK_SECONDS) that go on where the last one ended"
 	@echo "make fuzz          fuzz every file reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang-19)"
