@@ -315,8 +315,9 @@ FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_
 /* Fermata calls it whenever the request is over: in a call of the thread that uses the member, never in the
  * progress thread. It may start requests, also this one, and may reset this one first. It may free this one
  * if no call waits for it. It must not wait. A wait for an active request of its own member, and a call on
- * blocks of that member, return FERMATA_ERR_BUSY there. Fermata does not detect other waits, which may last
- * for ever. */
+ * blocks of that member, return FERMATA_ERR_BUSY there. So do fermata_begin, and a start of what
+ * fermata_begin made, while that member is in a call on lines, such as a barrier. Fermata does not detect
+ * other waits, which may last for ever. */
 typedef void (*fermata_callback)(fermata_request* request, int status, void* user);
 
 /* Sets the function that is called whenever the request is over. NULL: none. Errors: ARGUMENT (the request
