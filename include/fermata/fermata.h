@@ -72,8 +72,9 @@ FERMATA_API void fermata_topology_destroy(fermata_topology* topology);
 
 /* Loads a profile that `fermata profile` has measured. path NULL: this machine's profile for threads, from
  * the cache. Errors: NOT_FOUND (the file of that path cannot be opened, or the cache has no profile), PARSE
- * (the file is no valid profile), SYSTEM (only with path NULL: the cache's file cannot be opened or read, or
- * the topology of this machine cannot be read), UNSUPPORTED (this build of Fermata reads no JSON). */
+ * (the file is no valid profile, or with path NULL another machine's), SYSTEM (only with path NULL:
+ * the cache's file cannot be opened or read, or the topology of this machine cannot be read), UNSUPPORTED
+ * (this build of Fermata reads no JSON). */
 FERMATA_API int fermata_profile_load(const char* path, fermata_profile** out);
 /* Frees the profile. NULL does nothing. */
 FERMATA_API void fermata_profile_destroy(fermata_profile* profile);

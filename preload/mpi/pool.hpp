@@ -21,15 +21,16 @@ struct Pooled {
   int* ranks = nullptr;  // in MPI_COMM_WORLD, in the order of the team's ranks
   bool taken = false;
   bool over_hosts = false;
-  std::int64_t ranks_of_a_cpu = 1;  // the team's ranks on all hosts, divided by this host's CPUs, rounded up
-  std::int64_t look_every_ns = 0;   // between calls that drive MPI, by a waiting member that is awake
+  // ranks that share a CPU if all ranks of the team are on this host, rounded up; over hosts an upper bound
+  std::int64_t ranks_of_a_cpu = 1;
+  std::int64_t look_every_ns = 0;  // between calls that drive MPI, by a waiting member that is awake
 };
 
 // The one CPU that this rank is bound to, or -1.
 int bound_cpu();
 // Collective over MPI_COMM_WORLD, before any team is made. `host` has the ranks of this host. cpus:
-// bound_cpu() of all ranks, from malloc; the pool keeps the array. Returns false if `cpus` is null, and true
-// otherwise; the ranks must agree beforehand that all have the array.
+// bound_cpu() of all ranks, from malloc; drop_teams() frees the array. Returns false if `cpus` is null, and
+// true otherwise; the ranks must agree beforehand that all have the array.
 bool prepare_teams(MPI_Comm host, int* cpus);
 // Collective over the communicator: a team of its ranks (numbers in MPI_COMM_WORLD), which are on one host or
 // several. Null, at all of them alike: there is none, and `why` says why.
@@ -37,7 +38,7 @@ Pooled* take_team(const Council& council, const int* ranks, int size, int rank, 
                   const char** why);
 // The caller has no outstanding calls in it. `broken`: the team is not used again.
 void give_back(Pooled* pooled, bool broken);
-// Destroys all teams.
+// Destroys all teams, and frees the array of prepare_teams().
 void drop_teams();
 // Fermata's own communicator, to drive MPI's progress and for messages. MPI_COMM_NULL outside of MPI_Init to
 // MPI_Finalize, if Fermata is disabled, or if MPI did not make it.

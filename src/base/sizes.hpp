@@ -19,9 +19,10 @@ struct Sizes {
   constexpr bool operator==(const Sizes&) const = default;
 };
 
-// Sizes of blocks that a receiver reads directly from the sender's memory (single copy), instead of through a
-// ring buffer. [1]: the sender moves nothing else meanwhile; [0]: it does. Between threads of one process the
-// sizes are always those of kDirectFrom bytes and more (exec/block_program.hpp).
+// Sizes of blocks for which single copy pays: the receiver reads directly from the sender's memory, instead
+// of through a ring buffer. [1]: the sender moves nothing else meanwhile; [0]: it does. Between processes
+// these sizes are measured, or FERMATA_CMA sets them. Between threads the cost model takes
+// Direct::from(kLog2DirectFrom), and transfers compare with kDirectFrom alone (exec/block_program.hpp).
 struct Direct {
   Sizes moved[2], folded[2];
   constexpr const Sizes (&of(bool folds) const)[2] { return folds ? folded : moved; }

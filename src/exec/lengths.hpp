@@ -1,9 +1,10 @@
 // Lengths: calls that this member has begun with another length than the other members. They are settled only
 // for a bounded member (CallLog::is_bounded()), in regular collectives with a root. A member that only gives
-// data mostly does not notice the difference. A member that gets data retracts the call: it undoes the start,
-// repeats the call with the others' length, and takes the elements that fit. It can retract a call as long as
-// it has neither sent nor taken anything. A nonblocking broadcast or reduce goes on with the others' length
-// instead. A nonblocking gather or scatter cannot: there a different length breaks the team.
+// data does not notice the difference, unless data of another length come to it, as in the tree of a reduce:
+// then the team breaks. A member that gets data retracts the call: it undoes the start, repeats the call with
+// the others' length, and takes the elements that fit. It can retract a call as long as it has neither sent
+// nor taken anything. A nonblocking broadcast or reduce goes on with the others' length instead. A
+// nonblocking gather or scatter cannot: there a different length breaks the team.
 //
 // A call is settled at most once, to the length of the members from which its data come. If they make a
 // request as a line call, this member carries it out as one too. Then ride_ has the cursor of that line call,
@@ -90,7 +91,8 @@ class Lengths : Parts {
   std::uint64_t* result() { return result_; }
   Status end_again();
 
-  // True for a call whose length may be settled, and which its caller can repeat.
+  // True if the request is the member's blocking call on blocks, and no earlier ordered request is active.
+  // The caller of such a call can repeat it.
   bool may_settle(const BlockRequest* request) const;
   // True if the member's newest call is a blocking one on blocks, and no earlier ordered request is active.
   bool is_only_call() const;
@@ -102,15 +104,16 @@ class Lengths : Parts {
   // If a request has met a piece of another length, continues with that length. False: it has not met one,
   // cannot continue, or is a call that its caller repeats.
   bool adapts(BlockRequest* request);
-  // For the first request after it began, if it has met a piece of another call. It is a later call's piece
-  // if the others make this request as a line call. kRetracted: the request continues with the others' call.
-  // kPending: that is not known yet, or the present line call must be retracted first. kOk: it does not
-  // continue.
+  // For the first ordered request, if it has met a piece of another call and no caller repeats it. The piece
+  // is a later call's if the others make this request as a line call. kRetracted: the request itself
+  // continues with the others' call. kPending: that is not known yet, or the present line call must be
+  // retracted first. kOk: the request does not continue.
   Status settle_begun(BlockRequest* request);
-  // The first request may wait for ever because of its length. Continues it with the others' call, if it can.
+  // The first ordered request may wait for ever because of its length. Continues it with the others' call, if
+  // it can.
   Status adapt_first();
-  // For a request that begins, and whose length may be settled: notes how many line calls of its collective
-  // and root came before.
+  // For a request that begins, and may continue with the others' length: notes how many line calls of its
+  // collective and root came before.
   void count_episodes(BlockRequest* request) const;
 
   // The line call of the first ordered request; null: that request is not carried out as one.

@@ -28,7 +28,7 @@ class SegmentMemory {
   // On error these four leave *out unmapped: do not unmap() it.
   // New memory: anonymous, or a file.
   static Status create(bool shared, std::size_t bytes, SegmentMemory* out);
-  // Takes over the descriptor of another process's file.
+  // Takes over the descriptor of another process's file. An error closes the descriptor.
   static Status map_file(std::int32_t fd, SegmentMemory* out);
   // A new place in that file. Its first `front` bytes are allocated at once.
   static Status take_place(const Places& places, std::size_t bytes, std::size_t front, SegmentMemory* out);
@@ -45,7 +45,8 @@ class SegmentMemory {
   std::uint64_t place() const { return place_; }
   std::int32_t fd() const { return is_place() ? places_.fd() : mapping_.fd; }  // -1: anonymous memory
   bool owns_file(const os::FileId& file) const { return file_ == file; }
-  void keep(std::int32_t fd);  // a further descriptor of the file
+  // Takes over a further descriptor of the file: unmap() closes it. Without memory for this it stays open.
+  void keep(std::int32_t fd);
   bool is_in_child() const { return generation_ != os::fork_generation(); }  // of the process that mapped it
 
   // Between processes: locks the rank for this process until disclaim().

@@ -101,7 +101,7 @@ inline std::int64_t fake_host_of(std::int64_t rank, std::int64_t size) {
 
 // ---- Complaints, each one line. Examples: "FERMATA_WIAT is not known; did you mean FERMATA_WAIT?" and
 // "FERMATA_WAIT=foo is ignored; auto, spin, yield and park are allowed".
-inline constexpr std::size_t kComplaint = 400;
+inline constexpr std::size_t kComplaint = 400;  // with the final null character
 // Checks one entry of the environment, "NAME=VALUE". Returns false if the entry is right, or none of
 // Fermata's.
 bool complaint(const char* entry, char (&text)[kComplaint]);

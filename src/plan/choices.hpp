@@ -23,11 +23,12 @@ std::vector<std::int32_t> degrees_to_try(std::int32_t members);
 std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology& topology,
                                          const PlanKey& key);
 
-// The same layout with other numbers of slots. If the machine's lines have 64 bytes, each also with 128-byte
-// lines, since many CPUs fetch lines in pairs.
-// Slots: 1, 2 and 4. For broadcast and reduce: 4, and as many as a limit on memory allows, up to 128 (512 if
-// crowded), since more slots let more of their episodes overlap. The variant that needs the least memory
-// comes first. crowded: members share CPUs.
+// The same layout with these numbers of slots instead of its own:
+// - broadcast and reduce: 4, and as many as a limit on memory allows, up to 128, or 512 if `crowded`
+//   (members share CPUs), since more slots let more of their episodes overlap
+// - all others: 1, 2 and 4
+// If the machine's lines have 64 bytes, each of these also with 128-byte lines, since many CPUs fetch lines
+// in pairs. The variant that needs the least memory comes first.
 std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology,
                                             const PlanKey& key, bool crowded);
 

@@ -36,8 +36,8 @@ class Expressions {
   // The contributions from left to right. Precondition: the tree has few enough leaves to list.
   std::vector<std::int32_t> in_order(NodeId id) const;
   // How often each member's contribution occurs: 0, 1, or 2 for more than once (for idempotent operators
-  // that may be right). The time is linear in the number `id`, since all nodes below it are visited, and in
-  // the number of members.
+  // that may be right). The time is linear in the number `id`, since all nodes with smaller numbers are
+  // visited, and in the number of members.
   std::vector<std::uint8_t> occurrences(NodeId id) const;
   std::string text(NodeId id) const;  // "((0+1)+(2+3))"; above 4096 leaves only their number
 

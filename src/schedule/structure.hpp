@@ -10,8 +10,8 @@
 
 namespace fermata {
 
-// Returns the actor of a word -> word edge, whose completer does the edge (schedule.hpp, "Who acts on an
-// edge").
+// Returns the actor of a word -> word edge. The actor is always a word, and the result is its index in
+// s.words. The member that completes the actor does the edge (schedule.hpp, "Who acts on an edge").
 inline std::int32_t actor_of(const Schedule& s, const Transfer& t) {
   const std::int32_t to = s.word_of(t.to), from = s.word_of(t.from);
   if (s.words[to].agent >= 0) return s.words[to].agent;

@@ -7,7 +7,9 @@
 //   a word's climb   the steps that a member adds if it completes the word
 // Every way must merge the member's line with the climbs of the words that it completes. It keeps the order
 // of each. This is checked step by step: each step of a way must be the next step of the member's line or of
-// such a climb. A member that has completed a word may leave out its polls of that word.
+// such a climb. A member that has completed a word may leave out the polls of that word in its line, but not
+// those in a climb. Where a way reaches a step that an earlier way has reached, the same steps must remain on
+// both. Otherwise the program is refused.
 #ifndef FERMATA_EXEC_PROOF_WAYS_HPP
 #define FERMATA_EXEC_PROOF_WAYS_HPP
 
@@ -122,8 +124,9 @@ class Ways {
   std::uint32_t node_count_ = 0, line_count_ = 0, edge_count_ = 0, branch_count_ = 1, fork_count_ = 0,
                 kept_count_ = 0, most_kept_ = 0;
   std::uint32_t learning_ = kNone;  // the climb that is being read for the first time
-  // Where a step that fits both the line and a climb belongs: to the climb if the present way later meets an
-  // earlier way that has done as much of the line; else to the line.
+  // Where a step that fits both the line and a climb belongs, decided once for each way at its fork. To the
+  // climb if the next earlier way that it meets is there as far in the line as this way is at its fork: then
+  // all steps in between are the climb's. Else to the line.
   bool climb_first_ = false;
 };
 
