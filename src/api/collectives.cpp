@@ -221,8 +221,10 @@ int fermata_resume(fermata_member* member) {
     return null_handle();
   if (member->arrived) return fermata_depart(member);
   const Status status = member->member->resume();
-  if (member->at_end == nullptr) return answer_outstanding(member, status);
   const bool retracted = status == Status::kRetracted;
+  if (member->at_end == nullptr)
+    return retracted ? team::fail(Status::kMemory, "there was no memory to take the others' length")
+                     : answer_outstanding(member, status);
   return fermata::api::end_resumed(member,
                                    retracted ? static_cast<int>(status) : answer_outstanding(member, status));
 }

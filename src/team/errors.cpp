@@ -51,9 +51,6 @@ int member_status(const fermata_member* member, Status status) {
       return fail(status, "rank %u received more than fits; the rest was dropped", member->member->rank());
     case Status::kInterrupted:
       return fail(status, "the idle hook of rank %u asked to stop", member->member->rank());
-    case Status::kRetracted:  // else the call is repeated
-      return fail(Status::kMemory, "rank %u had no memory to take the others' length",
-                  member->member->rank());
     default: return fail(status, "%s", member->member->detail());
   }
 }
