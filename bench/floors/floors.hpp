@@ -51,12 +51,13 @@ std::unique_ptr<Subject> floor_counter(int pauses);
 // An allreduce of 8 to 56 bytes: the members' slots are adjacent, or on lines far apart.
 std::unique_ptr<Subject> floor_exchange_dense(int pauses);
 std::unique_ptr<Subject> floor_exchange_spaced(int pauses);
-// A broadcast or reduce through a ring of slots: episodes overlap.
+// A broadcast or reduce, as the Case says, through a ring of slots: episodes overlap.
 std::unique_ptr<Subject> floor_stream(int pauses);
 // Large payloads: each member makes its own result, or one half of each result.
 std::unique_ptr<Subject> floor_direct_own();
 std::unique_ptr<Subject> floor_direct_shared();
-// An episode takes two one-way latencies; two switches between members on one CPU.
+// An episode takes two one-way latencies; two switches between members on one CPU. The benchmark reports
+// half of an episode.
 std::unique_ptr<Subject> probe_one_way(int pauses);
 std::unique_ptr<Subject> probe_switch();
 

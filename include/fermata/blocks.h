@@ -274,8 +274,10 @@ FERMATA_API int fermata_request_free(fermata_request* request);
 /* -- wait for requests, or test them --
  * Each of these calls moves the data of the requests on. fermata_request_test and fermata_request_test_any
  * do not wait. Do not test in an endless loop without other work: wait, so that the team's wait policy
- * applies (config.wait). Do not wait in a callback. After TIMEOUT or INTERRUPTED the request is still active.
- * Then wait for it again, since fermata_resume does not continue a wait for a request. */
+ * applies (config.wait). Do not wait in a callback: a wait there that does not return BUSY may last for ever.
+ * After TIMEOUT or INTERRUPTED the request is still active. Then wait for it again, since fermata_resume does
+ * not continue a wait for a request. A request that is not active counts as over. Its result is that of its
+ * last use, or OK if it has had none. */
 
 /* Waits until the request is over, and returns its result. A chain has the time limit and the idle hook of
  * its first operation's member. Errors: ARGUMENT (the request was freed, or its member has left), TIMEOUT
@@ -292,18 +294,18 @@ FERMATA_API int fermata_request_wait(fermata_request* request);
  * request is active and of that callback's member), those of the operation. */
 FERMATA_API int fermata_request_wait_all(fermata_request* const* requests, size_t count);
 /* Waits until one request is over, writes its index, and returns its result, even if that is an error. If
- * none is over, *index stays as it was. A request that is not active counts as over. The requests may belong
- * to any members that this thread uses. The time limit and the idle hook of one member hold: that of the
- * first entry that is not NULL. Errors: ARGUMENT (all entries are NULL, or a request was freed, or its member
- * has left), TIMEOUT (the time limit has passed; all requests are still active), INTERRUPTED (the idle hook
- * ended the wait; all requests are still active), BUSY (a callback made the call, all requests are active,
- * and the first entry that is not NULL is of that callback's member), those of the operation. */
+ * none is over, *index stays as it was. The requests may belong to any members that this thread uses. The
+ * time limit and the idle hook of one member hold: that of the first entry that is not NULL. Errors: ARGUMENT
+ * (count is 0 or all entries are NULL, or a request was freed, or its member has left), TIMEOUT (the time
+ * limit has passed; all requests are still active), INTERRUPTED (the idle hook ended the wait; all requests
+ * are still active), BUSY (a callback made the call, all requests are active, and the first entry that is not
+ * NULL is of that callback's member), those of the operation. */
 FERMATA_API int fermata_request_wait_any(fermata_request* const* requests, size_t count, size_t* index);
 /* Moves the request on. Returns OK, PENDING, or the operation's error. Errors: ARGUMENT (the request was
  * freed, or its member has left), those of the operation. */
 FERMATA_API int fermata_request_test(fermata_request* request);
-/* As fermata_request_wait_any, without waiting. PENDING: all requests are active. Errors: ARGUMENT (all
- * entries are NULL, or a request was freed, or its member has left), those of the operation. */
+/* As fermata_request_wait_any, without waiting. PENDING: all requests are active. Errors: ARGUMENT (count is
+ * 0 or all entries are NULL, or a request was freed, or its member has left), those of the operation. */
 FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_t count, size_t* index);
 
 /* -- call a function when a request is over --

@@ -1,6 +1,6 @@
 // What the switch FERMATA_VERBOSE writes to stderr: one line at load, one for each variable of Fermata's in
 // the environment that is wrong, one at the first fallback of each kind but kSize and kUnnoted, and one at
-// the end (not with FERMATA_DISABLE).
+// the end with the totals of count_region() (not with FERMATA_DISABLE).
 #ifndef FERMATA_PRELOAD_OPENMP_NOTICE_HPP
 #define FERMATA_PRELOAD_OPENMP_NOTICE_HPP
 

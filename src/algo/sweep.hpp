@@ -18,13 +18,15 @@ std::vector<std::int32_t> degrees_of(const Algorithm& algorithm);
 struct SweepRow {
   std::string algorithm;
   std::int64_t proved[kCollectiveCount] = {};  // right verdicts "proved", by collective
-  std::int64_t refused = 0;                    // right verdicts "refused"
+  // Right verdicts "refused": operators that the algorithm does not serve, such as a sum if it repeats
+  // contributions.
+  std::int64_t refused = 0;
   std::int64_t rank_order = 0,
                rank_order_of = 0;  // schedules that fold: how many keep rank order, of how many
-  // Schedules without a run-ahead hazard with two slots. Only schedules of at most 70 members are checked,
-  // and only if they have words, or carry data of a collective that synchronizes.
+  // Schedules without a run-ahead hazard with two slots. Two kinds of schedules are checked, up to 70
+  // members: those with words, and those that carry data of a collective that synchronizes.
   std::int64_t reuse = 0;
-  std::int64_t wrong = 0;
+  std::int64_t wrong = 0;  // wrong verdicts, and checked schedules with a hazard
   std::string first_wrong = {};
   double ms = 0;
 };

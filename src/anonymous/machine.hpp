@@ -15,7 +15,7 @@ std::int64_t stall_ns();
 void settle();  // its first call reads them; every function that makes such a barrier calls it
 
 // How many CPUs this process's threads can use at the same time, by affinity and cgroup quota; at least 1.
-// The number is from the last look.
+// The number is from the last look. If there was none, this looks at the calling thread's affinity.
 std::uint32_t usable_cpus();
 // The same for the members of a barrier between processes. If usable_cpus() is 1, returns the number of all
 // online CPUs, within this process's quota, since the other processes may use other CPUs.

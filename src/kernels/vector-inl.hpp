@@ -1,6 +1,6 @@
 // The folds of one instruction set; vector.cpp includes this file once for each set. combine() computes the
-// same results as apply() of base/element.hpp, except for NaNs of sums and products. The numbers (1) to (3)
-// are the steps in vector.cpp.
+// same results as apply() of base/element.hpp, except for NaNs of sums and products of float and double. For
+// these, Numbers folds the elements once more with apply(). The top of vector.cpp explains steps (1) to (3).
 #if defined(FERMATA_KERNELS_VECTOR_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef FERMATA_KERNELS_VECTOR_INL_HPP
 #undef FERMATA_KERNELS_VECTOR_INL_HPP

@@ -12,7 +12,7 @@
 namespace fermata::tool {
 
 struct BlockPlanning {
-  int best = 0;      // how many of the predicted best to time
+  int best = 0;      // how many of the predicted best to time; 0: predicts only
   std::string json;  // the file that also gets the plan; empty: none
   bool save = true;  // in the cache; an estimate never replaces a measured plan
 };
