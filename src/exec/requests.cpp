@@ -74,7 +74,8 @@ Status Member::test_for(BlockRequest* request) {
   progress(kFairShare);
   if (!request->active) return request->status;
   progress_others();
-  return team_status() == Status::kOk ? Status::kPending : request->status;
+  // In a broken team all its requests end. A chain may still be in a link of another team.
+  return team_status() == Status::kOk || request->active ? Status::kPending : request->status;
 }
 
 Status Member::team_status() {

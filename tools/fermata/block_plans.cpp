@@ -73,6 +73,7 @@ void explain_blocks(const PlanRequest& request, bool json) {
     fmt::print("{}", json ? to_json(file_of(request.key, plan)) : explain(plan, request.key));
   };
   note_line(request);
+  print_notices(request, stderr);
   if (!request.chosen_profile) {
     const auto known = load_block_plans(request.key);
     if (!known && known.error().status != Status::kNotFound) throw CommandError(known.error().message);
@@ -80,7 +81,6 @@ void explain_blocks(const PlanRequest& request, bool json) {
     for (const BlockPlan& plan : known ? known->plans : std::vector<BlockPlan>{})
       if (plan.collective == request.key.collective && plan.bytes == bytes) return show(plan);
   }
-  print_notices(request, stderr);
   fmt::print(
       stderr,
       "note: no such plan in the cache: this is what would be chosen; `fermata plan` times the best few\n");
