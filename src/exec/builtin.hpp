@@ -31,9 +31,9 @@ struct BuiltinPlan {
   std::uint32_t payload = 0;  // 0, 8 or 56
   // false: each slot has a cache line of its own
   bool packed = true;
-  std::uint32_t slots = 1;
-  std::uint32_t line = 64;
-  std::uint32_t pauses = 1;
+  std::uint32_t slots = 1;   // of each signal, used in turn
+  std::uint32_t line = 64;   // bytes
+  std::uint32_t pauses = 1;  // CPU pauses between two reads
 
   bool is_barrier() const { return algorithm == Builtin::kDissemination || algorithm == Builtin::kCounter; }
 };

@@ -11,7 +11,9 @@ struct MpiChoice {
   // The program whose barriers and collectives count: after a launcher, the first one that is linked to MPI.
   // If there is none, the command's first word.
   std::string program;
-  // mpi-openmpi, mpi-mpich, or from release 5 on mpi-openmpi5, mpi-mpich5; empty: no MPI
+  // mpi-openmpi or mpi-mpich; mpi-openmpi5 or mpi-mpich5 if the program is linked to release 5 or newer.
+  // Empty: no MPI. If the launcher decides, the release is not known, and the older preload serves all of
+  // them.
   std::string preload;
   std::string why;
 };
