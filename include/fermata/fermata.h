@@ -326,10 +326,9 @@ FERMATA_API int fermata_member_set_bounded(fermata_member* member, int on);
  * waiting members write such lines by themselves. The text is for people: do not parse it. */
 
 /* Writes a text with one line per member: the call in which the member is, or its last one. For a member on
- * another host the text only says whether it has left, or has waited long in a call. At the
- * call, *length is the buffer's capacity in bytes. At the return, it is the number of bytes that the text
- * needs, with the final NUL. A text that does not fit is cut, which is no error. buffer may be NULL: the
- * call then writes only *length. Any thread may call it while the handle is valid. */
+ * another host the text only says whether it has left, or has waited long in a call. The capacity and the
+ * length of the text are given as in fermata_plan_text: a text that does not fit is cut, which is no error.
+ * Any thread may call it while the handle is valid. */
 FERMATA_API int fermata_team_report(const fermata_team* team, char* buffer, size_t* length);
 
 /* -- pin a thread --

@@ -21,9 +21,8 @@ inline bool any_persistent() {
 // Makes what begun->operation holds persistent, collectively, and takes `begun`. begun null: this rank has no
 // memory for it. Returns what the MPI function returns. *left true: `begun` is freed, and MPI is to make the
 // collective, at all ranks. The reason is that the team has no room for more, a rank has no memory, or
-// lengths differ that Fermata needs equal. If the ranks
-// made different calls, goes_to_library() decides (recovery.hpp): MPI makes the collective, or the call
-// fails.
+// lengths differ that Fermata needs equal. If the ranks made different calls, goes_to_library()
+// decides (recovery.hpp): MPI makes the collective, or the call fails.
 int make_persistent(Begun* begun, State& state, Kind kind, const Arguments& arguments, MPI_Request* out,
                     bool* left);
 // Called when a persistent collective is over. in_library: MPI's request stood for it by then.
