@@ -43,16 +43,14 @@ int review(fermata_member* member) {
   rc = barrier(member);
   if (rc != FERMATA_OK) return rc;
   // All members read the same CPUs, so all come to the same decision.
-  if (cpus.empty() || cpus == cpus_of(team)) {
-    m.log().set_review(now * kReviewStep);
-    return FERMATA_OK;
-  }
-  Gathering all = everybody(member);
-  all.request.cpus = cpus;
   fermata_member* made = nullptr;
-  rc = make_for_all(member, all, &made);
-  if (rc != FERMATA_OK) return rc;
-  if (made == nullptr) {  // without the memory, say, the team works on as it is
+  if (!cpus.empty() && cpus != cpus_of(team)) {
+    Gathering all = everybody(member);
+    all.request.cpus = cpus;
+    rc = make_for_all(member, all, &made);
+    if (rc != FERMATA_OK) return rc;
+  }
+  if (made == nullptr) {  // it need not change, or cannot: a member has not the memory, say
     m.log().set_review(now * kReviewStep);
     return FERMATA_OK;
   }

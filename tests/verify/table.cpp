@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 
+#include "../third.hpp"
 #include "algo/sweep.hpp"
 #include "schedule/verify.hpp"
 
@@ -19,7 +20,7 @@ constexpr OpTraits kMax = traits_of(Op::kMax, Type::kDouble);
 std::vector<std::int32_t> sizes() {
   std::vector<std::int32_t> out;
   for (int p = 1; p <= 70; ++p)
-    if (FERMATA_TEST_SCALE == 1 || p % 3 == FERMATA_TEST_THIRD) out.push_back(p);
+    if (test::runs_here(static_cast<std::size_t>(p))) out.push_back(p);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "../../third.hpp"
 #include "algo/algorithm.hpp"
 #include "plan/plan.hpp"
 #include "worker.hpp"
@@ -61,17 +62,12 @@ struct CollectiveParam {
 
 class Property : public ::testing::TestWithParam<CollectiveParam> {};
 
-// A third of all combinations of three properties under a sanitizer or an emulator: each runs another one.
-bool is_left_out(std::size_t one, std::size_t other, std::size_t another) {
-  return kScale > 1 && (one + other + another) % 3 != FERMATA_TEST_THIRD;
-}
-
 TEST_P(Property, EveryAlgorithmEverySmallTeam) {
   int ran = 0;
   for (int members = 1; members <= 9; ++members) {
     const std::vector<std::string> algorithms = spellings(GetParam().collective, members);
     for (std::size_t a = 0; a < algorithms.size(); ++a) {
-      if (is_left_out(static_cast<std::size_t>(members), a, 0)) continue;
+      if (!test::runs_here(static_cast<std::size_t>(members) + a)) continue;
       PropertyCase c{.algorithm = algorithms[a],
                      .layout = "private+2slots",
                      .collective = GetParam().collective,
@@ -118,7 +114,7 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
       continue;
     const std::vector<std::string> algorithms = spellings(GetParam().collective, members);
     for (std::size_t a = 0; a < algorithms.size(); ++a) {
-      if (is_left_out(static_cast<std::size_t>(members), a, 0)) continue;
+      if (!test::runs_here(static_cast<std::size_t>(members) + a)) continue;
       PropertyCase c = rotated(n++, algorithms[a], GetParam(), members);
       std::string problem = run_property(c);
       if (is_refused(problem)) {
@@ -146,7 +142,7 @@ TEST_P(Property, LayoutsSlotsAndStrides) {
       if (kScale > 1 && members != 2 && members != 5) continue;
       const std::vector<std::string> algorithms = spellings(GetParam().collective, members);
       for (std::size_t a = 0; a < algorithms.size(); ++a) {
-        if (is_left_out(nth_layout, static_cast<std::size_t>(members), a)) continue;
+        if (!test::runs_here(nth_layout + static_cast<std::size_t>(members) + a)) continue;
         PropertyCase c{.algorithm = algorithms[a],
                        .layout = layout,
                        .collective = GetParam().collective,
@@ -175,7 +171,7 @@ TEST_P(Property, WaitPoliciesAndEngines) {
         if (engine == kMixed && (members < 4 || wait == FERMATA_WAIT_YIELD || !kSeesOtherProcesses)) continue;
         const std::vector<std::string> algorithms = spellings(GetParam().collective, members);
         for (std::size_t a = 0; a < algorithms.size(); ++a) {
-          if (is_left_out(static_cast<std::size_t>(engine), static_cast<std::size_t>(wait), a)) continue;
+          if (!test::runs_here(static_cast<std::size_t>(engine + wait) + a)) continue;
           PropertyCase c{.algorithm = algorithms[a],
                          .layout = "private+2slots",
                          .collective = GetParam().collective,
@@ -196,7 +192,8 @@ TEST_P(Property, WaitPoliciesAndEngines) {
 
 TEST_P(Property, ThePlannersChoice) {
   for (int members = 1; members <= 33; ++members) {
-    if (kScale > 1 && ((members > 9 && members % 16 > 1) || members % 3 != FERMATA_TEST_THIRD)) continue;
+    if (kScale > 1 && members > 9 && members % 16 > 1) continue;
+    if (!test::runs_here(static_cast<std::size_t>(members))) continue;
     PropertyCase c{.algorithm = "",
                    .layout = "",
                    .collective = GetParam().collective,
@@ -235,7 +232,7 @@ TEST(TaggedBarrier, EveryAlgorithmWithoutWords) {
   for (int members = 1; members <= 9; ++members) {
     const std::vector<std::string> algorithms = spellings(FERMATA_BARRIER, members);
     for (std::size_t a = 0; a < algorithms.size(); ++a) {
-      if (is_left_out(static_cast<std::size_t>(members), a, 0)) continue;
+      if (!test::runs_here(static_cast<std::size_t>(members) + a)) continue;
       PropertyCase c{.algorithm = algorithms[a],
                      .layout = "private+2slots",
                      .collective = FERMATA_BARRIER,
