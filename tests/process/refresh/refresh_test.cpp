@@ -18,7 +18,7 @@
 namespace fermata::test {
 namespace {
 
-constexpr int kLateMs = 4;
+constexpr int kLateMs = 20 * kNear / (1000 * kMicro);
 constexpr int kBatch = 10, kBarriers = 4 * kBatch;
 
 // The time of one barrier in a back-to-back series, by rank 0's clock: the least of a few batches.
