@@ -32,7 +32,7 @@ class Table {
     std::uint32_t next;  // in the bucket or the free list, as index + 1; under the lock
     std::uint32_t unused;
   };
-  static_assert(sizeof(Entry) == 32);  // so none lies in two lines
+  static_assert(sizeof(Entry) == 32);  // so none lies in two cache lines: the table begins on a page
 
   constexpr Table() = default;
 
@@ -42,10 +42,11 @@ class Table {
     return static_cast<std::uint32_t>(&entry - entries_.load(std::memory_order_relaxed));
   }
 
-  bool open();  // maps the table; once, before all else. False: no memory
+  // Maps the table. Called once, before bind and unbind. Until then, find finds nothing. False: no memory.
+  bool open();
 
   // Binds `barrier` for `count` arrivals per phase. False: the table is full, or Fermata has no memory for
-  // it.
+  // it. The barrier then has no entry.
   bool bind(pthread_barrier_t* barrier, std::uint32_t count);
   // Removes the barrier's entry, if it has one.
   void unbind(pthread_barrier_t* barrier);
@@ -55,7 +56,7 @@ class Table {
   const Entry* find(const pthread_barrier_t* barrier) const {
     const Tag tag = read_tag(barrier);
     if (tag.magic != kMagic || tag.index >= kCapacity) return nullptr;
-    // order: acquire, as kMovedRead; pairs with the release in open
+    // order: acquire, as kMovedRead (sync/atomics.hpp); pairs with the release in open
     const Entry* entries = entries_.load(std::memory_order_acquire);
     if (entries == nullptr) return nullptr;
     const Entry& entry = entries[tag.index];

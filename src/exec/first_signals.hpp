@@ -13,8 +13,8 @@
 namespace fermata::exec {
 
 // The prepared first signals of the member's next calls, for its present history (History in exec/call.hpp).
-// A first signal is unknown if it was not prepared. It is forgotten when a call uses its plan without it, or
-// when the history changes.
+// A first signal is unknown if it was not prepared. The member forgets it when a call uses the signal's plan
+// but not the signal, or when the history changes.
 struct FirstSignals {
   TeamCursor::PreparedSignal barrier;
   TeamCursor::PreparedSignal word;

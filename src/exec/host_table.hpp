@@ -26,6 +26,7 @@ class HostTable {
   // Copies and checks the table in the segment of another process, if it has one.
   Status check(const TeamSegment& segment);
 
+  // True if there is a table, even one that names one host only. A member then joins only with a port.
   bool are_several() const { return hosts_ != nullptr; }
   std::uint32_t of(std::uint32_t rank) const { return are_several() ? hosts_[rank] : 0; }
   std::uint32_t here() const { return are_several() ? hosts_[members_] : 0; }  // this host

@@ -7,7 +7,7 @@
 
 namespace fermata {
 
-// Returns the text in quotes, with JSON's escapes. Bytes that are not valid UTF-8 become U+FFFD.
+// Returns the text in quotes, with JSON's escapes. Each byte that is not valid UTF-8 becomes U+FFFD.
 std::string json_string(std::string_view text);
 // The shortest text that reads back as the same number, with ".0" if it has neither a point nor an exponent:
 // "1.0", but "1e+20". NaN and infinity, which JSON lacks, become 0.0.

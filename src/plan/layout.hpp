@@ -25,10 +25,10 @@ struct Placed {
   std::uint32_t bytes = 0;                    // so far; the compiler appends the credits
 };
 
-// payload: bytes per slot after the 8-byte header. hosts: the host of each rank, or empty. A published line
-// serves two or more receivers on the sender's host that get the same value; each other receiver has slots of
-// its own. Errors: kArgument for an invalid layout; kUnsupported for a payload that is not 0..56 bytes, or if
-// the region would exceed 2 GiB.
+// payload: bytes per slot after the 8-byte header. hosts: the host of each rank; empty: all are on one host.
+// A published line serves two or more receivers on the sender's host that get the same value; each other
+// receiver has slots of its own. Errors: kArgument for an invalid layout; kUnsupported for a payload that is
+// not 0..56 bytes, or if the region would exceed 2 GiB.
 Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std::int32_t payload,
                            const std::vector<std::int32_t>& hosts);
 

@@ -24,8 +24,8 @@ class Refresher;    // team/refresher.hpp
 struct fermata_team : fermata::checked::CheckedHandle<fermata_team> {
   fermata::exec::Team* team = nullptr;
   // The team that the members have moved to by a refresh or a review. Reports follow them there. Aborts
-  // follow them after a review, but not after a refresh: a break of `team` then breaks the new team. Writers
-  // hold os::ProcessLock.
+  // follow them after a review, but not after a refresh: after a refresh, a break of `team` also breaks the
+  // new team. Writers hold os::ProcessLock.
   std::atomic<fermata::exec::Team*> moved{nullptr};
   // The teams that they moved to by earlier reviews. An abort may be reading one, and it takes no lock.
   std::vector<fermata::exec::Team*> moved_before;
@@ -49,7 +49,7 @@ struct fermata_member : fermata::checked::CheckedHandle<fermata_member> {
   bool arrived = false;        // a split-phase call is outstanding
   bool reviews = false;        // a review may follow the blocking call that is outstanding
   bool may_differ = false;     // fermata_member_set_bounded has been called with on != 0, now or earlier
-  std::uint64_t told[4] = {};  // about a part of the heap, from rank 0 (team/slots.cpp: Told)
+  std::uint64_t told[4] = {};  // rank 0's message on a part of the heap: see Told in team/slots.cpp
   std::shared_ptr<fermata::team::Blocks> blocks;  // null before the first collective on blocks in this team
   // Set while a split-phase call continues as a collective on blocks, since others gave another length.
   std::shared_ptr<fermata::team::Moved> moved;

@@ -13,6 +13,7 @@
 
 namespace fermata::os {
 
+// Call either read() or line() on a file, not both: line() reads ahead.
 class RawFile {
  public:
   explicit RawFile(const char* path, int flags = O_RDONLY)
