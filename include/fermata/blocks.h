@@ -328,18 +328,19 @@ FERMATA_API int fermata_request_set_callback(fermata_request* request, fermata_c
 
 /* -- one request of several persistent collectives --
  * For collectives that follow each other, such as a reduce among neighbours, an allreduce among leaders and a
- * broadcast back. The next one starts in a call of the thread that makes progress, such as fermata_progress
- * or a wait; the progress thread does not start it. Do not start or free a link by itself. */
+ * broadcast back. The next one starts in a call of the members' own thread, such as fermata_progress or a
+ * wait. The library's progress thread (fermata_progress_thread) does not start it. Do not start or free an
+ * operation of a chain by itself. */
 
 /* Makes one request, a chain, of one or more persistent operations, none of which is active. Starting the
  * chain starts the first operation, and the end of each operation starts the next one. The chain is over with
- * the last operation, or with the first that fails. After a failure only free it. The operations may belong
- * to several members, in the teams of a hierarchy, if one thread uses them all. The chain owns its operations
- * and frees them with itself. Between uses, each may be reset. Each may have a callback, which runs before
- * the next operation starts and may give that one other buffers (fermata_request_reset).
- * fermata_request_reset of a chain sets the first operation's input and the last one's output. The call is
- * local. Errors: ARGUMENT (there is no operation, or one is not persistent, or is a chain or in one, or was
- * freed, or its member has left), BUSY (an operation is active), FORKED. */
+ * the last operation, or with the first that fails. After a failure only free the chain. The operations may
+ * belong to several members, in the teams of a hierarchy, if one thread uses all these members. The chain
+ * owns its operations and frees them with itself. Between uses, each may be reset. Each may have a callback,
+ * which runs before the next operation starts and may give that one other buffers (fermata_request_reset).
+ * fermata_request_reset of a chain sets the first operation's input and the last one's output. No other
+ * member takes part in the call. Errors: ARGUMENT (there is no operation, or one is not persistent, or is a
+ * chain or in one, or was freed, or its member has left), BUSY (an operation is active), FORKED. */
 FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, fermata_request** out);
 
 /* -- move requests on while the program computes --

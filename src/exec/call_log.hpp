@@ -24,6 +24,7 @@ class CallLog {
 
   // Publishes the member's next call.
   [[gnu::always_inline]] void say(std::uint64_t call) { say_call<RealAtomics>(line_, ++sequence_, call); }
+  // Publishes that this call is over.
   [[gnu::always_inline]] void say_over() { fermata::say_over<RealAtomics>(line_, sequence_); }
   // For the present call, unless it is a line call that synchronizes all members.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
@@ -38,6 +39,7 @@ class CallLog {
     history_.remove(compared(own_));
     --sequence_;
   }
+  // A start of a persistent operation: members may make such starts in any order.
   void count_unordered_start() { ++unordered_starts_; }
 
   std::uint64_t sequence() const { return sequence_; }
@@ -49,8 +51,8 @@ class CallLog {
   StatusLine& line() const { return line_; }
 
   // Looks up one of the member's own calls. False: it is not known. A call other than the last that was
-  // remembered is read from the status line, which a faulty member may have written over. So the present call
-  // is not read from there if it claims to have a root.
+  // remembered is read from the status line, which a faulty member may have written over. The present call is
+  // not read from there if it claims to have a root: this member remembers such a call when it starts.
   bool find(std::uint64_t number, std::uint64_t* call) const {
     if (number == own_number_) {
       *call = own_;
@@ -60,8 +62,9 @@ class CallLog {
            (number != sequence_ || !has_root(Call::unpack(*call).collective));
   }
 
-  // on: lengths may differ in regular collectives with a root. So the comparison and the digest leave out the
-  // lengths of these calls, and of these calls alone.
+  // on: lengths may differ in regular collectives with a root. So the digest leaves out the lengths of these
+  // calls, and of these calls alone (Call::without_length()). Comparisons ignore these lengths until the
+  // call's length is settled (exec/diagnosis.cpp).
   void set_bounded(bool on) { bounded_ = on; }
   bool is_bounded() const { return bounded_; }
   // The call at which the owner of this member wants to review its placement or refresh its profile.

@@ -18,8 +18,8 @@ class Subteams {
   // A part of the sub-team's TeamPort. It is in the list from add() to remove().
   struct Entry {
     TeamPort* port = nullptr;
-    // above 0; no other sub-team of the port owner has it: subteam_of() makes it of the number that the
-    // members agreed on and of the leader's rank (team/share.hpp)
+    // Above 0; no other sub-team of the port owner has it. subteam_of() (team/share.hpp) makes it from the
+    // agreed number (see_number()) and the leader's rank.
     std::uint32_t number = 0;
     Entry* next = nullptr;
   };
@@ -27,7 +27,7 @@ class Subteams {
   // One more than the largest number that this process has seen in see_number().
   // order: relaxed: a number
   std::uint32_t next_number() const { return seen_.load(std::memory_order_relaxed) + 1; }
-  // Records a number that the members have agreed to use.
+  // Records the number that the members of a new sub-team have agreed on.
   void see_number(std::uint32_t number) {
     std::uint32_t seen = seen_.load(std::memory_order_relaxed);  // order: relaxed: a number
     // order: relaxed: a number
@@ -41,6 +41,7 @@ class Subteams {
     first_ = &entry;
     unlock();
   }
+  // Precondition: the entry is in the list.
   void remove(Entry& entry) {
     lock();
     Entry** at = &first_;
@@ -49,6 +50,7 @@ class Subteams {
     unlock();
   }
   // Calls land(port) for the sub-team with that number, if it is here. Meanwhile no entry is removed.
+  // land must not call add() or remove().
   template <class Land>
   void land_in(std::uint32_t number, const Land& land) {
     lock();

@@ -32,21 +32,23 @@ struct BlockPlans : TeamKey {
 };
 
 // Measures one call with root 0: time in ns from the last arrival to the last departure. A collective that
-// folds works on doubles if the size is a multiple of 8, else on bytes.
+// folds works on doubles if the size is a multiple of 8, else on bytes. repeat: the index of the round.
 using BlockMeasure = std::function<Result<double>(const Schedule& schedule, const PlanKey& key,
                                                   std::size_t bytes, int repeat)>;
 
 struct BlockPlanOptions {
   PlanKey key;            // its payload is ignored
   std::size_t bytes = 1;  // rounded up to a power of two
-  int measure_best = 0;   // how many of the best predicted candidates to time; 0: predict only
-  int rounds = 7;
-  Progress progress;
+  int measure_best = 0;   // how many proved candidates to time, in BlockChooser's order; 0: predict only
+  int rounds = 7;         // how often each of them is timed
+  Progress progress;      // called meanwhile
 };
 
-// Plans for sums of floating-point numbers, like the plans for payloads on a line. Errors: kArgument;
-// kUnsupported for a barrier, or for more members than collectives on blocks allow; kVerify if no candidate
-// can be proved and run.
+// Plans for sums of floating-point numbers, like the plans for payloads on a line. Calls with another
+// operator use the chosen candidate too, if it is proved for that operator. Errors: kArgument (not one CPU or
+// host for each member, too large blocks, or invalid costs in the profile); kUnsupported for a barrier, or
+// for a number of members that collectives on blocks do not allow; kVerify if no candidate can be proved and
+// run.
 Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile,
                                   const BlockPlanOptions& options, const BlockMeasure& measure);
 std::string explain(const BlockPlan& plan, const PlanKey& key);  // key: the team
@@ -58,11 +60,11 @@ Result<BlockPlans> block_plans_from_json(std::string_view text);
 // blocks-<hash>.json in the cache directory (profile/store.hpp). The hash is of the key's fingerprint, number
 // of members, engine and CPUs. Empty: there is no cache directory.
 std::string block_plans_path(const PlanKey& key);
-Result<BlockPlans> load_block_plans(const PlanKey& key);
+Result<BlockPlans> load_block_plans(const PlanKey& key);  // reads that file
 // Adds the plan to the file, or replaces the file's plan for the same collective and size. Returns the path
-// written.
+// written. An error, also if the file is invalid, leaves the file as it was.
 Result<std::string> save_block_plan(const PlanKey& key, const BlockPlan& plan);
-// Returns the measured choices for such a team; none if there is no file or it cannot be read.
+// Returns the choices of the plans with origin "measured"; none if there is no file or it cannot be read.
 std::vector<KnownChoice> known_choices(const PlanKey& key);
 
 }  // namespace fermata

@@ -1,6 +1,7 @@
 // What two kinds of plan files have in common: plans on lines, whose data are on the signals' cache lines,
 // and plans for blocks of longer data. They share header, team, origin, candidates with their layouts, and
-// the place in the cache. For src/plan only.
+// the place in the cache. For src/plan only. Functions that read complain to their reader, and return values
+// that mean nothing after that.
 #ifndef FERMATA_PLAN_PLAN_FILE_HPP
 #define FERMATA_PLAN_PLAN_FILE_HPP
 
@@ -26,17 +27,19 @@ std::string header_text(const FileFormat& format);
 void check_header(const JsonNode& root, const FileFormat& format, ObjectReader& reader);
 
 std::string list_text(const std::vector<std::int32_t>& values);
-// Reads a list of numbers from 0 to `most`. An absent or empty list gives no numbers.
+// Reads a list of numbers from 0 to `most`, inclusive. An absent or empty list gives no numbers.
 //   entry    what each is the number of, for complaints: "CPU"
 //   members  the length of a list that is not empty; 0: any length
 std::vector<std::int32_t> read_numbers(const JsonNode* node, const std::string& entry, std::int32_t most,
                                        std::int32_t members, ObjectReader& reader);
 
-// Reads the fields fingerprint, engine, members and cpus.
+// Reads the fields fingerprint, engine, members and cpus. More than `most_members` members are refused.
 void read_team(const JsonNode& node, std::int32_t most_members, ObjectReader& reader, TeamKey& team);
-// What chose the plan: estimated costs (no measured profile), predicted costs (from one), or measured times.
-// Returns "estimated", "predicted" or "measured".
+// What chose the plan: estimated costs (no measured profile, or for blocks one without costs per byte),
+// predicted costs (from a measured profile), or measured times. Returns "estimated", "predicted" or
+// "measured".
 std::string read_origin(const JsonNode& node, ObjectReader& reader);
+// Reads the field layout.
 Layouts read_layout(const JsonNode& node, ObjectReader& reader);
 
 // How a format writes a candidate.

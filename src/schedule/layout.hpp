@@ -12,9 +12,10 @@
 namespace fermata {
 
 enum class Layout : std::uint8_t {
-  kPrivate = 0,    // a slot is a cache line of its own, which only its receiver polls
-  kPublished = 1,  // receivers that get the same from one sender in a stage poll the same line
-  kPacked = 2,     // slots of several edges of a stage share lines; a slot's size is a power of two
+  kPrivate = 0,  // a slot is a cache line of its own, which only its receiver polls
+  // receivers on the sender's host that get the same from it in a stage poll the same line; others: kPrivate
+  kPublished = 1,
+  kPacked = 2,  // slots of several edges of a stage share lines; a slot's size is a power of two
 };
 inline constexpr int kLayoutCount = 3;
 
@@ -25,9 +26,10 @@ constexpr const char* name_of(Layout l) {
 
 struct LayoutChoice {
   Layout layout = Layout::kPrivate;
-  std::int32_t slots = 1;   // per edge: 1, 2 (chosen by parity of the episode) or a larger power of two
-  std::int32_t stride = 1;  // distance between the lines of two slots, in lines, 1..8 (power8-barriers VI.D)
-  std::int32_t line = 64;   // length in bytes: 64 or 128
+  std::int32_t slots = 1;  // per edge: a power of two; an episode uses slot (episode modulo slots)
+  // Lines from a slot's line to the next slot's, 1..8 (power8-barriers VI.D). kPacked ignores it.
+  std::int32_t stride = 1;
+  std::int32_t line = 64;  // length in bytes: 64 or 128
   // Pause instructions between two polls of an awaited line, 1..64. A poll takes the line from its writer.
   std::int32_t pauses = 1;
   bool operator==(const LayoutChoice&) const = default;
@@ -43,7 +45,7 @@ class Layouts {
   }
   // The choices as stored. If there are several, the last two differ.
   const std::vector<LayoutChoice>& listed() const { return stages_; }
-  // A copy for `stages` stages, with `choice` for the stages first..last.
+  // A copy for `stages` stages, with `choice` for the stages first..last, both included.
   Layouts with(std::size_t first, std::size_t last, std::size_t stages, const LayoutChoice& choice) const;
   // A copy in which `change(choice)` was applied to the choice of every stage.
   template <class Change>
@@ -52,6 +54,7 @@ class Layouts {
     for (LayoutChoice& choice : list) change(choice);
     return Layouts(std::move(list));
   }
+  // Over all stages:
   std::int32_t least_slots() const;
   std::int32_t longest_line() const;
   bool uses(Layout layout) const;
@@ -61,8 +64,8 @@ class Layouts {
   std::vector<LayoutChoice> stages_;
 };
 
-// Examples: "private", "packed+2slots", "private+stride5+line128+3pauses". Tables, plans and the command line
-// use this form.
+// Examples: "private", "packed+2slots", "private+stride5+line128+3pauses". Defaults are left out. Tables,
+// plans and the command line use this form.
 std::string to_string(const LayoutChoice& choice);
 // The inverse. Error: kParse, which names the field. Slots are a power of two up to 1024, stride is 1..8,
 // line 64 or 128, pauses 1..64.

@@ -16,14 +16,15 @@ class Expressions {
 
   Expressions(std::uint32_t members, Scratch& scratch)
       : members_(members), width_((members + 63) / 64), scratch_(scratch) {}
-  bool prepare();  // false: no memory
+  // Call it first. All memory comes from the scratch. False: there is none left.
+  bool prepare();
 
   Node contribution(std::uint32_t member) const { return member + 1; }
   // Neither operand is kNothing. Returns kNothing if there is no memory.
   Node fold(Node left, Node right);
   // True if they are equal up to exchanged operands. A commutative operator gives the same result for both.
   bool same(Node a, Node b) const { return a == b || canonical_[a] == canonical_[b]; }
-  bool has_all(Node node) const;
+  bool has_all(Node node) const;  // the contribution of every member occurs
   // Precondition: has_all(node). True if each contribution occurs once.
   bool has_none_twice(Node node) const { return leaves_[node] == members_; }
 

@@ -9,7 +9,7 @@
 // of each. This is checked step by step: each step of a way must be the next step of the member's line or of
 // such a climb. A member that has completed a word may leave out the polls of that word in its line, but not
 // those in a climb. Where a way reaches a step that an earlier way has reached, the same steps must remain on
-// both. Otherwise the program is refused.
+// both. A program that breaks one of these rules is refused.
 #ifndef FERMATA_EXEC_PROOF_WAYS_HPP
 #define FERMATA_EXEC_PROOF_WAYS_HPP
 
@@ -21,7 +21,7 @@ namespace fermata::exec::proof {
 
 class Ways {
  public:
-  // A step of a line. Lines 0 .. members - 1 belong to the members.
+  // A step of a line. Lines 0 .. members - 1 belong to the members; the later ones are climbs.
   struct Node {
     const Step* step;
     std::uint32_t location;  // where it signals or waits
@@ -38,14 +38,15 @@ class Ways {
   // Branch 0: no add completes its word.
   struct Branch {
     std::uint32_t parent, add;  // the branch before it, and the node of the add that completes its word
-    // a later add on this way goes to the same word, so this add is not the last
+    // A later add on this way goes to a word that the add of this branch, or of one before it, completes. So
+    // that add is not the last one of its word, and no member takes this way.
     bool dead;
   };
 
   Ways(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch)
       : set_(set), terms_(terms), scratch_(scratch), locations_(set.header, terms, scratch) {}
 
-  Proof read();
+  Proof read();  // call it first; all below is valid if it finds no flaw
 
   const Locations& locations() const { return locations_; }
   const Node& node(std::uint32_t i) const { return nodes_[i]; }
