@@ -51,11 +51,12 @@ class BlockChooser {
   // model: for the same number of members; nullptr: flat_model (plan/block_knowledge.hpp).
   BlockChooser(const BlockCase& wanted, const CostModel* model);
 
-  // The cheapest one comes first, and among equal times the one with the shorter path. Successive calls of
-  // rooted collectives and of scans overlap, so there fewer steps come first: in rooted collectives among the
-  // candidates near the cheapest, in scans among all, if members share CPUs. No candidate is verified yet.
-  // Only compositions are stored as schedules, since hundreds of schedules for many members would fill the
-  // memory.
+  // The cheapest one comes first, and among equal times the one with the shorter path. Exceptions, since
+  // successive calls overlap:
+  // - Rooted collectives: among the candidates near the cheapest, fewer steps come first.
+  // - Scans, if members share CPUs: among all candidates, fewer steps come first.
+  // No candidate is verified yet. Only compositions are stored as schedules, since hundreds of schedules for
+  // many members would fill the memory.
   const std::vector<BlockCandidate>& ranked() const { return ranked_; }
   Schedule build(const BlockCandidate& candidate) const;
 

@@ -36,8 +36,8 @@ Cluster cluster_by_distance(const CostModel& model, double sparseness);
 
 // The tree of domains that the topology declares for these CPUs (one OS index per rank): hosts, packages,
 // NUMA nodes, L3, L2, cores, CPUs. A level that does not divide a node is skipped. A node that a level would
-// divide into single ranks is a leaf. The tree is one leaf if `cpus` has no entry for each rank, or if the
-// topology lacks one of them. The model gives the number of ranks and the nodes' diameters.
+// divide into single ranks is a leaf. The tree is one leaf unless `cpus` has exactly one entry per rank and
+// the topology has all these CPUs. The model gives the number of ranks and the nodes' diameters.
 Cluster cluster_by_topology(const Topology& topology, const std::vector<std::int32_t>& cpus,
                             const CostModel& model);
 

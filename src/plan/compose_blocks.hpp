@@ -22,10 +22,11 @@ namespace fermata {
 // An algorithm fits a place if it is applicable there, skipped() does not reject it, it is not serial, and it
 // has no function `folding` (algo/algorithm.hpp). In broadcast, reduce and allreduce the vector is cut into
 // chunks: their number is the least common multiple of the chunks that the algorithms need. The result is
-// empty for other collectives, for a tree of one leaf, if no algorithm fits one of the places, and if this
-// number is above 1,024.
-//   family  the algorithm for all places that it fits. At other places, and if it is empty: the cheapest one
-//           that fits
+// empty for barriers, alltoall and scans, for a tree of one leaf, if no algorithm fits one of the places, and
+// if this number is above 1,024.
+//   family  the algorithm for all places that it fits. At other places, and if `family` is empty: the
+//   cheapest
+//           one that fits
 //   bytes   of one block
 Schedule compose_blocks(Collective collective, std::int32_t root, double bytes, const CostModel& model,
                         const Cluster& tree, const std::string& family);

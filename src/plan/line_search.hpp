@@ -17,7 +17,7 @@ namespace fermata {
 struct Draft {
   Schedule schedule;
   Cluster levels;      // the tree of its composition; one leaf if it is flat
-  std::string family;  // its algorithm without degree, or how it was composed; finalists are of several
+  std::string family;  // its algorithm without degree, or how it was composed
 };
 
 // A draft with a layout.
@@ -62,8 +62,8 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts,
 
 // Returns the best of `finalists`, as an index into `entries`; the first one if none may run. If they were
 // timed, it has the least measured time; among times within the noise, the simplest one wins. If not, it has
-// the least predicted period; among periods that the model cannot distinguish, the one with the least latency
-// wins.
+// the least predicted period (over hosts: latency); among periods that the model cannot distinguish, the one
+// with the least latency wins.
 // - crowded: members share CPUs, and the latency does not count. If the best one has no credits, only those
 //   finalists remain, within a wider margin, whose busiest member awaits the fewest signals.
 // - hosts: of a team over several hosts. Within the margin, the finalist with the fewest messages between

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kDiffers = 1.25;        // factor from which a link's cost counts as changed
 constexpr double kMostShare = 0.8;       // of the current plans' time; slower plans are not worth a change
-constexpr double kPlanningShare = 0.05;  // largest share of the team's time so far that planning may take
+constexpr double kPlanningShare = 0.05;  // largest share of RefreshTimes::age that planning may take
 
 std::int32_t host_at(const Profile& profile, std::int32_t row) {
   return profile.topology.cpus[static_cast<std::size_t>(row)].host;

@@ -19,11 +19,11 @@ struct LinkChange {
   double before_ns = 0, now_ns = 0;
 };
 
-// How long the team has run, and how long planning and a change of plans take: ns of the same clock.
+// In ns of the same clock.
 struct RefreshTimes {
-  double age = 0;
-  double planning = 0;  // of all plans, when they were last made
-  double change = 0;    // to other plans, at the last change; before the first change, a guess
+  double age = 0;       // since the team's first refresh
+  double planning = 0;  // how long all plans took, when they were last made
+  double change = 0;    // how long the last change to other plans took; before the first change, a guess
 };
 
 struct Judgement {

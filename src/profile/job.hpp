@@ -53,8 +53,8 @@ Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptio
 
 // Measures messages between processes a and b, as in section IV.A of heterogeneous-mpi-barriers. Both call
 // it.
-// - O: the intercept of half a round trip over the message size: 1 to 2^20 bytes. If the time is short, it
-//   ends earlier, but not before 64 bytes.
+// - O: the intercept of half a round trip over the message size: 1 to 2^20 bytes. If the time is short, the
+//   largest sizes are left out, but 1 to 64 bytes are always measured.
 // - L: the slope over 1 to 32 empty synchronous messages at once.
 // - G: the time of each byte of a 256 KiB message beyond O.
 // o < 0: the measurement failed. If messages are too slow for the budget, each point gets fewer repeats, but

@@ -36,8 +36,8 @@ Schedule then(const Schedule& a, const Schedule& b);
 // combine by copy, and drops transfers from a member to itself. A reduce becomes a broadcast, a gather a
 // scatter, a reduce_scatter an allgather.
 //
-// It returns a schedule with words unchanged, since adds to a counter would have to become polls of it. An
-// algorithm with words has a release half of its own, if it has halves.
+// If `arrival` has words, the result equals it, since adds to a counter would have to become polls of the
+// counter. An algorithm with words has a release half of its own, if it has halves.
 Schedule transpose(const Schedule& arrival);
 
 // Cuts each chunk into `segments` and overlaps stages: segment s runs stage t in stage t + s. Chunk c becomes

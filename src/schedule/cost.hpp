@@ -105,7 +105,7 @@ struct Cost {
 //
 // Slots:
 // - A member's signals leave one after another. The k-th one begins after the sum of the L of the k - 1
-//   before it. A receiver that awaits nothing else has it its own O + L later. The sender is done after
+//   before it. It takes its own O + L to a receiver that awaits nothing else. The sender is done after
 //   max(O) + sum(L) of all.
 // - A receiver pays max(O) + sum(L) over the slots that come at once. `awaited` was measured between nearest
 //   members. If it is known, each further slot costs awaited x L / (smallest L) instead of L. A slot from

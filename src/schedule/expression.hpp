@@ -42,8 +42,8 @@ class Expressions {
   std::string text(NodeId id) const;  // "((0+1)+(2+3))"; above 4096 leaves only their number
 
  private:
-  // A hash table with open addressing, keyed by pairs of nodes. exact_ finds equal trees, unordered_ finds
-  // trees that are equal up to swapped operands.
+  // A hash table with open addressing. exact_ is keyed by the ids of both operands, and finds equal trees.
+  // unordered_ is keyed by their canonical numbers, and finds trees that are equal up to swapped operands.
   struct Table {
     std::vector<std::uint64_t> keys;
     std::vector<NodeId> values;

@@ -379,7 +379,7 @@ class AutoWait {
   std::int64_t since_ns_ = 0;
   std::uint64_t since_call_ = 0;
   std::uint64_t vain_call_ = 0;    // the last call with a fruitless spin
-  std::uint64_t brief_until_ = 0;  // up to this call waits don't spin
+  std::uint64_t brief_until_ = 0;  // before this call, waits that may not yield don't spin either
   std::uint32_t turns_ = 1;        // members per CPU: how many switches a fair yield may take
   std::uint32_t cheap_ = 0;        // yields since the last expensive one
   std::uint32_t dears_ = 0;        // expensive yields that are added up in lost_ns_

@@ -37,7 +37,7 @@ struct TeamRequest {
   std::size_t programs_bytes = 0;
   std::int32_t host = 0;         // this host
   exec::Team* within = nullptr;  // the new team is in this team's file; null: it has memory of its own
-  double refresh_seconds = 0;    // over several hosts: about the time between two refreshes; 0: none
+  double refresh_seconds = 0;    // over several hosts: about the time between two refreshes; <= 0: none
   bool refresh_keeps = false;    // refreshes update the cache, too
 };
 // A request for a team of that many members, with the engine, tags, reproducibility, wait policy and stall

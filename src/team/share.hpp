@@ -47,9 +47,9 @@ std::uint32_t subteam_of(const exec::Team& parent, std::uint32_t number, std::ui
 bool is_subteam_number(std::uint32_t number);  // false: larger than subteam_of() can take
 // Collective: makes the team on each host, and gives each member a handle of it.
 int share(fermata_member* member, const Gathering& g, fermata_team** team);
-// Collective: makes the team, joins it at the same rank, and lets all members know how that went. *made: this
-// member in the new team; null if a member could not do it or has other plans, and then no member moves. An
-// error: the members could not agree.
+// Collective: makes the team, joins it at the same rank, and lets all members know how that went. *made
+// becomes this member in the new team. If a member could not do it or has other plans, *made stays as it was,
+// at every member. An error: the members could not agree.
 int make_for_all(fermata_member* member, const Gathering& g, fermata_member** made);
 // Moves `member` to the team of `made`: the member leaves its old team, and `made` is freed. The handle stays
 // the same.
