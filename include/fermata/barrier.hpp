@@ -40,7 +40,7 @@ class barrier {
   static constexpr bool kCompletes = !std::is_same_v<CompletionFunction, detail::NoCompletion>;
 
  public:
-  // The phase to which an arrival belongs. It can be moved, and is passed to wait() once.
+  // The phase to which an arrival belongs. It can be moved. Pass it to wait() at most once.
   class arrival_token {
    public:
     arrival_token(arrival_token&&) noexcept = default;
@@ -65,8 +65,8 @@ class barrier {
                                         kCompletes ? FERMATA_ANONYMOUS_COMPLETION : 0U, &handle_);
     if (status < 0) detail::throw_status(status, "fermata::barrier");
   }
-  // A thread may destroy the barrier as soon as its own wait has returned, if no other thread calls a
-  // function of the barrier after that. Other threads may still be inside their calls for that phase.
+  // A thread may destroy the barrier as soon as its own wait has returned, if no other thread begins a call
+  // after that return. Other threads may still be inside their calls for that phase.
   ~barrier() { fermata_anonymous_destroy(handle_); }
   barrier(const barrier&) = delete;
   barrier& operator=(const barrier&) = delete;
@@ -118,7 +118,7 @@ class barrier {
 // A barrier for threads that know their rank, 0 to members - 1. Each rank arrives once per phase. A rank's
 // calls may come from different threads, if each call happens before the next. If many members have a CPU
 // each, it is mostly faster than fermata::barrier: each member writes flags of its own, instead of adding to
-// a word that all share. Its functions throw std::system_error if memory runs out, if a rank or the number of
+// shared words. Its functions throw std::system_error if memory runs out, if a rank or the number of
 // members (1 to 4096) is invalid, and in a forked child of the process that made the barrier.
 class ranked_barrier {
  public:

@@ -1,9 +1,9 @@
 // The blocks of each collective: one table, and the rules that follow from it. The library, the C++ interface
 // and the MPI preload take these rules from here.
 //
-// A member gives blocks, its input, and gets blocks, its output. Several blocks lie in the order of the ranks
-// that they come from or go to. A collective either folds the members' blocks with an operator, or moves
-// them.
+// A member gives blocks, its input, and gets blocks, its output. Unless the call has displacements, several
+// blocks lie in the order of the ranks that they come from or go to. A collective either folds the members'
+// blocks with an operator, or moves them.
 #ifndef FERMATA_COLLECTIVES_HPP
 #define FERMATA_COLLECTIVES_HPP
 
@@ -15,7 +15,8 @@ namespace fermata::inline v0 {
 struct CollectiveRules {
   enum class Blocks : std::uint8_t { kNone, kOne, kOneEach };  // kOneEach: P, one for each member
   enum class At : std::uint8_t { kAll, kRoot, kOthers };       // kOthers: at all members but the root
-  // An output block is an input block, or a fold of one input block of each of these ranks.
+  // An output block is an input block (kMoved), or a fold of one input block of each rank that the name
+  // says.
   enum class Makes : std::uint8_t { kMoved, kFoldOfAll, kFoldUpToOwn, kFoldBelowOwn };
   struct Side {
     Blocks blocks;

@@ -94,7 +94,7 @@ class Member {
   void barrier(std::uint32_t tag) { detail::check(fermata_barrier_tagged(handle_.get(), tag)); }
   void arrive() { detail::check(fermata_arrive(handle_.get())); }
   void depart() { detail::check(fermata_depart(handle_.get())); }
-  // True: depart() would not wait. The member must still call it.
+  // True: depart() would not wait, or nothing is outstanding. After an arrive() the member must still depart.
   bool test() {
     const int status = fermata_test(handle_.get());
     detail::check(status);
@@ -181,7 +181,7 @@ class Member {
   [[nodiscard]] Request prepare(const Operation& operation) {
     return request(operation, fermata_prepare, true);
   }
-  // Advances the requests of this thread's members, and resumes the coroutines that wait for them. `most` is
+  // Advances the requests of this thread's members, and resumes coroutines whose requests are over. `most` is
   // the argument max_us of fermata_progress. Returns false if this member had no active request before the
   // coroutines were resumed. They may have started some.
   bool progress(std::chrono::duration<double, std::micro> most = {}) {

@@ -11,11 +11,13 @@
 // ordered or master.
 //
 // There are two ways to do a call. All threads of a region take the same way in a call: the first thread that
-// comes to a barrier decides, and stores the decision in the region. If the region makes a task later, one
-// more call may take the first way, and all calls after it take the second way. Both ways fold in rank order,
-// from the left. So the result is the same, bit for bit, at every thread and on both ways.
-// - First way: libfermata-openmp is in the process and plans this region's barriers. The call uses its team.
-//   The library is preloaded, or linked by -lfermata-openmp before the OpenMP run-time.
+// comes to a barrier or an allreduce decides, and stores the decision in the region. If the region makes a
+// task later, one more call may take the first way, and all calls after it take the second way. Both ways
+// fold in rank order, from the left. So the result is the same, bit for bit, at every thread and on both
+// ways.
+// - First way: libfermata-openmp is in the process and plans this region's barriers. The call uses the team
+//   that the library has for the region. The library is preloaded, or linked by -lfermata-openmp before the
+//   OpenMP run-time.
 // - Second way: the call consists of `omp barrier` and `omp single copyprivate`, and costs what these cost.
 //   It works everywhere: nested regions, several initial threads, tasks, offloading, other OpenMP run-times.
 //

@@ -8,7 +8,7 @@
 // or prepared, which copies them. These calls throw std::invalid_argument if the size of a range does not fit
 // the team, and Error for the errors of fermata/blocks.h, for example if blocks of an output overlap. A
 // buffer that only the root needs may be empty elsewhere. Elements are trivially copyable and have at most
-// 4096 bytes.
+// 4096 bytes, in large teams fewer (fermata_operation).
 #ifndef FERMATA_OPERATION_HPP
 #define FERMATA_OPERATION_HPP
 
@@ -54,7 +54,7 @@ inline constexpr InPlace in_place{};
 namespace detail {
 
 template <class T>
-struct Element;  // undefined: elements are integers, float, double, Half, Bfloat16, fermata.h's pairs
+struct Element;  // defined for the types of enum fermata_type that are not integers
 template <>
 struct Element<float> : std::integral_constant<int, FERMATA_FLOAT> {};
 template <>
@@ -236,7 +236,7 @@ inline void set_own_count(const Operation& o, fermata_operation& f, std::size_t 
   require(rules.is_square() || f.count == counts[rank], "this member's block differs from its count");
 }
 
-// For blocks of one size: sets f.count to it, and checks that both ranges have that size.
+// For blocks of one size: sets f.count to that size, and checks that both ranges consist of such blocks.
 inline void set_count(const Operation& o, fermata_operation& f, std::size_t members, int rank) {
   const CollectiveRules& rules = rules_of(f.collective);
   const bool in_here = f.in == FERMATA_IN_PLACE;
@@ -354,7 +354,7 @@ Operation reduce_scatterv(In&& in, detail::Counts counts, Out&& out, How how,
   detail::set_counts(o, counts, displacements, o.raw.in_counts, o.raw.in_displacements);
   return o;
 }
-// Not in place: fermata_alltoallv can do that.
+// It does not take in_place, but its input and output may be the same range.
 template <detail::Range In, detail::Range Out>
 Operation alltoallv(In&& in, detail::Counts in_counts, Out&& out, detail::Counts out_counts,
                     detail::Counts in_displacements = {}, detail::Counts out_displacements = {}) {

@@ -5,8 +5,9 @@
 //
 // An operation goes on in every call of its thread that waits, tests or asks for progress. With the progress
 // thread on (fermata::progress_thread), data also move between these calls. Continuations run in such a call,
-// or in Request::start(). They may start requests and reset them, and must neither wait nor call
-// Member::progress or run(). These two resume coroutines outside of any continuation, so coroutines may wait.
+// in Request::start(), or when the Member is destroyed. They may start requests and reset them, and must
+// neither wait nor call Member::progress or run(). These two functions resume coroutines outside of any
+// continuation, so coroutines may wait.
 #ifndef FERMATA_REQUEST_HPP
 #define FERMATA_REQUEST_HPP
 
@@ -260,9 +261,9 @@ std::optional<std::size_t> any_of(std::span<Request> requests, Ask&& ask) {
 }  // namespace detail
 
 // Waits for all requests, and skips empty entries. For each request, the time limit of its member holds, and
-// counts from the start of the call. Throws what a continuation of the first such request threw, else the
-// first error of a request. Error(FERMATA_ERR_TIMEOUT) and Error(FERMATA_ERR_INTERRUPTED) end the wait at
-// once.
+// counts from the start of the call. If continuations threw, throws the exception of the first request in the
+// list that has one, else the first error of a request. Error(FERMATA_ERR_TIMEOUT) and
+// Error(FERMATA_ERR_INTERRUPTED) end the wait at once.
 inline void wait_all(std::span<Request> requests) {
   const std::vector<fermata_request*> raw = detail::raw_of(requests);
   const int status = fermata_request_wait_all(raw.data(), raw.size());

@@ -11,8 +11,8 @@
 // at a timed arrival tells how long after the previous one it came, and, where the barrier does not tell it,
 // which thread came last.
 //
-// Not thread-safe beyond that: the waiting thread calls every member function. All functions but start() are
-// part of a wait: they call neither the loader nor an allocator, take no lock, and are no cancellation points
+// A Wait is not thread-safe: only the waiting thread calls its functions. All functions but start() are part
+// of a wait: they call neither the loader nor an allocator, take no lock, and are no cancellation points
 // (docs/waits.md).
 #ifndef FERMATA_PRELOAD_COMMON_STATS_HPP
 #define FERMATA_PRELOAD_COMMON_STATS_HPP
@@ -117,7 +117,7 @@ struct alignas(64) Slot {
   const char* reason;
   Record* record;
   std::uint64_t* counts;  // this thread's calls for the object; without one, those that the record counts
-  std::uint64_t number;   // such a count, if it is in this slot
+  std::uint64_t number;   // a count to which `counts` of this slot or of others points
 };
 static_assert(sizeof(Slot) == 64);
 // log2 of the number of slots; a record takes at most three slots
@@ -151,7 +151,7 @@ inline std::uint64_t next_sampled(std::uint64_t number) {
   return number;
 }
 
-// One observed wait, from construction to end().
+// One observed wait, from construction to end() or end_untold().
 class Wait {
  public:
   // Numbered by this thread's calls for the object; without one, by those that the record counts. It does not

@@ -154,6 +154,10 @@ void advance(State& s) {
 }
 
 int refuse(Begun* b, State& s, int rc) {
+  {
+    const Owned owned(s);
+    fermata_request_free(b->request);
+  }
   drop(b);
   return report(s, rc);
 }

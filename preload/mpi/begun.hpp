@@ -4,10 +4,10 @@
 // persistent collective has another request, and starts at once, in any order (persistent.hpp).
 //
 // In each communicator they start in the order in which they were begun. Barriers and some other small ones
-// (Operation::rides()) are carried on lines, one at a time, and later ones wait for it. All ranks that give
-// the same length put the same ones on lines. Those on blocks are requests of Fermata's. Both kinds make
-// progress in MPI calls that wait or test, and in Fermata's own waits. While any is outstanding, a call that
-// would wait in MPI polls MPI and Fermata in turn, or has the helper thread beside it.
+// (Operation::rides()) are carried on lines, one at a time, and all later ones wait for its end. All ranks
+// that give the same length put the same ones on lines. Those on blocks are requests of Fermata's. Both kinds
+// make progress in MPI calls that wait or test, and in Fermata's own waits. While any is outstanding, a call
+// that would wait in MPI polls MPI and Fermata in turn, or has the helper thread beside it.
 #ifndef FERMATA_PRELOAD_MPI_BEGUN_HPP
 #define FERMATA_PRELOAD_MPI_BEGUN_HPP
 
@@ -21,8 +21,8 @@ namespace fermata::preload {
 struct Begun {
   Operation operation;
   bool is_barrier = false;
-  bool told = false;      // its end was noticed
-  bool over = false;      // and MPI knows
+  bool told = false;      // its end was noticed, perhaps by the helper (complete_later())
+  bool over = false;      // it is not outstanding any more
   bool released = false;  // MPI does not need it any more
   bool persistent = false;
   int error = MPI_SUCCESS;
@@ -30,7 +30,7 @@ struct Begun {
   MPI_Request handle = MPI_REQUEST_NULL;
   State* state = nullptr;
   fermata_request* request = nullptr;  // on blocks, or persistent: Fermata's request, once there is one
-  Begun* behind = nullptr;             // the next one that waits to start, is cached, or ends later
+  Begun* behind = nullptr;             // in a list: it waits to start, or is cached, or is completed later
   Begun* next = nullptr;               // in a list
   Begun* previous = nullptr;
   // For persistent ones (persistent.hpp):
@@ -80,8 +80,8 @@ bool is_failed(MPI_Request handle);
 // In MPICH 4.0 and 5.0, MPI_Testall gives wrong answers for two sorts of requests, where other functions are
 // right: for MPICH's own persistent collectives, and for arrays of more than 64 requests of different
 // kinds. Fermata's requests are of different kinds: generalized requests, and receives that are over at once.
-// True from the first request of Fermata's, or persistent collective of MPICH's own, on. Then on MPICH the
-// preload does MPI_Testall by other functions.
+// True from the first non-blocking collective of Fermata's, or persistent collective of MPICH's own, on. Then
+// on MPICH the preload does MPI_Testall by other functions.
 extern std::atomic<bool> testall_errs;
 
 // Ready to be prepared; null: there is no memory.
@@ -89,7 +89,7 @@ Begun* new_begun();
 void drop(Begun* begun);  // one that has no request of Fermata's, or whose request is freed
 // as_before() returns a completed one of the communicator that is the same, instead of this one, if there is
 // any. recycle() caches a completed one, or frees it. drop_kept() frees the cached ones. The caller holds the
-// state.
+// state or is its last user, except for recycle() of one without a request of Fermata's.
 Begun* as_before(State& state, Begun* begun);
 void recycle(State& state, Begun* begun);
 void drop_kept(State& state);
@@ -102,7 +102,7 @@ Begun* outstanding_of(MPI_Request handle);
 int prepare_request(Begun* begun);
 void start_again(Begun* begun);
 void make_empty(MPI_Status* status);  // makes it what MPI calls an empty status
-// Waits until this one is over. Not if several threads may call.
+// Waits until this one is over. Must not be called if several threads may call MPI.
 void wait_for(Begun* begun);
 // Makes progress on what is outstanding, in a limited number of communicators at a time.
 void progress();

@@ -49,7 +49,7 @@ struct Reduce {
   }
 };
 
-// Reductions that give all ranks a result.
+// Reductions without a root, and with one count.
 template <Kind kind>
 struct ReductionForAll {
   static constexpr Kind kKind = kind;

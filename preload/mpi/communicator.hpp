@@ -38,7 +38,9 @@ struct alignas(64) State {
   std::uint64_t resumes = 0;
   // starts of persistent requests, which `ours` includes; and persistent requests that were made
   std::uint64_t starts = 0, prepared = 0;
-  std::uint32_t users = 0;  // requests that need this state; under communicator.cpp's lock, not the next one
+  // requests that need this state, and 1 until it is published; under communicator.cpp's lock, not the next
+  // one
+  std::uint32_t users = 0;
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // taken if several threads may call
   State* next = nullptr;                             // in the list of all states
   State* next_unused = nullptr;                      // in the list of states without a communicator
@@ -56,8 +58,8 @@ struct alignas(64) State {
   Begun* last_waiting = nullptr;
   int in_blocks = 0, begun = 0;
   // A small one is polled for an early end when it begins, unless `crowded`. If they do not end early, fewer
-  // are polled: `pass` of them begin without it between two that are polled. It grows with each vain poll,
-  // and is 0 after a successful one. passed: how many have begun since the last poll.
+  // are polled: `pass` of them begin without a poll between two that are polled. `pass` grows with each vain
+  // poll, and is 0 after a successful one. passed: how many small ones have begun since the last poll.
   std::uint32_t pass = 0, passed = 0;
   State* next_active = nullptr;  // in the list of states with any
   Begun* kept = nullptr;         // completed ones, cached for later calls that are the same
@@ -107,7 +109,7 @@ class Owned {
   State& state_;
 };
 
-// Completes what was begun on lines first. All ranks have begun it before their next collective.
+// Before a collective: completes what was begun on lines. All ranks have begun it before this collective.
 void drain(State& state);
 class Entered : Owned {
  public:
