@@ -1,5 +1,5 @@
-// Handoffs: for each member the team that it has made or attached when members make a new team together
-// (team/share.hpp), for the other members in its process.
+// Handoffs: when members make a new team together (team/share.hpp), one member of each process makes or
+// attaches the team, and stores it here for the other members in its process.
 #ifndef FERMATA_EXEC_HANDOFFS_HPP
 #define FERMATA_EXEC_HANDOFFS_HPP
 

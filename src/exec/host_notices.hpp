@@ -1,6 +1,6 @@
 // HostNotices: what the hosts of a team tell each other beside signals: what broke the team, which members
-// have left, and which call a member waits in. Each notice is a word at the start of the team's window
-// (exec/segment_layout.hpp), or a few.
+// have left, and which call a member waits in. Each notice is one word or kSaidWords words, at the start of
+// the team's window (exec/segment_layout.hpp).
 //
 // Lines from one host reach the processes of another host in any order. So each member that is told, the
 // viewer, gets a notice of its own that a member has left or waits. What broke the team is one word for all

@@ -80,7 +80,7 @@ class Lengths : Parts {
   // this call yet. kOk: the other tag is an error; it always is one if the call is not retractable. Otherwise
   // the error that has broken the team.
   Status settle_met(bool retractable);
-  // Undoes the start of the present line call, or of the present call. Returns kRetracted.
+  // Undoes the start of the present line call, or of the present block call. Returns kRetracted.
   Status retract_line();
   Status retract();
   // For a retracted split-phase call. True: `again` runs as a line call into result(), and end_again() then
@@ -112,8 +112,9 @@ class Lengths : Parts {
   // The first ordered request may wait for ever because of its length. Continues it with the others' call, if
   // it can.
   Status adapt_first();
-  // For a request that begins, and may continue with the others' length: notes how many line calls of its
-  // collective and root came before.
+  // For a request that begins, and may continue with the others' length: notes how many episodes the line
+  // plans of its collective have had for its root. Line calls of other collectives count, if they use the
+  // plan.
   void count_episodes(BlockRequest* request) const;
 
   // The line call of the first ordered request; null: that request is not carried out as one.

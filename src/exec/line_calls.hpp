@@ -47,9 +47,9 @@ class LineCalls {
   bool barrier_rounds() const { return barrier_rounds_; }
   bool barrier_carries() const { return barrier_carries_; }
 
-  // Starts a call, with a first signal at once. call: its packed descriptor. word(i): this member's
-  // contribution. False: there is no memory for the root's program, or the program in the segment is not
-  // sound.
+  // Starts a call, and sends the first signal if the program begins with kSend. call: the packed descriptor.
+  // word(i): this member's contribution. False: there is no memory for the root's program, or the program in
+  // the segment is not sound.
   template <Load L, class Word>
   [[gnu::always_inline]] bool start(PlanSlot slot, const Bound& plan, std::uint32_t root, std::uint64_t call,
                                     const History& history, std::uint32_t words, Word&& word) {
@@ -85,8 +85,8 @@ class LineCalls {
     carried_ = carried;
     taken_ = taken;
   }
-  // Sets register 0, which has the result at the end. Indexed here, so that the compiler knows the most
-  // words.
+  // Sets register 0, which has the result at the end. The loop indexes the array itself, so that the compiler
+  // knows its bound.
   template <class Word>
   [[gnu::always_inline]] void fill(std::uint32_t words, Word&& word) {
     for (std::uint32_t i = 0; i < words; ++i) regs_[0][i] = word(i);
@@ -141,8 +141,8 @@ class LineCalls {
     memory_.region = bound.region;
     signal = TeamCursor::prepare_signal(memory_, bound.steps, *bound.episodes + 1, tag);
   }
-  // After a prepared first signal: starts the call, and prepares the first signal of the same call once more.
-  // Returns the program.
+  // After a prepared first signal: starts the call, and prepares the first signal of the next call of this
+  // kind. Returns the program.
   [[gnu::always_inline]] const Step* follow(PlanSlot slot, TeamCursor::PreparedSignal& signal,
                                             const History& history, std::uint64_t own_tag) {
     const Bound& bound = plan(slot);

@@ -12,10 +12,10 @@
 namespace fermata::exec {
 
 // The sender reads the clock when it writes a line, so its delay before that does not count. The receiver's
-// delay counts: a line that arrives while no thread looks at the port lands late. Lines that may have come so
-// are not used. The smallest delay among the last few other lines counts, because other causes, such as a
-// lost CPU, only add. One thread at a time lands lines and calls note(). Any thread may call look();
-// refreshes read.
+// delay counts: a line that arrives while no thread looks at the port lands late. A line that may have waited
+// longer than kMostUnseenNs is not used. The smallest delay among the last few other lines counts, because
+// other causes, such as a lost CPU, only add. One thread at a time lands lines and calls note(). Any thread
+// may call look(); refreshes read.
 class LinkDelays {
  public:
   static constexpr std::int64_t kUnknown = INT64_MAX;
@@ -55,7 +55,7 @@ class LinkDelays {
   }
 
   // The smallest delay among the last few lines from that host, from the sender's clock to the receiver's.
-  // Old lines are not used, because clocks drift. kUnknown: there are no other lines.
+  // Lines older than kOldNs are not used, because clocks drift. kUnknown: there are no newer lines.
   std::int64_t least_late_ns(std::uint32_t host, std::int64_t now) const {
     if (host >= hosts_) return kUnknown;
     const From& f = from()[host];

@@ -131,12 +131,12 @@ struct Header {
   std::uint64_t bits = 0;
 
   static constexpr Header of(std::uint64_t episode, std::uint64_t tag) { return {episode << kTagBits | tag}; }
-  // True if it is of this episode or a later one, of any call.
+  // True if the header `seen` is of this episode or a later one, of any call.
   constexpr bool has_come(std::uint64_t seen) const {
     return static_cast<std::int64_t>(seen - (bits >> kTagBits << kTagBits)) >= 0;
   }
-  // True if it is of this episode but of another call. One comparison, because a branch on the episode costs
-  // a fifth of a barrier's time: it is random whether a peer is an episode ahead.
+  // True if `seen` is of this episode but of another call. One comparison, because a branch on the episode
+  // costs a fifth of a barrier's time: it is random whether a peer is an episode ahead.
   constexpr bool is_foreign(std::uint64_t seen) const {
     return (seen ^ bits) - 1 < (std::uint64_t{1} << kTagBits) - 1;
   }

@@ -30,7 +30,8 @@ class ProgressThread {
   }
 
  private:
-  // the next requests_began() reads FERMATA_PROGRESS_THREAD: 1 starts the thread, else the mode is kOff
+  // the next requests_began() reads FERMATA_PROGRESS_THREAD: if it is on, the thread starts, else the mode
+  // becomes kOff
   static constexpr std::uint32_t kAsEnvironmentSays = 0;
   static constexpr std::uint32_t kOff = 1;
   static constexpr std::uint32_t kOn = 2;

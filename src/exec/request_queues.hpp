@@ -33,9 +33,10 @@ struct BlockRequest {
   std::uint64_t uses = 0;       // of an unordered request: how often it was started, the tag of its pieces
   // Of an ordered request: the number of its call, and the digest of the history before it (exec/call.hpp).
   std::uint64_t number = 0, before = 0;
-  // For an ordered request of a member in which lengths may differ (CallLog::set_bounded): how many line
-  // calls of its collective and root came before it, with up to 8 bytes and with 9 to 56. The others may make
-  // this call as a line call. Then these numbers tell which episode it is.
+  // For an ordered request of a member in which lengths may differ (CallLog::set_bounded): how many episodes
+  // its collective's plans for 8 and for 56 bytes had for its root before it. Line calls of other collectives
+  // count, if they use the plan. The others may make this call as a line call. Then these numbers tell which
+  // episode it is.
   std::uint64_t episodes[2] = {};
   // Rebuilds the request for blocks of `bytes` bytes, the length that the senders of its data use. False: not
   // possible.

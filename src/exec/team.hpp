@@ -63,8 +63,8 @@ class Team {
   // same Team with one more reference, and ignores `wait` and `stall_ns`.
   static Status attach(std::int32_t fd, const WaitKind* wait, std::int64_t stall_ns, Team** out,
                        const char** detail);
-  // Attaches to a team, by the number of its place. The team was created within `neighbour` or within the
-  // team in whose file `neighbour` lies. kArgument: the team does not exist or has been destroyed.
+  // Attaches to a team in the same file as `neighbour`, by the number of the team's place. kArgument: the
+  // team does not exist or has been destroyed.
   static Status attach_within(Team& neighbour, std::uint64_t place, const WaitKind* wait,
                               std::int64_t stall_ns, Team** out, const char** detail);
   // For a sub-team, which was split from `port_owner` or from one of its sub-teams: this team uses the port

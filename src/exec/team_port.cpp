@@ -86,7 +86,10 @@ void TeamPort::progress() const {
   port_.progress(port_.self);
 }
 
-void TeamPort::flush() const { port_.flush(port_.self, kFlushNs); }
+void TeamPort::flush() const {
+  if (delays_ != nullptr) delays_->look(os::now_ns());
+  port_.flush(port_.self, kFlushNs);
+}
 
 void TeamPort::land_here(void* self, const net::Line* line, const net::Block* block) {
   auto& port = *static_cast<TeamPort*>(self);

@@ -38,7 +38,7 @@ class TeamPort {
 
   // Writes a line to rank line.to of this team.
   void write(net::Line& line, const net::Block* block = nullptr) const;
-  // Writes a line without data to that rank's process, so that the process measures its delay.
+  // Writes a line without data to that rank's process, which measures the line's delay.
   void probe(std::uint32_t rank) const;
   // The link delays that this process has measured; null: this team measures none.
   const LinkDelays* delays() const { return delays_; }

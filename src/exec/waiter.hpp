@@ -8,7 +8,7 @@
 //   Status broken()             why the wait is futile; kOk: it is not
 //   Status give_up(status)      ends the wait in a broken team
 //   Status time_out(waited_ns)  writes the error text; returns kTimeout
-//   bool report_stall(ns)       reports this wait; false: it could write nothing now
+//   bool report_stall(ns)       reports this wait; false: standard error has not taken all of the report
 //   bool advance_others()       advances the requests of this thread's other members; true: there are some
 //   bool has_port()             the team has a port to other hosts
 //   void attend_port()          sends and receives lines through the port
@@ -51,7 +51,7 @@ class Waiter {
     std::int64_t timeout_ns = 0;  // 0: no limit
     IdleHook hook = nullptr;      // if it returns a number other than 0, the wait is interrupted
     void* hook_context = nullptr;
-    std::int64_t idle_sleep_ns = 0;  // with a hook: the longest sleep between two of its calls; 0: no limit
+    std::int64_t idle_sleep_ns = 0;  // with a hook: the longest sleep between two of its calls; 0: sets none
   };
   Settings settings;
   // Of the call that waits now: its time limit counts from this time of os::now_ns(). 0: from each wait's
@@ -104,7 +104,7 @@ class Waiter {
   // The time limits of one wait, in ns of os::now_ns(), and what is due next.
   struct Limits {
     std::int64_t start, deadline, stall, next_look, next_port;
-    // The longest sleep between two calls of the idle hook or looks at the port; 0: no limit.
+    // The longest sleep between two calls of the idle hook or looks at the port; 0: none is set.
     std::int64_t sleep_ns;
     // beside_requests: other members of this thread have requests, which do not ring this wait's doorbell.
     std::int64_t longest_park(std::int64_t now, bool beside_requests) const {
@@ -147,7 +147,7 @@ class Waiter {
       if (seen != Status::kOk) return seen == Status::kRetracted ? seen : what.give_up(seen);
       limits.next_look = now + kLookNs;
     }
-    // If standard error takes nothing now, try again later.
+    // If standard error does not take the whole report, repeat it later.
     if (now >= limits.stall) limits.stall = what.report_stall(waited_ns) ? INT64_MAX : now + kSayAgainNs;
     return now >= limits.deadline ? what.time_out(waited_ns) : Status::kPending;
   }

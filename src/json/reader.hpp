@@ -33,8 +33,8 @@ struct JsonNode {
 // Errors: kParse with the line; kUnsupported if the build lacks nlohmann-json.
 Result<JsonNode> read_json(std::string_view text);
 
-// Reads the members of one object, checks their types and ranges, and keeps the first complaint. After a
-// complaint the reader goes on with other values, which mean nothing. So callers check once, at the end.
+// Reads the members of one object, checks their types and ranges, and keeps the first complaint. For a member
+// that it complains about, it returns a value that means nothing. So callers check once, at the end.
 class ObjectReader {
  public:
   ObjectReader(const JsonNode& object, std::string what);

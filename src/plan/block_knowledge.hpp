@@ -47,7 +47,7 @@ struct BlockKnowledge {
 
 // Packs the model without `hosts` and `further`, by classes of pairs. The costs (o + l, g, direct) of the
 // pairs in a class differ by at most a tenth, and each pair gets the mean costs of its class. If this gives
-// too many classes, the limit is raised.
+// more than 256 classes, the pairs in a class may differ by more.
 std::vector<std::byte> pack(const CostModel& model, const std::vector<KnownChoice>& choices);
 // False if `packed` is malformed or made for another number of members.
 bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowledge* out);

@@ -44,7 +44,7 @@ struct Runner {
   std::vector<double> samples = {};
 };
 
-// After `first` rounds, if `further` is not 0, those whose time exceeds `near` times the best are dropped.
+// After `first` rounds, if `further` is not 0, trials whose time exceeds `near` times the best are dropped.
 // The others run `further` rounds.
 struct Rounds {
   int first = 1;
