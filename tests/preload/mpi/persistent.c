@@ -55,6 +55,35 @@ static void make(MPI_Comm comm, MPI_Request* r) {
   MPI_Op_free(&op);
 }
 
+/* More requests than MPICH tests together: persistent collectives, messages, and null requests. No
+ * non-blocking collective has been begun before. */
+static void among_many_messages(MPI_Comm comm) {
+  enum { kEach = 30, kAll = 4 * kEach };
+  static MPI_Request r[kAll], made[kEach];
+  static int in[kEach], out[kEach], came[kEach];
+  for (int i = 0; i < kEach; ++i)
+    MPI_Allreduce_init(&in[i], &out[i], 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &made[i]);
+  for (int round = 0; round < 20; ++round) {
+    int flag = 0;
+    for (int i = 0; i < kEach; ++i) {
+      in[i] = rank + 1 + i * round;
+      out[i] = came[i] = -1;
+      r[4 * i] = made[i];
+      MPI_Start(&made[i]);
+      MPI_Irecv(&came[i], 1, MPI_INT, (rank + size - 1) % size, i, comm, &r[4 * i + 1]);
+      MPI_Isend(&in[i], 1, MPI_INT, (rank + 1) % size, i, comm, &r[4 * i + 2]);
+      r[4 * i + 3] = MPI_REQUEST_NULL;
+    }
+    while (!flag) MPI_Testall(kAll, r, &flag, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < kEach; ++i) {
+      expect(out[i] == total() + size * i * round, "a sum among many messages");
+      expect(came[i] == (rank + size - 1) % size + 1 + i * round, "one of many messages");
+      expect(r[4 * i] == made[i] && r[4 * i + 1] == MPI_REQUEST_NULL, "which requests are over");
+    }
+  }
+  for (int i = 0; i < kEach; ++i) MPI_Request_free(&made[i]);
+}
+
 /* words is the input of one and in place of another, so one runs after the other. */
 static void in_turn(MPI_Request* r, int rounds) {
   MPI_Status status;
@@ -254,6 +283,8 @@ int main(int argc, char** argv) {
   MPI_Request r[kKinds], forgotten;
   begin(&argc, &argv);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  among_many_messages(comm);
+  report("among many messages");
   make(comm, r);
   in_turn(r, 30);
   report("in turn");
