@@ -43,7 +43,7 @@ class Operation {
   bool lacks_memory() const { return lacks_memory_; }
   void prepare_barrier();  // as a request; a barrier by fermata_arrive() needs no operation
   // What must be the same at all ranks: the length, or a hash of the lengths if blocks differ. Always 0 for a
-  // gatherv, scatterv or alltoallv: no rank knows all their lengths.
+  // gatherv, scatterv or alltoallv: some ranks do not know all lengths.
   std::uint64_t length(int ranks) const;
   // For a persistent broadcast or reduce, at a rank that receives the result: prepares for the senders'
   // length, which may exceed this rank's. False: it is no whole number of elements, or there is no memory.
@@ -58,7 +58,7 @@ class Operation {
   int execute(State& state) const;  // and waits
   // fermata_arrive_with() can do it. All ranks give the same answer.
   bool rides() const;
-  // It moves few bytes, as far as this rank knows.
+  // op_.count elements take at most 4 KiB. Always true for an alltoallv, whose count is 0.
   bool is_short() const;
   // is_same() compares everything that it consists of, and nothing is packed. So the request that Fermata
   // made of it serves another operation that is the same.
@@ -68,7 +68,7 @@ class Operation {
   bool is_same(const Operation& other, int ranks) const;
   // For an operation that outlives the call that begins it, or that runs while other threads may free its
   // objects. It keeps the operator and the datatypes, which the program may free; with `loads` also the types
-  // of inputs that are packed again.
+  // of inputs that are packed later.
   void use_objects(bool loads);
   // Unpacks what came, as Fermata's status says: all, or what there was room for. Returns MPI's error.
   int finish(int status = FERMATA_OK);

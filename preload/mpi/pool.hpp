@@ -28,8 +28,8 @@ struct Pooled {
 
 // The one CPU that this rank is bound to, or -1.
 int bound_cpu();
-// Collective over MPI_COMM_WORLD, before any team is made. `host` has the ranks of this host. cpus:
-// bound_cpu() of all ranks, from malloc; drop_teams() frees the array. Returns false if `cpus` is null, and
+// Collective over `host`, which has the ranks of this host, before any team is made. cpus: bound_cpu() of all
+// ranks of MPI_COMM_WORLD, from malloc; drop_teams() frees the array. Returns false if `cpus` is null, and
 // true otherwise; the ranks must agree beforehand that all have the array.
 bool prepare_teams(MPI_Comm host, int* cpus);
 // Collective over the communicator: a team of its ranks (numbers in MPI_COMM_WORLD), which are on one host or

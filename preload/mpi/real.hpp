@@ -33,8 +33,9 @@
 #else
 #define FERMATA_MPI_PERSISTENT_COLLECTIVES(X)
 #endif
-// The functions that make communicators, as X(function, where its communicator comes from). no_child_of: not
-// all ranks of the parent make the call.
+// The functions whose communicators are watched, as X(function, where its communicator comes from). If any
+// other function but MPI_Init makes a communicator, MPI does all its collectives. no_child_of: not all ranks
+// of the parent make the call.
 #define FERMATA_MPI_MAKERS(X) \
   X(Comm_dup, copy_of) X(Comm_dup_with_info, copy_of) X(Comm_split, child_of) X(Comm_split_type, child_of) \
   X(Comm_create, child_of) X(Comm_create_group, no_child_of) X(Cart_create, child_of) \

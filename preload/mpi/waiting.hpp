@@ -1,13 +1,14 @@
 // The calls that wait in MPI, or test there, besides those of real.hpp (collectives that may be Fermata's,
-// calls that make communicators, MPI_Init and MPI_Finalize). scripts/mpi-calls lists those that an MPI
-// library has.
+// calls whose communicators are watched, MPI_Init and MPI_Finalize). scripts/mpi-calls lists those that an
+// MPI library has.
 #ifndef FERMATA_PRELOAD_MPI_WAITING_HPP
 #define FERMATA_PRELOAD_MPI_WAITING_HPP
 
 #include "mpi.hpp"
 
-// If they wait, they poll MPI and Fermata's outstanding collectives in turn. If they only test, they make
-// progress once. (waits.cpp, messages.cpp)
+// If they wait, they poll MPI and Fermata's outstanding collectives in turn. If none is outstanding, they
+// wait in MPI with the helper beside them. If they only test, they make progress once. (waits.cpp,
+// messages.cpp)
 // clang-format off
 #define FERMATA_MPI_WAITS(X) \
   X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) \

@@ -24,7 +24,8 @@ class Watched {
     if (counts_) [[unlikely]]
       end();
   }
-  // Does not count this call: MPI does it after all, or an Operation (operation.hpp) counts it.
+  // Does not count this call: MPI does it after all, or it is done again with an Operation (operation.hpp)
+  // and counted there.
   void forget() {
     if (counts_) [[unlikely]]
       cancel();

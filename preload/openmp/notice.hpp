@@ -27,7 +27,8 @@ void say_loaded(bool disabled);
 const char* text_of(Fallback kind);
 void say_fallback(Fallback kind, const char* detail = "");
 // Says, once in a process and also if not verbose, that the run-time library of a call lacks the function, or
-// that there is no such library. The calling thread then runs the region or the task alone.
+// that there is no such library. The calling thread then runs the region, or a task made by GCC's entry
+// points, alone. A task made by clang's entry points does not run.
 void say_none(const char* name);
 
 // Counts a region that has ended. planned: it had a team; episodes: its planned barriers and reductions.

@@ -161,9 +161,9 @@ Fallback why_left(Position position) {
 void end(Region& region) {
   // order: acquire, as kMovedRead. Pairs with decide().
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
+  if (decision <= kReal) return count_region(false, 0);
   // order: relaxed: all threads have left the region
   if (region.tasked.load(std::memory_order_relaxed) != 0) say_fallback(Fallback::kLateTasks);
-  if (decision <= kReal) return count_region(false, 0);
   auto* team = reinterpret_cast<fermata_ranked*>(decision);
   count_region(true, fermata_ranked_calls(team, 0) - region.before);
   // order: relaxed: all threads have left the region

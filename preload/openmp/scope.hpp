@@ -23,8 +23,8 @@ struct Search {
 void look_at_caller(Search& search);
 
 // Finds what the loader would bind in the calling object now. Also works without look_at_caller(), for code
-// in no object. Takes the loader's lock if several run-time libraries are loaded and none of them was global
-// when the process started.
+// in no object or in one that imports nothing of OpenMP. Takes the loader's lock if several run-time
+// libraries are loaded and none of them was global when the process started.
 void look_at_rest(Search& search);
 
 }  // namespace fermata::preload

@@ -97,8 +97,9 @@ template <class Real>
     at_barrier_left(position, site, real);
 }
 
-// Rare cases are separate functions that get copies, so that the common path needs few registers. Registers
-// that it saves would delay the next barrier's signal after this barrier's last poll.
+// Rare cases are separate functions that get copies, so that the common path needs few registers. To save
+// registers on the stack and restore them would delay the next barrier's signal after this barrier's last
+// poll.
 template <class Real>
 inline void at_barrier(Position position, const void* site, Real real) {
   if (!position.planned) [[unlikely]]

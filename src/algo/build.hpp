@@ -56,8 +56,7 @@ Transfer folded(std::int32_t from, std::int32_t to, std::int32_t chunk, Side sid
 
 // Divides the members into groups, each with a master. The number of groups is the largest power of two that
 // is not above the number of members. The first `pairs` groups are two neighbouring ranks each, the others
-// one rank. The lower rank is the master. Groups are intervals,
-// in rank order.
+// one rank. The lower rank is the master. Groups are intervals, in rank order.
 struct Masters {
   explicit Masters(std::int32_t members);
   std::int32_t groups, pairs;

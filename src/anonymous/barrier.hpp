@@ -79,7 +79,7 @@ struct Standing {
   std::uint32_t missing = 0;
 };
 
-// A wait that goes on after those checks.
+// A wait that goes on after look_often() has failed.
 struct LongWait {
   Phase<RealAtomics>& phase;
   std::uint64_t token;

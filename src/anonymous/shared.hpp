@@ -42,7 +42,7 @@ class PlainCount {
 template <class A>
 class Shared {
  public:
-  // Overwrites the memory's contents. The code that publishes the barrier must order these writes before.
+  // Overwrites the memory's contents. The code that publishes the barrier must order these writes first.
   void open(std::uint32_t count) {
     count_ = count;
     // order: relaxed throughout: the code that publishes the barrier orders these writes

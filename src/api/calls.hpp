@@ -19,12 +19,13 @@ int request_of(const fermata_team_config& config, team::TeamRequest& out);
 // the zero. Writes nothing to the buffer if it is null or the capacity is 0. Returns FERMATA_OK always.
 int copy_text(const std::string& text, char* buffer, std::size_t* length);
 // For a blocking call that has returned `status`. kRetracted: makes the call again, with the other members'
-// length. A timeout or the idle hook may have interrupted the first call. Then it sets `at_end`, so that
+// length. A timeout or the idle hook may have interrupted the first call. Then this sets `at_end`, so that
 // fermata_resume makes the second call if the first one ends with kRetracted. The second call may be
 // interrupted, too. `executes`: the members call fermata_execute.
 int settle_lengths(fermata_member* member, const fermata_operation& operation, bool executes, int status);
-// For a member with `at_end`: its interrupted call was resumed, with this status. If that says that it was
-// interrupted again, returns it and leaves `at_end` set.
+// For a member with `at_end`: its interrupted call was resumed, with this status. Runs `at_end` once, and
+// returns its result. If the status says that the call was interrupted again, returns the status and keeps
+// `at_end`.
 int end_resumed(fermata_member* member, int status);
 
 }  // namespace fermata::api

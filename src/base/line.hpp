@@ -13,8 +13,8 @@ namespace fermata {
 inline constexpr std::size_t kMaxLine = 128;
 inline constexpr std::size_t kMinLine = 64;
 
-// Parts of a segment that are mapped on their own begin at multiples of kMaxPage, the largest page of Linux
-// on this architecture: kernels for AArch64 and POWER may have pages of 64 KiB.
+// Parts of a segment that are mapped on their own begin at multiples of kMaxPage. No base page of Linux on
+// this architecture is larger: kernels for AArch64 and POWER may have pages of 64 KiB.
 #if defined(__x86_64__)
 inline constexpr std::size_t kMaxPage = 4096;
 #else

@@ -52,7 +52,7 @@ constexpr bool is_receive(BlockCode code) { return code != BlockCode::kSend && !
 struct BlockTransfer {
   BlockCode code = BlockCode::kSend;
   // A receive: this stage also sends the data in `to`. Each part of `to` may be overwritten only after it was
-  // sent.
+  // sent. BlockOperation does not read this: it compares addresses (Work::follows).
   bool after_sends = false;
   std::uint32_t peer = 0;
   std::uint32_t edge = 0;  // in BlockProgram::edges

@@ -1,4 +1,4 @@
-// Built-in programs, for libfermata-rt, which has no planner. Its barriers use them if there is no stored
+// Built-in programs, for libfermata-rt, which has no planner. Its barriers use them if they can use no stored
 // plan, its allreduces always (api/rt/ranked.cpp). They assume no placement. The planner's compiler makes the
 // same bytes from the same algorithm in the same layout (tests/unit/ranked compares the two). Like all
 // programs they are proved when a team is created.
@@ -16,8 +16,8 @@ enum class Builtin : std::uint8_t {
   // barrier: log2(P) stages, rounded up; each member sends and awaits one signal per stage
   kDissemination,
   kCounter,  // barrier: one word; all members add to it, and all but the last poll it
-  // allreduce: every member sends to all members, and folds in rank order. Members other than rank 0 also
-  // send to themselves.
+  // allreduce: every member sends to all others, and folds in rank order. Members other than rank 0 also send
+  // to themselves.
   kComplete,
   // allreduce: through member 0, which folds in rank order
   kLinear,
