@@ -203,8 +203,9 @@ typedef struct fermata_operation {
 
 /* Does the operation, as the collective's own function does: fermata_allreduce for FERMATA_ALLREDUCE, and so
  * on. Either all members call fermata_execute, or all call that function. Errors: those of the collective's
- * own function, ARGUMENT (or the fields contradict each other), UNSUPPORTED (an element is too large for this
- * team, or irregular is set for a collective that takes no counts). */
+ * own function, ARGUMENT (or the fields contradict each other), UNSUPPORTED (the team has more than 1,024
+ * members, whatever the number of bytes, or an element is too large for this team, or irregular is set for a
+ * collective that takes no counts). */
 FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation* operation);
 
 /* -- small data in a split-phase collective --

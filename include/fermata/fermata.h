@@ -21,7 +21,7 @@
  * - FERMATA_DISABLE=1 switches the preload libraries off, but not this API.
  * - Plans and profiles are cached in files in $XDG_CACHE_HOME/fermata, or in $HOME/.cache/fermata if
  *   XDG_CACHE_HOME is not set or not an absolute path. The command `fermata` writes them. These functions
- *   only read them, except with FERMATA_REFRESH=keep. */
+ *   only read them, except with FERMATA_REFRESH=SECONDS,keep. */
 #ifndef FERMATA_FERMATA_H
 #define FERMATA_FERMATA_H
 
@@ -162,9 +162,9 @@ typedef struct fermata_team_config {
   size_t plan_count;
   double stall_seconds;      /* > 0: a member that has waited for so long reports on stderr, in any */
                              /* process of the team. Otherwise FERMATA_STALL_SECONDS of the process that */
-                             /* makes the team decides for all. If it is not set there, that of each */
-                             /* attaching process decides for this process. Without it there are no */
-                             /* reports. */
+                             /* makes the team decides for all. If it is 0 or not set there, that of */
+                             /* each attaching process decides for that process. Without it there are */
+                             /* no reports. */
   double refresh_seconds;    /* Over several hosts. > 0: the running team refreshes its profile, about */
                              /* every so many seconds, and changes its plans where that pays. */
                              /* 0: FERMATA_REFRESH decides; without it there are no refreshes. < 0: never. */
@@ -212,11 +212,12 @@ FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_te
  * may have different members. Nobody needs to have joined `neighbour`. As long as any process holds the new
  * team, the other processes can attach by *place. The memory of `neighbour` stays until its last team is
  * freed. It holds at most 2,048 further teams at a time. Teams without plans of their own in `config` share
- * one search for plans if they have the same members, tags and CPUs (up to 128 different searches). A forked
- * child holds the new team only while it has a member in it. Otherwise another process must hold it while the
- * child uses its copy of the handle. What a killed process held stays taken, and counts among the 2,048,
- * until the memory of `neighbour` is freed. Errors: ARGUMENT (or one of the two teams is of threads), MEMORY
- * (memory ran out, or the memory of `neighbour` holds 2,048 further teams), those of fermata_team_create. */
+ * one search for plans if the members, tagged and cpus of their `config` are equal (up to 128 different
+ * searches). A forked child holds the new team only while it has a member in it. Otherwise another process
+ * must hold it while the child uses its copy of the handle. What a killed process held stays taken, and
+ * counts among the 2,048, until the memory of `neighbour` is freed. Errors: ARGUMENT (or one of the two teams
+ * is of threads), MEMORY (memory ran out, or the memory of `neighbour` holds 2,048 further teams), those of
+ * fermata_team_create. */
 FERMATA_API int fermata_team_create_within(fermata_team* neighbour, const fermata_team_config* config,
                                            uint64_t* place, fermata_team** out);
 /* Attaches to the team at `place`. `neighbour` is any team in the same memory. Errors: ARGUMENT (the team
@@ -237,8 +238,8 @@ FERMATA_API int fermata_team_attach_within(fermata_team* neighbour, uint64_t pla
  * that the plans in the team's memory are still those with which the team was made. Errors: ARGUMENT (or the
  * rank is on another host, or the team is over several hosts and fermata_team_connect has not been called, or
  * a forked child joins a team from fermata_team_create_within that all other processes have freed), BUSY (a
- * member has joined as this rank before, or, with FERMATA_ANY_RANK, as every rank), FORKED (a forked child
- * cannot join a team of threads), MEMORY, MISMATCH (the plans have changed), SYSTEM. */
+ * member has joined as this rank before, or, with FERMATA_ANY_RANK, as every rank of this host), FORKED (a
+ * forked child cannot join a team of threads), MEMORY, MISMATCH (the plans have changed), SYSTEM. */
 FERMATA_API int fermata_team_join(fermata_team* team, int rank, fermata_member** out);
 /* Gives up the rank and frees the handle. Members that wait for this one, at the time or later, get
  * FERMATA_ERR_MEMBER_LOST. NULL does nothing. */
@@ -301,8 +302,8 @@ typedef int (*fermata_idle_hook)(fermata_member* member, void* user);
 FERMATA_API int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook, void* user);
 /* Sets how long this member may sleep between two calls of its idle hook. seconds > 0: at most an eighth of
  * the time that it has waited so far, or 50 us if that is more, but never longer than `seconds` or 20 ms.
- * <= 0 (the default): up to 20 ms; in a team over several hosts, as 1 ms. Call this function if the hook
- * drives work for which others wait. Errors: ARGUMENT (seconds is a NaN). */
+ * <= 0 (the default): up to 20 ms; in a team over several hosts, or split from one, as 1 ms. Call this
+ * function if the hook drives work for which others wait. Errors: ARGUMENT (seconds is a NaN). */
 FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double seconds);
 
 /* -- let members give different lengths --
@@ -318,7 +319,8 @@ FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double sec
  * - broadcast and reduce that are begun (fermata_begin, fermata_arrive_with)
  *
  * In a reduce, and in a gather other than gatherv, all members but the root must give the same length.
- * Everywhere else, all members must give the same lengths: Fermata may not notice if they do not. */
+ * In collectives that are not in the list, all members must give the same lengths: Fermata may not notice if
+ * they do not. */
 FERMATA_API int fermata_member_set_bounded(fermata_member* member, int on);
 
 /* -- see where each member is --

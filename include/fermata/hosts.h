@@ -144,8 +144,9 @@ FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, con
 FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts,
                                    const char* const* names, const int* cpus, void* plans, size_t* length);
 /* As fermata_team_create_hosts, with the plans that fermata_hosts_plan made on any one of the hosts.
- * config->plans is ignored. Errors: ARGUMENT (or the plans are damaged, or for another number of members, or
- * config->tagged differs), MEMORY, SYSTEM, VERIFY (the plans cannot run on these hosts). */
+ * config->plans and config->refresh_seconds are ignored: those of fermata_hosts_plan hold. Errors: ARGUMENT
+ * (or the plans are damaged, or for another number of members, or config->tagged differs), MEMORY, SYSTEM,
+ * VERIFY (the plans cannot run on these hosts). */
 FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host,
                                             const void* plans, size_t length, fermata_team** out);
 

@@ -20,8 +20,7 @@ extern "C" {
  *
  * Errors of each call: MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the
  * team is broken), BROKEN, TIMEOUT, INTERRUPTED, FORKED, BUSY (a split-phase or interrupted call of this
- * member is outstanding; active requests do not count), SYSTEM (this call is done; the team could not change
- * to plans for its members' CPUs, and keeps its plans). */
+ * member is outstanding; active requests do not count). */
 
 /* -- element types, and operators on them --
  * The type and the operator of a reduction: fermata_allreduce, fermata_reduce, fermata_reduce_scatter,
@@ -67,17 +66,16 @@ typedef struct fermata_int16_int { int16_t value; int32_t index; } fermata_int16
 
 /* Waits until all members have called it. */
 FERMATA_API int fermata_barrier(fermata_member* member);
-/* The first half of a split-phase barrier. It does not wait. It never returns TIMEOUT, INTERRUPTED or
- * SYSTEM. */
+/* The first half of a split-phase barrier. It does not wait. It never returns TIMEOUT or INTERRUPTED. */
 FERMATA_API int fermata_arrive(fermata_member* member);
 /* The second half: waits until all members have arrived. It also ends what fermata_arrive_with has begun.
  * After TIMEOUT or INTERRUPTED, call it again, or fermata_resume, which then does the same. Errors: ARGUMENT
  * (nothing is outstanding), TRUNCATED (fermata_arrive_with began the operation, and more data came than
- * fits). It never returns BUSY or SYSTEM. */
+ * fits). It never returns BUSY. */
 FERMATA_API int fermata_depart(fermata_member* member);
 /* Tells whether fermata_depart would wait. After OK, the member must still depart. Returns PENDING if
- * fermata_depart would wait, else OK, also if nothing is outstanding. It never returns TIMEOUT, INTERRUPTED,
- * BUSY or SYSTEM. */
+ * fermata_depart would wait, else OK, also if nothing is outstanding. It never returns TIMEOUT, INTERRUPTED
+ * or BUSY. */
 FERMATA_API int fermata_test(fermata_member* member);
 
 /* -- a barrier that finds members at different places --
@@ -119,9 +117,9 @@ FERMATA_API int fermata_reduce(fermata_member* member, const void* in, void* out
  * All members give the same number of bytes; see fermata_member_set_bounded for programs that cannot. */
 
 /* Copies `bytes` bytes of the root to all members. Up to 56 bytes travel on the signals' cache lines. Larger
- * data moves as a block (see fermata_allgather). The other members return when they have the data. Errors:
- * ARGUMENT (root is not a rank of the team, or there are too many bytes), UNSUPPORTED (a team of more than
- * 1,024 members takes at most 56 bytes), TRUNCATED. */
+ * data moves as a block (see fermata_allgather). The other members return when they have the data and have
+ * passed it on. Errors: ARGUMENT (root is not a rank of the team, or there are too many bytes), UNSUPPORTED
+ * (a team of more than 1,024 members takes at most 56 bytes), TRUNCATED. */
 FERMATA_API int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root);
 
 #ifdef __cplusplus
