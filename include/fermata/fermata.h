@@ -151,7 +151,7 @@ typedef struct fermata_team_config {
                              /* Each process may join any number of ranks, for threads of its own. */
   int wait;                  /* enum fermata_wait, for all processes of the team. The variable FERMATA_WAIT */
                              /* (auto, spin, yield or park) overrides it. In the process that makes the */
-                             /* team, the variable holds for all processes; in one that attaches, for this */
+                             /* team, the variable holds for all processes; in one that attaches, for that */
                              /* process. */
   int tagged;                /* Not 0: the team's barrier carries tags, so fermata_barrier_tagged works. */
   const int* cpus;           /* `members` entries: the CPU to which the program pins each rank. NULL: */
