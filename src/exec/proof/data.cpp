@@ -5,7 +5,7 @@
 //   3. An edge with S slots writes a slot again after S episodes. By then its contents must have been read.
 //      Either the writer waits for a credit that says so, or it knows by other signals. To prove that it
 //      knows, each member stores how far every other member was in episode 0, and signals carry a copy.
-//      Episodes are executed until every writer knows, at most S of them.
+//      Episodes are executed until every writer knows, at most S + 1 of them.
 //
 // Step 2 can ignore credits: they are from earlier episodes (locations.hpp checks that an edge has at least
 // as many slots as a batch of credits covers).
