@@ -3,6 +3,7 @@
 #ifndef FERMATA_TEAM_CALLS_HPP
 #define FERMATA_TEAM_CALLS_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -31,6 +32,56 @@ inline int least_at_all(fermata_member* member, std::int64_t* values, std::uint3
 inline int allgather(fermata_member* member, const std::uint64_t* own, std::uint64_t* all,
                      std::size_t count) {
   return call(member, {FERMATA_ALLGATHER, FERMATA_UINT64, 0, 0, own, all, count});
+}
+
+// Within this, the member's waits last kPatienceNs at least, and the idle hook cannot interrupt them. For
+// calls that the program has not made: it cannot resume them.
+class OwnPatience {
+ public:
+  explicit OwnPatience(fermata_member* member) : member_(member), program_(settings()) {
+    if (program_.timeout_ns > 0) settings().timeout_ns = std::max(program_.timeout_ns, kPatienceNs);
+    if (program_.hook == nullptr) return;
+    settings().hook = call_hook;
+    settings().hook_context = this;
+  }
+  ~OwnPatience() { settings() = program_; }
+  OwnPatience(const OwnPatience&) = delete;
+  OwnPatience& operator=(const OwnPatience&) = delete;
+
+ private:
+  static constexpr std::int64_t kPatienceNs = 30'000'000'000;
+  static int call_hook(void* self) {
+    const auto& program = static_cast<const OwnPatience*>(self)->program_;
+    program.hook(program.hook_context);
+    return 0;
+  }
+  exec::Waiter::Settings& settings() { return member_->member->waiter().settings; }
+
+  fermata_member* member_;  // it may move to another team meanwhile
+  const exec::Waiter::Settings program_;
+};
+
+// For a member that cannot go on in a step that all members take. The others wait for it there.
+inline void break_team(const fermata_member* member) {
+  member->member->team().break_with(Status::kBroken, member->member->rank());
+}
+// Breaks the team if the step throws at this member: it has no memory, say.
+template <class Step>
+int break_if_thrown(const fermata_member* member, const Step& step) {
+  try {
+    return step();
+  } catch (...) {
+    break_team(member);
+    throw;
+  }
+}
+// Takes a step that all members take after the same call of the program. An error breaks the team.
+template <class Step>
+int step_of_all(fermata_member* member, const Step& step) {
+  const OwnPatience patience(member);
+  const int rc = break_if_thrown(member, step);
+  if (rc != FERMATA_OK) break_team(member);
+  return rc;
 }
 
 }  // namespace fermata::team

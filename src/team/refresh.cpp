@@ -127,15 +127,7 @@ int run(fermata_member* member) {
 }  // namespace
 
 int refresh(fermata_member* member) {
-  const auto give_up = [&] { member->member->team().break_with(Status::kBroken, member->member->rank()); };
-  try {
-    const int rc = run(member);
-    if (rc != FERMATA_OK) give_up();
-    return rc;
-  } catch (...) {
-    give_up();
-    throw;
-  }
+  return step_of_all(member, [&] { return run(member); });
 }
 
 std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& profile) {

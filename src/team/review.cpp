@@ -22,14 +22,7 @@ std::vector<std::int32_t> pinned_cpus(const exec::Team& team) {
   return cpus;
 }
 
-}  // namespace
-
-bool is_reviewed(const exec::Team& team) {
-  return team.members() > 1 && !team.port().is_connected() && cpus_of(team).empty();
-}
-
-int review(fermata_member* member) {
-  if (refreshes(member)) return refresh(member);
+int compare_cpus(fermata_member* member) {
   exec::Member& m = *member->member;
   exec::Team& team = m.team();
   const std::uint64_t now = m.calls();
@@ -58,6 +51,17 @@ int review(fermata_member* member) {
   member->member->log().set_review(kFirstReview * kReviewStep);
   follow(member, true);
   return FERMATA_OK;
+}
+
+}  // namespace
+
+bool is_reviewed(const exec::Team& team) {
+  return team.members() > 1 && !team.port().is_connected() && cpus_of(team).empty();
+}
+
+int review(fermata_member* member) {
+  if (refreshes(member)) return refresh(member);
+  return step_of_all(member, [&] { return compare_cpus(member); });
 }
 
 }  // namespace fermata::team

@@ -108,9 +108,7 @@ int share_and_join(fermata_member* member, const Gathering& g, fermata_member** 
   return joined;
 }
 
-}  // namespace
-
-int split(fermata_member* member, int colour, int key, fermata_member** out) {
+int make_parts(fermata_member* member, int colour, int key, fermata_member** out) {
   exec::Member& m = *member->member;
   exec::Team& parent = m.team();
   if (colour < 0) colour = -1;
@@ -132,6 +130,12 @@ int split(fermata_member* member, int colour, int key, fermata_member** out) {
   }
   *out = made;
   return FERMATA_OK;
+}
+
+}  // namespace
+
+int split(fermata_member* member, int colour, int key, fermata_member** out) {
+  return break_if_thrown(member, [&] { return make_parts(member, colour, key, out); });
 }
 
 }  // namespace fermata::team

@@ -49,7 +49,7 @@ inline constexpr std::uint64_t kReviewStep = 16;
 // Collective: all members call it after the same call on lines. If all are pinned by now, to other CPUs than
 // their plans are for, they move to a team with plans for these CPUs. They stay for good once a member has
 // used a collective on blocks or prepared a request. In a team that is refreshed (refreshes()), this is
-// refresh() instead.
+// refresh() instead. An error breaks the team, so that no member waits for a member that has returned.
 int review(fermata_member* member);
 
 }  // namespace fermata::team
