@@ -253,7 +253,8 @@ int prepare_request(Begun* b) { return fermata_prepare(b->state->member, &b->ope
 
 int begin(Begun* b, State& s, MPI_Request* out) {
   const Alone alone;
-  testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for threads that get the request
+  // order: relaxed: a thread that tests the request gets it from this one, later
+  testall_errs.store(true, std::memory_order_relaxed);
   int rc = b->operation.pack_inputs(), status = FERMATA_OK;
   const bool refuses = rc == MPI_SUCCESS && b->operation.refuse_own();
   *out = MPI_REQUEST_NULL;

@@ -20,7 +20,8 @@ int leave_request(State* s, Kind kind, const Target& target, Library&& library) 
       kind == kAllgather && !target.persistent && s != nullptr && s->begins(kind) && !s->pairs;
   const char* const why = too_many ? "more than 256 ranks, or 16 on several hosts" : why_left_begun(s, kind);
   if (!target.persistent) return leave(s, kind, target.site, why, library);
-  testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for threads that get the request
+  // order: relaxed: a thread that tests the request gets it from this one, later
+  testall_errs.store(true, std::memory_order_relaxed);
   return by_library(s, kind, target.site, why, library);
 }
 

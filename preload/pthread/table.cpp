@@ -78,7 +78,8 @@ bool Table::bind(pthread_barrier_t* barrier, std::uint32_t count) {
   if (fermata_anonymous_create(count, 0, &library) != FERMATA_OK) {
     if (known) {
       *link = entry.next;
-      entry.address.store(nullptr, std::memory_order_relaxed);  // order: relaxed: nobody may be waiting on it
+      // order: relaxed: the program must let no thread wait on it now
+      entry.address.store(nullptr, std::memory_order_relaxed);
     }
     entry.next = free_;
     free_ = place;
@@ -106,7 +107,7 @@ void Table::unbind(pthread_barrier_t* barrier) {
   if (place == 0) return;
   Entry& entry = entries_.load(std::memory_order_relaxed)[place - 1];  // order: relaxed: as in slot_of
   *link = entry.next;
-  // order: relaxed: no thread may be about to wait on it
+  // order: relaxed: the program must let no thread wait on it now
   entry.address.store(nullptr, std::memory_order_relaxed);
   fermata_anonymous_destroy(entry.library.load(std::memory_order_relaxed));  // order: relaxed: under the lock
   entry.next = free_;

@@ -49,7 +49,7 @@ enum class Site : std::uint8_t {
   kReadFence,       // single copy: the reader's fence between its flag and the check for a broken team
   kReadEnd,         // single copy: the reader has finished
   kReadEndAwait,    // single copy: the owner checks that nobody reads, before it reuses its block
-  kWithdrawFence,   // single copy: the owner's fence after it sees the team broken, before that check
+  kWithdrawFence,   // single copy: the owner's fence after it sees the team broken, before kReadEndAwait
   kBiasedLock,      // biased lock: a thread takes it, or checks that it need not
   kBiasedUnlock,    // biased lock: a thread releases it
   kCount

@@ -17,8 +17,8 @@ namespace fermata {
 template <class A, class Counter, class Payload, class Bring>
 inline bool land(Counter& header, Payload&& payload, std::uint64_t newer, std::uint32_t words,
                  const std::uint64_t* from, Bring&& bring) {
-  // order: relaxed: only the threads that land lines here write it, and their lock orders them, with the
-  // exception above
+  // order: relaxed: only the threads that land lines here write it, and their lock orders them. Where several
+  // processes land lines for one word, any of its values will do.
   if (static_cast<std::int64_t>(newer - A::load_relaxed(header)) <= 0) return false;
   for (std::uint32_t i = 0; i < words; ++i) A::plain_store(payload(i), from[i]);
   bring();
