@@ -109,7 +109,6 @@ int fermata_begin(fermata_member* member, const fermata_operation* operation, fe
 
 int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out) {
   if (member == nullptr || operation == nullptr || out == nullptr) return null_handle();
-  member->member->log().set_review(exec::kNoReview);  // its ring buffers stay in this team's memory
   return guarded([&] {
     std::unique_ptr<fermata_request> request;
     const int made = guarded([&] {
@@ -119,6 +118,7 @@ int fermata_prepare(fermata_member* member, const fermata_operation* operation, 
     });
     if (made == FERMATA_ERR_MEMORY) request.reset();
     else if (made != FERMATA_OK) return made;
+    member->member->log().set_review(exec::kNoReview);  // its ring buffers stay in this team's memory
     const int taken = take_slots(member, *operation, request.get());
     if (taken == FERMATA_OK) *out = request.release();
     return taken;
