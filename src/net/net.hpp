@@ -9,9 +9,10 @@
 //   transport that writes blocks there itself, and repeats lost packets, must know which of its writes have
 //   arrived.)
 // - A write never waits. The transport copies line and block, and stores what it cannot send at once. The
-//   plan bounds how much that is: a sender writes a slot again only after its receiver has read it
-//   (schedule/verify.hpp). So each edge has at most as many lines on their way as it has slots. An edge of a
-//   collective on blocks has at most as many bytes on their way as its ring buffer holds.
+//   plan bounds how much that is: a sender of data writes a slot again only after its receiver has read it
+//   (schedule/verify.hpp). So each edge has at most as many lines on their way as it has slots. In a barrier
+//   without data, a sender may be one episode ahead, so an edge has one line more. An edge of a collective on
+//   blocks has at most as many bytes on their way as its ring buffer holds.
 // - A write is reliable: its line lands, or the receiver's process is_gone(). A transport over a link that
 //   loses packets repeats them itself. No layer above can do this: the sender of a lost signal has often
 //   returned to its program, and only the transport still has the line.

@@ -101,9 +101,11 @@ int share(fermata_member* member, const Gathering& g, fermata_team** team) {
   fermata_team* got = nullptr;
   int rc = FERMATA_OK;
   if (mine == first) {
-    rc = make_or_fetch(member, g, mine, &got);
-    if (rc == FERMATA_OK && got->team->members() != g.parts.size()) rc = overwritten();
-    if (rc == FERMATA_OK) rc = use_port_of(m.team(), g, got);
+    rc = guarded([&] {  // the others wait below
+      const int made = make_or_fetch(member, g, mine, &got);
+      if (made != FERMATA_OK) return made;
+      return got->team->members() == g.parts.size() ? use_port_of(m.team(), g, got) : overwritten();
+    });
     const Status handed = m.team().handoffs().give(maker, rc == FERMATA_OK ? got->team : nullptr);
     if (rc == FERMATA_OK && handed != Status::kOk) rc = fail(handed, "malloc failed");
   }

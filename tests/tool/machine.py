@@ -36,6 +36,7 @@ def machine():
         "^fermata: 'foo' is not a command; the commands are doctor, ")
     has("and where none was given", run(rc=1).stderr, "^fermata: no command was given; the commands "
         "are doctor, ")
+    has("the tool says its version", run("--version").stdout, r"^\d+\.\d+\.\d+$")
     check("topo writes nothing", written() == ["topology"] and not written(cache),
           (written(), written(cache)))
     profile(cpus)

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "commands.hpp"
+#include "fermata/fermata.h"
 #include "os/environment.hpp"
 
 namespace {
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
   CLI::App app{"fermata: measure what a signal costs here, plan the cheapest barrier, prove it, run it"};
   app.require_subcommand(1);
   app.fallthrough();
+  app.set_version_flag("--version", fermata_version());
   for (const auto add : kCommands) add(app);
   for (CLI::App* const command : app.get_subcommands({})) name_wrong_variables_before(command);
   if (argc == 1) {
