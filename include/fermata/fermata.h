@@ -275,12 +275,13 @@ FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, 
  * buffers before fermata_resume has ended the operation. After a timeout of fermata_request_wait, wait_all or
  * wait_any, wait for the requests again instead. */
 
-/* Sets how many seconds one wait in a blocking call may take. Most calls wait once. fermata_team_split, and a
- * call in which the team changes its plans, wait several times. <= 0: no limit (the default). After
- * FERMATA_ERR_TIMEOUT the operation is still outstanding. fermata_resume waits for it again, with the same
- * buffers. fermata_team_abort or fermata_member_leave abandons it. Until then, this member may start
- * persistent operations, and all its other collectives return FERMATA_ERR_BUSY. Waits for requests differ:
- * after FERMATA_ERR_TIMEOUT the requests are still active, and the member may make any call. Errors: ARGUMENT
+/* Sets how many seconds one wait in a blocking call may take. Most calls wait once, and fermata_team_split
+ * waits several times. After some calls the team looks for better plans. Waits in that have 30 s if the limit
+ * is less, and an error in it breaks the team. <= 0: no limit (the default). After FERMATA_ERR_TIMEOUT of a
+ * call, its operation is still outstanding. fermata_resume waits for it again, with the same buffers.
+ * fermata_team_abort or fermata_member_leave abandons it. Until then, this member may start persistent
+ * operations, and all its other collectives return FERMATA_ERR_BUSY. Waits for requests differ: after
+ * FERMATA_ERR_TIMEOUT the requests are still active, and the member may make any call. Errors: ARGUMENT
  * (seconds is a NaN). */
 FERMATA_API int fermata_member_set_timeout(fermata_member* member, double seconds);
 /* Continues the operation that a timeout or an idle hook left outstanding, with the same buffers. The
@@ -296,7 +297,8 @@ FERMATA_API int fermata_resume(fermata_member* member);
 /* A waiting member calls its idle hook after a bounded spin, and then before each further spin, yield or
  * sleep. If the hook returns 0, the member waits on. Any other value makes the blocking call return
  * FERMATA_ERR_INTERRUPTED, and the operation stays outstanding: fermata_resume continues it. In a wait for a
- * request, the request stays active: wait for it again. */
+ * request, the request stays active: wait for it again. While the team looks for better plans after a call,
+ * the value does not count. */
 typedef int (*fermata_idle_hook)(fermata_member* member, void* user);
 
 /* Sets the function that this member calls while it waits, with `user` as its last argument. NULL: none. */

@@ -187,13 +187,25 @@ TEST(Review, MembersPinnedElsewhereMoveOn) {
   for (const auto& of : planned) EXPECT_EQ(of, (std::vector<std::int32_t>{cpus[1], cpus[0]}));
 }
 
-// A member whose call times out there takes part in the review as well.
+// An idle hook that interrupts every wait after the call at which the first review is due.
+struct Hooked {
+  std::atomic<bool> called{false};
+  static int call(fermata_member* m, void* self) {
+    if (m->member->calls() <= team::kFirstReview) return 0;
+    static_cast<Hooked*>(self)->called = true;
+    return 1;
+  }
+};
+
+// A member whose call times out there takes part in the review as well. The other waits for it in the review.
+// Neither its time limit nor its hook ends that wait.
 TEST(Review, ATimeoutInTheCallThatIsDue) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = 2;
   fermata_team* team = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
   std::atomic<bool> timed_out{false};
+  Hooked hooked;
   std::vector<std::thread> workers;
   for (int r = 0; r < 2; ++r)
     workers.emplace_back([&, r] {
@@ -203,11 +215,14 @@ TEST(Review, ATimeoutInTheCallThatIsDue) {
       repeat(m, team::kFirstReview - 1);
       if (r == 0) {
         while (!timed_out) std::this_thread::yield();
+        fermata_member_set_idle_hook(m, Hooked::call, &hooked);
         repeat(m, 1);
+        fermata_member_set_idle_hook(m, nullptr, nullptr);
       } else {
         fermata_member_set_timeout(m, 0.01);
         ASSERT_EQ(fermata_barrier(m), FERMATA_ERR_TIMEOUT);
         timed_out = true;
+        while (!hooked.called) std::this_thread::yield();
         fermata_member_set_timeout(m, 60);
         ASSERT_EQ(fermata_resume(m), FERMATA_OK) << fermata_error_detail();
       }
