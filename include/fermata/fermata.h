@@ -70,11 +70,11 @@ FERMATA_API void fermata_topology_destroy(fermata_topology* topology);
  * For programs that make plans with a profile of their choice (fermata_plan_request). Teams do not need
  * these calls. None of them measures: the command `fermata profile` does. */
 
-/* Loads a profile that `fermata profile` has measured. path NULL: this machine's profile for threads, from
- * the cache. Errors: NOT_FOUND (the file of that path cannot be opened, or the cache has no profile), PARSE
- * (the file is no valid profile, or with path NULL another machine's), SYSTEM (only with path NULL:
- * the cache's file cannot be opened or read, or the topology of this machine cannot be read), UNSUPPORTED
- * (this build of Fermata reads no JSON). */
+/* Loads a profile that `fermata profile` has measured, on any machine. path NULL: this machine's profile for
+ * threads, from the cache. Errors: NOT_FOUND (the file of that path cannot be opened, or the cache has no
+ * profile), PARSE (the file is no valid profile, or with path NULL another machine's), SYSTEM (only with path
+ * NULL: the cache's file exists but cannot be opened or read, or the topology of this machine cannot be
+ * read), UNSUPPORTED (this build of Fermata reads no JSON). */
 FERMATA_API int fermata_profile_load(const char* path, fermata_profile** out);
 /* Frees the profile. NULL does nothing. */
 FERMATA_API void fermata_profile_destroy(fermata_profile* profile);
@@ -82,8 +82,8 @@ FERMATA_API void fermata_profile_destroy(fermata_profile* profile);
 /* -- make, load and describe a plan --
  * For programs that choose the schedule of a team themselves: pass the plans in config.plans of
  * fermata_team_create. Teams without such plans need none of these calls. A plan is for one number of
- * members: a team of another size refuses it. A team ignores a plan for which it has no use, such as that of
- * a barrier with tags if config.tagged is 0. */
+ * members: a team of another size refuses it (ARGUMENT). A team ignores a plan for which it has no use, such
+ * as that of a barrier with tags if config.tagged is 0. */
 
 enum fermata_engine { FERMATA_THREADS = 0, FERMATA_PROCESSES = 1 };
 
@@ -92,14 +92,14 @@ typedef struct fermata_plan_request {
   int members;                       /* 1..4096 */
   int collective;                    /* enum fermata_collective, up to FERMATA_ALLREDUCE */
   int engine;                        /* enum fermata_engine */
-  size_t payload;                    /* bytes of data of each member, 0..56; more: UNSUPPORTED. */
-                                     /* For a barrier 0, or more than 0 if it carries tags. */
+  size_t payload;                    /* bytes of each member, 0..56; the plan serves 0..8 or 9..56. */
+                                     /* For a barrier: 0, or any other size if it carries tags. */
   const int* cpus;                   /* `members` entries: the OS index of each rank's CPU. NULL: unpinned. */
   const char* algorithm;             /* e.g. "kary(4)". NULL: the planner chooses. */
-  const char* layout;                /* e.g. "packed+2slots"; by stage, "packed:published". */
-                                     /* NULL: the planner chooses. */
+  const char* layout;                /* e.g. "packed+2slots". NULL: the planner chooses. */
+                                     /* "packed:published": stage by stage; the last holds for the rest. */
   const fermata_topology* topology;  /* NULL: this machine */
-  const fermata_profile* profile;    /* NULL: this machine's profile from the cache, else estimates. */
+  const fermata_profile* profile;    /* NULL: the cached one for the engine or for threads, else estimates. */
                                      /* With a topology, NULL means estimates from that topology. */
 } fermata_plan_request;
 #define FERMATA_PLAN_REQUEST_INIT \
@@ -111,13 +111,13 @@ typedef struct fermata_plan_request {
  * the layout is malformed), VERIFY, UNSUPPORTED (no plan has this algorithm, layout and payload, or the
  * payload exceeds 56 bytes), SYSTEM (the topology of this machine cannot be read). */
 FERMATA_API int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out);
-/* Loads a plan of a barrier, broadcast, reduce or allreduce of at most 56 bytes that `fermata plan` has
- * saved. The call proves the plan again before it accepts it. Errors: NOT_FOUND (the file cannot be opened),
- * PARSE, VERIFY, UNSUPPORTED (this build of Fermata reads no JSON). */
+/* Loads a plan that `fermata plan` has saved: of a barrier, or of a broadcast, reduce or allreduce of at most
+ * 56 bytes. The call proves the plan again before it accepts it. Errors: NOT_FOUND (the file cannot be
+ * opened), PARSE (the file is no such plan), VERIFY, UNSUPPORTED (this build of Fermata reads no JSON). */
 FERMATA_API int fermata_plan_load(const char* path, fermata_plan** out);
 /* Writes the text that `fermata explain` prints. At the call, *length is the buffer's capacity in bytes. At
  * the return, it is the number of bytes that the text needs, with the final NUL. A text that does not fit is
- * cut, which is no error. buffer may be NULL: the call then writes only *length. */
+ * no error: it is cut, and ends with a NUL. buffer may be NULL: the call then writes only *length. */
 FERMATA_API int fermata_plan_text(const fermata_plan* plan, char* buffer, size_t* length);
 /* Frees the plan. Teams that were made with it keep what they need. NULL does nothing. */
 FERMATA_API void fermata_plan_destroy(fermata_plan* plan);

@@ -9,18 +9,18 @@ namespace fermata::preload {
 
 // From now on this one is outstanding. Its handle and its state must be set before.
 void enlist(Begun* begun);
-// It is over. A persistent one is in no list after that, unless the program has freed its request. Returns
-// Begun::in_library: MPI's own request, which the program holds, is active, and the caller must complete it
-// (persistent.hpp).
+// It is over. A persistent one is in neither list after that, unless the program has freed its request.
+// Returns Begun::in_library. True: MPI's own request, which the program holds, is active, and the caller must
+// complete it (persistent.hpp).
 bool move_to_ended(Begun* begun);
-// The program has freed this persistent one's request. This frees nothing yet: reap() frees `begun` once it
-// is over.
+// The program has freed this persistent one's request, active or not. This frees nothing yet: the next reap()
+// (begun.hpp) frees `begun` if it is over, else a later one does.
 void free_when_over(Begun* begun);
 // For one that was over before it was in the list of outstanding ones.
 void add_to_ended(Begun* begun);
 
 // How many communicators have outstanding ones. Each call of visit_next() returns one of them, in turn; null:
-// there is none.
+// no communicator has any.
 int active_states();
 State* visit_next();
 

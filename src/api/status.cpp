@@ -3,6 +3,7 @@
 
 namespace {
 
+static_assert(static_cast<int>(fermata::Status::kOk) == FERMATA_OK);
 static_assert(static_cast<int>(fermata::Status::kPending) == FERMATA_PENDING);
 static_assert(static_cast<int>(fermata::Status::kArgument) == FERMATA_ERR_ARGUMENT);
 static_assert(static_cast<int>(fermata::Status::kMemory) == FERMATA_ERR_MEMORY);

@@ -26,7 +26,7 @@ class Diagnosis {
 
   // Why this member cannot go on with its team; kOk: it can.
   Status broken_status();
-  // For a team that was seen broken: never kOk, even if a faulty member has reset the word since.
+  // For a team that was seen broken: never kOk, even if a faulty member has since reset Team::breach().
   Status status_of_broken();
   // Breaks the team with that status, caused by `rank`. The caller has written the error text. If the team
   // was broken before, returns the earlier status and writes its text: `rank` may have left because of it.
@@ -35,17 +35,18 @@ class Diagnosis {
   // Break the team: that member is lost, or made another call of this number.
   Status lost(std::uint32_t rank);
   Status differ(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
-  // For a wait that has timed out: writes the error text. `peer`: the awaited rank, or the number of members
-  // plus the number of the awaited shared word.
+  // For a wait that has timed out: writes the error text and returns kTimeout; the team stays whole. `peer`:
+  // the awaited rank, or the number of members plus the number of the awaited shared word.
   Status time_out(std::int64_t waited_ns, std::uint32_t peer);
 
-  // Breaks the team if an earlier or the present call of that rank differs from this member's. Both must
-  // still be known. Lengths that may differ (exec/lengths.hpp) are no difference.
+  // Breaks the team if an earlier or the present call of that rank differs from this member's; else kOk. It
+  // compares the calls that it still knows of both. Lengths that may differ (exec/lengths.hpp) are no
+  // difference.
   Status compare(std::uint32_t rank);
-  // That rank's tag is of another call. Names the difference if it is known, and breaks the team.
+  // That rank's tag is of another call. Breaks the team, and names the difference if it is known.
   Status met_another_call(std::uint32_t rank);
-  // This member has waited long in that call. It tells the other hosts, and compares its calls with those
-  // that they have told.
+  // This member has waited long (exec/lookout.cpp) in that call. It tells the other hosts, and compares its
+  // calls with those that they have told, as compare() does.
   Status compare_abroad(std::uint64_t number, std::uint64_t call);
 
  private:

@@ -12,9 +12,9 @@
 
 namespace fermata::kernels {
 
-// out[i] = inputs[0][i] op inputs[1][i] op ... op inputs[k - 1][i], from the left. Reads each array once (a
-// part with a NaN in its result twice), and writes out once. out may be one of the inputs; otherwise it must
-// not overlap any input. Preconditions: k >= 1, is_defined(op, type).
+// out[i] = inputs[0][i] op inputs[1][i] op ... op inputs[k - 1][i], from the left, for `count` elements.
+// Reads each array once, and writes out once. Only elements near a NaN in a sum or product are read twice.
+// Each input is out itself or does not overlap it. Preconditions: k >= 1, is_defined(op, type).
 void fold_many(Op op, Type type, void* out, const void* const* inputs, std::size_t k, std::size_t count);
 
 inline void fold_block(Op op, Type type, void* out, const void* left, const void* right, std::size_t count) {

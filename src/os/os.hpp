@@ -25,9 +25,9 @@ std::int32_t affinity_count();
 // How many CPUs of the machine are online. If the kernel does not say it: affinity_count().
 std::int32_t online_cpus();
 // Finds the CPUs that the calling thread may run on. Writes the OS indices of at most `capacity` of them to
-// `cpus`. Returns how many there are; 0: the kernel does not say it.
+// `cpus`. Returns how many there are, even if more than `capacity`; 0: the kernel does not say it.
 std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity);
-// Moves the calling thread to this CPU, which need not be in affinity_list(). kArgument: the CPU does not
+// Binds the calling thread to this CPU, which need not be in affinity_list(). kArgument: the CPU does not
 // exist, is offline, or is outside the process's cpuset. kSystem: errno says why.
 Status pin_thread(std::int32_t cpu);
 // How many CPUs the threads of this process may run on, all together; at least 1. One pinned thread says
@@ -53,7 +53,7 @@ struct CgroupQuota {
 // Reads ROOT/proc/self/cgroup, ROOT/proc/self/mountinfo and the mounts below ROOT; ROOT is empty except in
 // tests.
 CgroupQuota cgroup_quota(const char* root = "");
-// How many of `cpus` may run at the same time under the quota: rounded down, at least 1.
+// How many of `cpus` may run at the same time: all, or the quota if it is less, rounded down; at least 1.
 std::uint32_t within_quota(std::uint32_t cpus, const char* root = "");
 
 // ---- The file with a compiled barrier for `members` unpinned threads of this machine. The planner writes it
@@ -68,9 +68,9 @@ bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity);
 // the children share that it forks after the first call.
 std::uint64_t host_id();
 
-// ---- Futex, shared between processes if `shared`. futex_sleep returns after a wake-up, a signal or a
-// time-out, or if word != seen.
-enum class Slept { kWoken, kTimeout, kInterrupted, kChanged };
+// ---- Futex, shared between processes if `shared`. futex_sleep returns after a wake-up, after `ns` (at least
+// 0) or after a signal, or if word != seen.
+enum class Slept { kWoken, kTimeout, kInterrupted, kChanged };  // in this order
 Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t ns, bool shared);
 void futex_wake_all(std::atomic<std::uint32_t>& word, bool shared);
 
@@ -101,8 +101,9 @@ Status create_shared(const char* name, std::size_t bytes, Segment* out);
 // Maps the whole file. Takes over the descriptor, and closes it on error. kSystem: the file is empty, or not
 // sealed against shrinking.
 Status map_shared(std::int32_t fd, Segment* out);
-void shorten(Segment* segment, std::size_t bytes);  // unmaps all pages after the first `bytes`
-void unmap(Segment* segment);                       // also closes the descriptor
+// Unmaps what follows the first `bytes`, rounded up to kMaxPage (base/line.hpp).
+void shorten(Segment* segment, std::size_t bytes);
+void unmap(Segment* segment);  // also closes the descriptor
 // Maps a part of a shared segment's file. That segment keeps the descriptor, and `out` has none. `offset` is
 // a multiple of the page size.
 Status map_part(std::int32_t fd, std::uint64_t offset, std::size_t bytes, Segment* out);
@@ -113,6 +114,7 @@ Status extend(std::int32_t fd, std::uint64_t bytes);
 Status take_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes);
 // Frees the memory of a part of the file. That part then reads as zeros.
 void give_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes);
+// Both return false unless all bytes were read or written.
 bool read_at(std::int32_t fd, std::uint64_t offset, void* out, std::size_t bytes);
 bool write_at(std::int32_t fd, std::uint64_t offset, const void* bytes, std::size_t length);
 
@@ -184,7 +186,8 @@ bool wants_reproducible();
 
 // ---- Stall reports. stall_ns() is the wait in ns after which FERMATA_STALL_SECONDS asks for a report; 0:
 // never. write_stderr() is not a cancellation point. It returns false if standard error does not take all of
-// the text at the moment, for example a full pipe. A waiting caller then tries again later.
+// the text at the moment, for example a full pipe; it may have taken a part. A waiting caller then tries
+// again later, with a new text.
 std::int64_t stall_ns();
 bool write_stderr(const char* text, std::size_t length);
 

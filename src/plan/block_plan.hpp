@@ -45,10 +45,10 @@ struct BlockPlanOptions {
 };
 
 // Plans for sums of floating-point numbers, like the plans for payloads on a line. Calls with another
-// operator use the chosen candidate too, if it is proved for that operator. Errors: kArgument (not one CPU or
-// host for each member, too large blocks, or invalid costs in the profile); kUnsupported for a barrier, or
-// for a number of members that collectives on blocks do not allow; kVerify if no candidate can be proved and
-// run.
+// operator use the chosen candidate too, if it is proved for that operator, else BlockChooser's first proved
+// one. Errors: kArgument (a list of CPUs or hosts that is not empty and has not one entry for each member,
+// too large blocks, or invalid costs in the profile); kUnsupported for a barrier, or for a number of members
+// that collectives on blocks do not allow; kVerify if no candidate can be proved and run.
 Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile,
                                   const BlockPlanOptions& options, const BlockMeasure& measure);
 std::string explain(const BlockPlan& plan, const PlanKey& key);  // key: the team

@@ -1,5 +1,6 @@
 // The measurements of which a profile consists. Each pins its own members and ends them before it returns.
-// CPUs are OS indices, times are ns. A result is empty or 0 if the measurement failed.
+// CPUs are OS indices, times are ns. processes: the members are processes, not threads. seconds: about how
+// long to measure. A result is empty or 0 if the measurement failed.
 #ifndef FERMATA_PROFILE_MEASURE_HPP
 #define FERMATA_PROFILE_MEASURE_HPP
 
@@ -19,7 +20,7 @@ struct PairCost {
 };
 std::optional<PairCost> measure_pair(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
-// o: a stage without a signal. l: each further slot, in a line that never leaves its CPU.
+// o: a stage without a signal. l: each further slot, in a line that never leaves its CPU. one_way: 0.
 std::optional<PairCost> measure_self(std::int32_t cpu, double seconds);
 
 struct ByteCost {          // ns per byte
@@ -40,7 +41,7 @@ std::optional<OwnBytes> measure_own_bytes(std::int32_t cpu, double seconds);
 double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
 
 // Times blocks between two processes. Empty: the measurement failed. If the kernel does not permit single
-// copies, the result has none.
+// copies, the result has no single copies.
 std::vector<BlockWay> measure_blocks(std::int32_t a, std::int32_t b, double seconds);
 
 struct ManyCost {
@@ -51,18 +52,20 @@ struct ManyCost {
 // With the first 9 of the CPUs, or fewer.
 std::optional<ManyCost> measure_many(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
 
-// [k-1]: ns per add when the first k CPUs add at once. Measures powers of two and all CPUs, and interpolates
-// linearly between them.
+// Adds to a shared word. [k-1]: ns per add, over all adds, when the first k CPUs add at once. Measures powers
+// of two and all CPUs, and interpolates linearly between them.
 std::vector<double> measure_word_add(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
 // The time from one member's add until another member has read the sum. It is a round trip, from which the
 // one-way time of the reply is subtracted.
 double measure_word_read(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
-// Sections VI.B to VI.D of power8-barriers, for two members.
+// The period of an exchange of two members with each layout, as in sections VI.B to VI.D of power8-barriers
+// (docs/papers.md).
 std::vector<LayoutCost> measure_layouts(std::int32_t a, std::int32_t b, std::int32_t line_bytes,
                                         bool processes, double seconds);
 
-// One writer and one reader. Empty if the CPU has no store of that size or is not an x86-64 CPU.
+// How often a reader sees only a part of a writer's store. Also empty if the CPU has no store of that size
+// (16, 32 or 64 bytes) or is not an x86-64 CPU.
 std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader, std::int32_t bytes,
                                        bool processes, double seconds);
 
