@@ -21,7 +21,7 @@ inline std::size_t flat(const void* at, MPI_Count count, MPI_Datatype type) {
 
 inline std::size_t flat(const Side& side) { return flat(side.at, side.count, side.type); }
 
-// Blocks of different sizes in a call of few ranks, in bytes as Fermata takes them.
+// Blocks of different sizes in a call of at most kMost ranks, in bytes as Fermata takes them.
 class FlatBlocks {
  public:
   // Inline, because the caller knows in which form the counts are.

@@ -50,9 +50,9 @@ inline Side side_by_side(const void* at, MPI_Count count, MPI_Datatype type) {
 }
 
 inline bool is_in_place(const Side& side) { return side.at == MPI_IN_PLACE; }
-// May the memory of the two sides overlap? A side's range goes from its first block to its last one, gaps
-// included, in extents of its type from 0 on. So data outside their type's extent are not found. False for a
-// side in place, or of an invalid type.
+// May the memory of the two sides overlap? A side's range goes from its lowest block to its highest one,
+// gaps included. An element counts as one extent from its address on, so data outside of it are not found.
+// False if either side is in place or of an invalid type.
 bool meet(const Side& a, int a_blocks, const Side& b, int b_blocks);
 // Do any two of the blocks, given by counts and displacements, share an element? Also true if there is no
 // memory to find out.

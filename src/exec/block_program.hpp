@@ -3,8 +3,8 @@
 // same schedule.
 //
 // A member gives and gets blocks. A block can be cut into pieces, which travel apart: piece p of n of a block
-// with `count` elements is the elements [p count / n, (p + 1) count / n). A transfer moves one piece of one
-// block.
+// with `count` elements is the elements [p count / n, (p + 1) count / n), both bounds rounded down. A
+// transfer moves one piece of one block.
 //
 // Where a piece lies at a member:
 //   kInput   in the call's input, at `index` of its blocks; never the target of a transfer

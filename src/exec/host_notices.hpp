@@ -34,7 +34,7 @@ class HostNotices {
   // True if `viewer` has the notice that `rank`, on another host, has left.
   bool has_left(std::uint32_t rank, std::uint32_t viewer) const;
   // For a member of this host that has waited long in a call: tells all members on other hosts which call it
-  // is. The caller does this at most once per call.
+  // is, by its number (the lower 40 bits) and Call::packed(). The caller does this at most once per call.
   void tell_call(std::uint32_t rank, std::uint64_t number, std::uint64_t call) const;
   // The last call that `rank`, on another host, has told `viewer`. False: none, or only a part of it has
   // come.

@@ -42,7 +42,7 @@ class Member {
   [[gnu::always_inline]] Status barrier() { return barrier(lines_.first_signals()); }
   void keep_first_signals_in(FirstSignals* place) { lines_.keep_first_signals_in(place); }
   Status barrier_tagged(std::uint32_t tag);
-  Status arrive();
+  Status arrive();  // starts a barrier
   // Starts a broadcast, reduce or allreduce of at most 56 bytes. Only depart() fills `out` and ends the call,
   // also after test() has returned kOk. Null: no data here.
   Status arrive_with(const Call& call, const void* in, void* out);
@@ -98,6 +98,7 @@ class Member {
   }
   // fold: null if blocks are only moved.
   Status swap(const Call& call, std::size_t count, FoldFn fold, const Swap& swap);
+  // True if the team has a plan for that slot.
   bool carries(PlanSlot slot) const { return lines_.carries(slot); }
   // A line call of a collective that has several blocks (api/together.cpp), with `bytes` (1..56) of payload.
   // in: this member's contribution to the payload; null: none. taken: which part of it is its result.
@@ -116,6 +117,7 @@ class Member {
   // Records that a persistent operation is created. All members create theirs in the same order, like calls.
   Status prepares(Call call);
   Status begin(BlockRequest* request) { return engine_.begin(request); }
+  // See RequestEngine::progress().
   bool progress(std::size_t most = SIZE_MAX, std::int64_t until = 0) { return engine_.progress(most, until); }
   // Does the same for the calling thread's other members that have requests. True: there are such members.
   bool progress_others();
@@ -137,7 +139,8 @@ class Member {
   // Calls begin() and wait_for(). If the time limit or the idle hook ends the wait, resume() continues it.
   Status execute(BlockRequest* request);
   Status test_for(BlockRequest* request);  // kPending, or the final status
-  Status team_status();                    // what broke the team; then the member's requests have ended
+  // What broke the team; then it also ends the member's requests.
+  Status team_status();
   bool has_requests() const { return queues_.active != 0; }
 
   std::uint32_t rank() const { return seat_.rank; }
@@ -157,7 +160,7 @@ class Member {
   // Announces a slow first call, so that its yields do not count as expensive (sync/wait.hpp).
   void exclude_call() const { exclude_until(team().header().pace, log_.paced_calls() + 1); }
   bool outstanding() const { return seat_.outstanding(); }
-  // From now on measures the poll interval, instead of using the pauses of the programs.
+  // From now on measures the poll interval, instead of using the pauses of the compiled programs.
   void find_poll_interval() { waiter_.find_poll_interval(calls()); }
   std::uint64_t uses(PlanSlot slot) const { return lines_.uses(slot); }
   // Copies the user's settings from another member.
@@ -234,6 +237,7 @@ class Member {
   // Adapts the poll interval, and checks whether the team is broken, because a member whose calls never wait
   // checks it nowhere else. False: the team is broken.
   [[gnu::noinline, gnu::cold]] bool do_seldom_work();
+  // There is no sound program for this root: breaks the team.
   [[gnu::cold]] Status refuse_root();
   Status run() { return lines_.advance(waiter_.spins()) ? finish() : wait(); }
   // The fast path after the first signal, for barriers and one-word calls that go in rounds. Separate

@@ -13,10 +13,10 @@ namespace fermata {
 // schedule has members.
 Schedule lift(const Schedule& schedule, const std::vector<std::int32_t>& ranks, std::int32_t members);
 
-// Runs two disjoint schedules of the same team in the same stages. kEarly aligns their first stages (for
-// arrivals), kLate their last stages (for departures). b's words follow a's. The numbers of chunks and of
-// registers are the larger ones. The root is a's, the collective is as in `then`. The name is "a/b"; "a" if
-// both have that name; the other's if one has none.
+// Runs two schedules of the same team, which share no member, in the same stages. kEarly aligns their first
+// stages (for arrivals), kLate their last stages (for departures). b's words follow a's. The numbers of
+// chunks and of registers are the larger ones. The root is a's, the collective is as in `then`. The name is
+// "a/b"; "a" if both have that name; the other's if one has none.
 enum class Align { kEarly, kLate };
 Schedule beside(const Schedule& a, const Schedule& b, Align align);
 
@@ -42,8 +42,9 @@ Schedule transpose(const Schedule& arrival);
 
 // Cuts each chunk into `segments` and overlaps stages: segment s runs stage t in stage t + s. Chunk c becomes
 // the chunks c x segments .. (c + 1) x segments - 1. Signals without data go with the last segment. Each
-// stage is then ordered by order_messages(). If the schedule has no chunks or no stages, or for one segment,
-// the function returns it unchanged. Precondition: chunks x segments is at most kMaxScheduleChunks.
+// stage is then ordered by order_messages(). If the schedule has no chunks or no stages, or for fewer than
+// 2 segments, the function returns it unchanged. Precondition: chunks x segments is at most
+// kMaxScheduleChunks.
 Schedule pipeline(const Schedule& schedule, std::int32_t segments);
 
 // Lists the transfers from one member to another next to each other, with ascending chunks. Messages keep the

@@ -5,7 +5,8 @@
 // This is Dekker's pattern:
 // - Reader: set the flag `reading`, fence, check that the team is not broken, read, clear the flag.
 // - Owner: break the team or see it broken, fence, check each reader's flag, wait until it is clear.
-// The side that comes second sees the other's write.
+// The side that comes second sees the other's write. Each member has one flag. A: the atomics policy, which
+// names the sites (sync/atomics.hpp).
 #ifndef FERMATA_SYNC_SINGLE_COPY_HPP
 #define FERMATA_SYNC_SINGLE_COPY_HPP
 
