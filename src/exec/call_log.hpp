@@ -62,12 +62,12 @@ class CallLog {
            (number != sequence_ || !has_root(Call::unpack(*call).collective));
   }
 
-  // on: lengths may differ in regular collectives with a root. So the digest leaves out the lengths of these
-  // calls, and of these calls alone (Call::without_length()). Comparisons ignore these lengths until the
-  // call's length is settled (exec/diagnosis.cpp).
+  // on: lengths may differ in regular collectives with a root, but not in persistent operations. So the
+  // digest leaves out the lengths of these calls, and of these calls alone (Call::without_length()).
+  // Comparisons ignore these lengths until the call's length is settled (exec/diagnosis.cpp).
   void set_bounded(bool on) { bounded_ = on; }
   bool is_bounded() const { return bounded_; }
-  // The call at which the owner of this member wants to review its placement or refresh its profile.
+  // The call at which the owner of this member wants to review the team's placement or refresh its profile.
   void set_review(std::uint64_t call) { review_at_ = call; }
   bool review_due() const { return sequence_ >= review_at_; }
 

@@ -298,7 +298,7 @@ class Cursor {
     }
     return seen;
   }
-  // True if a header that has come shows another call. In a barrier a later episode does not show one: its
+  // True if a header that has come shows another call. Without data, a later episode does not show one: its
   // sender has checked the tags of this episode. With data it does: the payload belongs to the later call.
   template <Load L>
   static bool meets_another_call(Header wanted, std::uint64_t seen) {

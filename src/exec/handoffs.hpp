@@ -20,10 +20,10 @@ class Handoffs {
   ~Handoffs();
   Handoffs(const Handoffs&) = delete;
 
-  // Stores the team that this rank has made, with a reference of its own; null: none. Replaces what an
-  // earlier call for the rank has stored. kMemory: it is not stored.
+  // Stores the team that this rank has made or attached, with a reference of its own; null: none. Replaces
+  // what an earlier call for the rank has stored. kMemory: the team is not stored.
   Status give(std::uint32_t rank, Team* made);
-  // The team that this rank has made, with a reference for the caller; null: nothing is stored.
+  // The team that give() has stored for this rank, with a reference for the caller; null: nothing is stored.
   Team* take(std::uint32_t rank) const;
 
  private:

@@ -4,8 +4,9 @@
 //
 // Lines from one host reach the processes of another host in any order. So each member that is told, the
 // viewer, gets a notice of its own that a member has left or waits. What broke the team is one word for all
-// members of a host. A notice that a member has left follows all its signals to that viewer, because the port
-// is flushed before.
+// members of a host. A notice that a member has left follows all its signals to that viewer, because the
+// member flushes the port before. If the flush reaches its time limit (TeamPort::flush()), some signals may
+// come after the notice.
 #ifndef FERMATA_EXEC_HOST_NOTICES_HPP
 #define FERMATA_EXEC_HOST_NOTICES_HPP
 

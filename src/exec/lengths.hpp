@@ -19,7 +19,7 @@
 
 namespace fermata::exec {
 
-// A retracted line call, as its caller made it.
+// A retracted call, as its caller made it. `out` and `in` are only for a line call.
 struct Split {
   Call call;
   void* out = nullptr;
@@ -110,7 +110,7 @@ class Lengths : Parts {
   // retracted first. kOk: the request does not continue.
   Status settle_begun(BlockRequest* request);
   // The first ordered request may wait for ever because of its length. Continues it with the others' call, if
-  // it can.
+  // it can. kPending: some member has not published that call yet.
   Status adapt_first();
   // For a request that begins, and may continue with the others' length: notes how many episodes the line
   // plans of its collective have had for its root. Line calls of other collectives count, if they use the

@@ -37,6 +37,7 @@ class LineCalls {
   void keep_first_signals_in(FirstSignals* place);
 
   const Bound& plan(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)]; }
+  // True if the team has a plan for that slot.
   bool carries(PlanSlot slot) const { return plan(slot).steps != nullptr; }
   std::uint64_t uses(PlanSlot slot) const;  // episodes of a plan so far, over all roots
   bool tagged() const { return tagged_; }   // this team's barrier carries tags

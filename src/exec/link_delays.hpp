@@ -36,6 +36,8 @@ class LinkDelays {
     unseen_ns_.store(now - before, std::memory_order_relaxed);               // order: relaxed: a time
     looked_ns_.store(now, std::memory_order_relaxed);                        // order: relaxed: a time
   }
+  // A line has come from that host. late_ns: the receiver's clock now, less the sender's in the line. probe:
+  // the line is a probe (TeamPort::probe()); probes() counts it even if its delay is not used.
   void note(std::uint32_t host, std::int64_t late_ns, bool probe) {
     if (host >= hosts_) return;
     From& f = from()[host];
@@ -69,6 +71,7 @@ class LinkDelays {
     }
     return least;
   }
+  // How many probes have come from that host.
   std::uint64_t probes(std::uint32_t host) const {
     // order: relaxed: see note()
     return host < hosts_ ? from()[host].probes.load(std::memory_order_relaxed) : 0;

@@ -46,7 +46,11 @@ class Member {
   // Starts a broadcast, reduce or allreduce of at most 56 bytes. Only depart() fills `out` and ends the call,
   // also after test() has returned kOk. Null: no data here.
   Status arrive_with(const Call& call, const void* in, void* out);
+  // Waits for the outstanding line call, split-phase or interrupted, and ends it. kArgument: there is none.
+  // kRetracted: the caller repeats the call on blocks.
   Status depart();
+  // kOk: depart() or resume() ends the outstanding call without a wait, or finds its error; or there is none.
+  // kPending: the call is not over. kRetracted: the caller repeats the call on blocks.
   Status test();
   [[gnu::always_inline]] Status allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
     const std::uint32_t bytes = count << log2_size_of(type);
@@ -101,7 +105,8 @@ class Member {
   // True if the team has a plan for that slot.
   bool carries(PlanSlot slot) const { return lines_.carries(slot); }
   // A line call of a collective that has several blocks (api/together.cpp), with `bytes` (1..56) of payload.
-  // in: this member's contribution to the payload; null: none. taken: which part of it is its result.
+  // in: this member's contribution to the payload; null: none. taken: which part of the payload is this
+  // member's result.
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in,
                   const Carried& carried, const Taken& taken);
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold,
@@ -110,6 +115,7 @@ class Member {
   }
   Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
   Status broadcast(void* data, std::uint32_t bytes, std::uint32_t root);
+  // Continues the call whose wait the time limit or the idle hook has ended.
   Status resume();
 
   // The channel that ordered requests share; null if this team moves no blocks.
@@ -119,15 +125,17 @@ class Member {
   Status begin(BlockRequest* request) { return engine_.begin(request); }
   // See RequestEngine::progress().
   bool progress(std::size_t most = SIZE_MAX, std::int64_t until = 0) { return engine_.progress(most, until); }
-  // Does the same for the calling thread's other members that have requests. True: there are such members.
+  // Does the same for the calling thread's other members that have requests, except those whose data the
+  // progress thread moves now. True: it did so for at least one.
   bool progress_others();
   // For the progress thread. Only moves data: the member's own thread notices completion and runs callbacks.
   bool push_data() { return engine_.push_data(); }
-  bool is_idle() const { return queues_.is_idle(); }
+  bool is_idle() const { return queues_.is_idle(); }  // see RequestQueues::is_idle()
   // From now on the requests of this member belong to the calling thread.
   void adopt() { const RequestQueues::Hold hold(queues_); }
   // Makes progress for at most `ns` ns, also on the thread's other members. If ns <= 0, it does so once, and
-  // a little longer while something moves.
+  // a little longer while something moves. kPending: this member still has requests. kOk: it has none.
+  // Otherwise what broke the team.
   Status progress_for(std::int64_t ns);
   // Waits until one of the requests ends; the time limit and the idle hook apply. `several`: for some of
   // them, requests of this thread's other members must advance, too.
@@ -139,7 +147,8 @@ class Member {
   // Calls begin() and wait_for(). If the time limit or the idle hook ends the wait, resume() continues it.
   Status execute(BlockRequest* request);
   Status test_for(BlockRequest* request);  // kPending, or the final status
-  // What broke the team; then it also ends the member's requests.
+  // What broke the team; kOk: nothing. It also makes the checks of Lookout::test_requests() if the member has
+  // requests. If the team is broken, it ends these requests.
   Status team_status();
   bool has_requests() const { return queues_.active != 0; }
 
@@ -237,7 +246,7 @@ class Member {
   // Adapts the poll interval, and checks whether the team is broken, because a member whose calls never wait
   // checks it nowhere else. False: the team is broken.
   [[gnu::noinline, gnu::cold]] bool do_seldom_work();
-  // There is no sound program for this root: breaks the team.
+  // There is no memory for this root's program, or the program is not sound: breaks the team.
   [[gnu::cold]] Status refuse_root();
   Status run() { return lines_.advance(waiter_.spins()) ? finish() : wait(); }
   // The fast path after the first signal, for barriers and one-word calls that go in rounds. Separate

@@ -38,6 +38,8 @@ enum class Code : std::uint8_t {
   kCreditGiveAway,  // kCreditGive to a member on another host
 };
 
+// What an await does with the payload. kCombineLeft, kCombineRight: the payload is the left or the right
+// operand, and the register the other one.
 enum class Fold : std::uint8_t { kNone = 0, kCombineLeft, kCombineRight, kCopy };
 
 inline constexpr std::uint32_t kNoDoor = 0xffffffffu;
@@ -80,10 +82,10 @@ struct ProgramHeader {
   std::uint64_t hash = 0;   // of all bytes after this field
   std::uint32_t bytes = 0;  // of the whole blob
   std::uint32_t members = 0;
-  std::uint32_t collective = 0;  // fermata::Collective
-  std::uint32_t payload = 0;     // bytes that a slot can carry; 0: none
-  std::uint32_t registers = 1;   // 1..kMaxRegisters
-  std::uint32_t line = 64;
+  std::uint32_t collective = 0;    // fermata::Collective
+  std::uint32_t payload = 0;       // bytes that a slot can carry; 0: none
+  std::uint32_t registers = 1;     // 1..kMaxRegisters
+  std::uint32_t line = 64;         // bytes of a cache line in the layout: 64 or 128
   std::uint32_t region_bytes = 0;  // multiple of 128
   std::uint32_t regions = 1;       // 1, or `members` for a rooted collective
   std::uint32_t steps = 0;

@@ -22,7 +22,7 @@ class ProgressThread {
   // read again, and the thread starts if it is on. Error: kSystem (the thread cannot be made).
   static Status set(int on);
   // Called when a member of this process leaves requests outstanding. Starts the thread if the environment
-  // asks for it, or if it ran in the parent of this forked child.
+  // asks for it, or if it ran in the parent of this forked child. Wakes a thread that runs.
   static void requests_began() {
     // order: relaxed: a thread that starts meanwhile looks by itself
     if (mode_.load(std::memory_order_relaxed) != kOff) [[unlikely]]

@@ -23,8 +23,8 @@ class RequestEngine : Parts {
   Status begin(BlockRequest* request);
   // Advances ordered requests, each by about `most` bytes, up to the first that is not over then. Then
   // advances unordered requests, each by about `most` bytes. After each of these it stops if the time is
-  // `until` or later (0: no limit); the next call continues with the rest. True: something has moved. Does
-  // nothing in a completion callback.
+  // `until` or later (0: no limit); the next call continues with the rest. True: something has moved.
+  // Advances no request in a completion callback.
   bool progress(std::size_t most, std::int64_t until);
   // After something has moved: an answer may come soon, so looks for it a little longer (exec/patience.hpp).
   void be_patient();
@@ -40,7 +40,8 @@ class RequestEngine : Parts {
     request->status = status;
     if (request->completed != nullptr) request->completed(request, request->context);
   }
-  // Ends all requests of this member after the team has broken: nothing will move any more.
+  // Ends all requests of this member, after the team has broken or the member has left: nothing will move any
+  // more.
   void fail(Status status);
 
  private:

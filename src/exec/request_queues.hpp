@@ -66,8 +66,8 @@ struct RequestQueue {
   }
 };
 
-// Bytes that a request may move at a time while other requests are active. Only the first of the ordered
-// requests moves, until it ends.
+// Bytes that a request may move at a time while other requests are active. An ordered request moves only
+// after the operations of all earlier ones are over.
 inline constexpr std::size_t kFairShare = 65536;
 
 class RequestQueues {
@@ -99,6 +99,7 @@ class RequestQueues {
   Member& owner() const { return owner_; }
   // Outside of a Hold: true if no request is outstanding except the request that a call waits for.
   bool is_idle() const { return lock_.is_biased(); }
+  // True if requests other than `call` are active.
   bool has_others() const { return active != (call != nullptr ? 1u : 0u); }
   // True in a Hold of this thread, for example in a callback, which must not wait.
   bool is_held() const {

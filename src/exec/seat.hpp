@@ -31,6 +31,7 @@ class Seat {
         attends(team.port().is_connected()) {}
 
   bool is_open() const { return gate_ == os::fork_generation(); }
+  // True while the gate is 0 because of a call (see above), not for good.
   bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
   void open() { gate_ = generation_; }
   void close() { gate_ = 0; }
@@ -49,6 +50,7 @@ class Seat {
   }
 
   bool forked() const { return generation_ != os::fork_generation(); }  // the member belongs to the parent
+  // kForked, or the status with which this member has given up its team. kOk also if a call is outstanding.
   Status usable() const { return forked() ? Status::kForked : broken_; }
   // Why a call cannot start: an error of usable(), another call is outstanding, or there is no plan for it.
   // Ask only after a call was refused.

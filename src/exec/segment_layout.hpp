@@ -43,7 +43,8 @@ inline constexpr SlotUse kSlotUses[kPlanSlots] = {{Collective::kBarrier, 0},    
                                                   {Collective::kBroadcast, 56}, {Collective::kReduce, 8},
                                                   {Collective::kReduce, 56},    {Collective::kAllreduce, 8},
                                                   {Collective::kAllreduce, 56}};
-// The slot of a call that carries `bytes` bytes on lines.
+// The slot of a call that carries `bytes` bytes on lines. `collective` is the plan's collective: a barrier, a
+// broadcast, a reduce or an allreduce.
 constexpr PlanSlot slot_for(Collective collective, std::size_t bytes) {
   const bool one_word = bytes <= 8;
   switch (collective) {

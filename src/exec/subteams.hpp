@@ -19,7 +19,7 @@ class Subteams {
   struct Entry {
     TeamPort* port = nullptr;
     // Above 0; no other sub-team of the port owner has it. subteam_of() (team/share.hpp) makes it from the
-    // agreed number (see_number()) and the leader's rank.
+    // agreed number (see_number()) and the leader's rank in the port owner.
     std::uint32_t number = 0;
     Entry* next = nullptr;
   };
@@ -27,7 +27,7 @@ class Subteams {
   // One more than the largest number that this process has seen in see_number().
   // order: relaxed: a number
   std::uint32_t next_number() const { return seen_.load(std::memory_order_relaxed) + 1; }
-  // Records the number that the members of a new sub-team have agreed on.
+  // Records the number that the members of a team have agreed on for its new sub-teams.
   void see_number(std::uint32_t number) {
     std::uint32_t seen = seen_.load(std::memory_order_relaxed);  // order: relaxed: a number
     // order: relaxed: a number

@@ -98,6 +98,7 @@ class Team {
   bool shared() const { return segment_.memory().is_shared(); }
   WaitKind wait() const { return wait_; }
   std::int64_t stall_ns() const { return stall_ns_; }
+  // True for a team of threads in a forked child: no member can join it there. False for a team of processes.
   bool forked() const { return !shared() && segment_.memory().is_in_child(); }
 
   // Sends and receives lines through the port. If the team is broken on another host, or replaces a port
@@ -105,8 +106,8 @@ class Team {
   void attend_port();
   // Tells the other hosts what broke the team, if this process has not done so yet.
   void tell_abroad();
-  // For a member of this host that leaves: sends all its signals, then the notice that it has left. In a
-  // broken team it only tells what broke the team.
+  // For a member of this host that leaves: flushes its signals (TeamPort::flush()), then sends the notice
+  // that it has left. In a broken team it only tells what broke the team.
   void leave_hosts(std::uint32_t rank);
 
   // Whether this member lives in that process, so that addresses mean the same to both. Known once it has

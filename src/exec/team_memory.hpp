@@ -20,7 +20,7 @@ struct TeamMemory {
   std::byte* region = nullptr;
   DoorLine* doors = nullptr;                          // one per member
   const std::atomic<std::uint32_t>* fence = nullptr;  // the team's full_fence
-  std::uint32_t root = 0;
+  std::uint32_t root = 0;                             // for swapped(); 0 if each root has programs of its own
   OsCalls calls;
   const Team* team = nullptr;
 

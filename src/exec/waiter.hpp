@@ -4,12 +4,13 @@
 //   bool advance(spins)         looks for `spins` pauses, 0: once. True: the wait is over.
 //   Status finish()             ends the call after advance() has returned true
 //   void park(ns)               sleeps until advance() may succeed, or for that time
-//   Status look(waited_ns)      looks at the other members, about every kLookNs; kOk: the wait goes on
+//   Status look(waited_ns)      looks at the other members, about every kLookNs; kOk: the wait goes on;
+//                               kRetracted: the caller repeats the call
 //   Status broken()             why the wait is futile; kOk: it is not
 //   Status give_up(status)      ends the wait in a broken team
 //   Status time_out(waited_ns)  writes the error text; returns kTimeout
 //   bool report_stall(ns)       reports this wait; false: standard error has not taken all of the report
-//   bool advance_others()       advances the requests of this thread's other members; true: there are some
+//   bool advance_others()       advances the requests of this thread's other members; true: it did for some
 //   bool has_port()             the team has a port to other hosts
 //   void attend_port()          sends and receives lines through the port
 //   bool from_away()            the awaited data may come through the port

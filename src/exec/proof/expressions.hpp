@@ -41,7 +41,7 @@ class Expressions {
   const std::uint32_t members_, width_;
   Scratch& scratch_;
   Table exact_, unordered_;
-  Node* canonical_ = nullptr;
+  Node* canonical_ = nullptr;             // the first node that is equal up to exchanged operands
   std::uint64_t* leaves_ = nullptr;       // contributions, counted as often as they occur
   const std::uint64_t** sets_ = nullptr;  // members whose contributions occur
   std::size_t capacity_ = 0, nodes_ = 0;

@@ -1,14 +1,14 @@
-// Proves a compiled program (exec/program.hpp) before any member runs it. The proof reads only the steps. It
-// does not trust the schedule of the program, the compiler, or the hash of a file.
+// Proves a compiled program (exec/program.hpp) before any member runs it. The proof reads only the program's
+// header and steps. It does not trust the schedule of the program, the compiler, or the hash of a file.
 //
 //   payload 0  a barrier of slots and words (words.cpp). Whichever members complete the words, no member
 //              waits for ever. At the end each member has heard of every other member. No member adds to a
 //              word for an episode before the previous episode is complete there.
 //   payload    slots and credits, no words (data.cpp). Each member that gets a result ends with it. In a
 //              broadcast that is the root's value, else every contribution once. In a barrier that carries
-//              tags, a contribution may come more than once. All members that get the result of a fold use
-//              the same order, up to exchanged operands. No slot is written before its last contents were
-//              read.
+//              tags, a contribution may come more than once, and in any order. In other folds, all members
+//              that get the result use the same order, up to exchanged operands. No slot is written before
+//              its last contents were read.
 //   both       every awaited slot is written in that episode, by one step of one member, and every word gets
 //              as many adds as complete it. Slots, words, credits and doors do not overlap. The signal that
 //              ends a wait rings the door where the member parks (locations.hpp).

@@ -39,7 +39,7 @@ class Ways {
   struct Branch {
     std::uint32_t parent, add;  // the branch before it, and the node of the add that completes its word
     // A later add on this way goes to a word that the add of this branch, or of one before it, completes. So
-    // that add is not the last one of its word, and no member takes this way.
+    // the earlier add is not the last one of its word, and no member takes this way.
     bool dead;
   };
 
@@ -125,9 +125,9 @@ class Ways {
   std::uint32_t node_count_ = 0, line_count_ = 0, edge_count_ = 0, branch_count_ = 1, fork_count_ = 0,
                 kept_count_ = 0, most_kept_ = 0;
   std::uint32_t learning_ = kNone;  // the climb that is being read for the first time
-  // Where a step that fits both the line and a climb belongs, decided once for each way at its fork. To the
-  // climb if the next earlier way that it meets is there as far in the line as this way is at its fork: then
-  // all steps in between are the climb's. Else to the line.
+  // Where a step that fits both the line and a climb belongs, decided once for each way at its fork. True: to
+  // the climb. The next earlier way that this way meets is there as far in the line as this way is at its
+  // fork, so all steps in between are the climb's. False: to the line.
   bool climb_first_ = false;
 };
 
