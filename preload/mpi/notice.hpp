@@ -1,4 +1,4 @@
-// What the switch FERMATA_VERBOSE writes to stderr, and the settings of the environment.
+// What this library writes to stderr, mostly only with FERMATA_VERBOSE, and the settings of the environment.
 #ifndef FERMATA_PRELOAD_MPI_NOTICE_HPP
 #define FERMATA_PRELOAD_MPI_NOTICE_HPP
 
@@ -23,7 +23,7 @@ enum Kind : std::uint32_t {
   kKinds
 };
 
-const char* name_of(Kind kind);
+const char* name_of(Kind kind);  // as FERMATA_MPI_COLLECTIVES has it
 
 struct Settings {
   bool disabled = false;

@@ -22,7 +22,8 @@ struct Arguments {
   Side in = {}, out = {};
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
-  bool irregular = false;  // blocks may differ: a v function, such a reduce_scatter, or as calls.hpp says
+  // Blocks may differ: a v function, a reduce_scatter with blocks of different sizes, or as calls.hpp says.
+  bool irregular = false;
   // For an allgather: each block goes directly from its sender to each receiver. So only the sender and the
   // receiver of a block need to agree on its length.
   bool pairwise = false;
@@ -45,18 +46,19 @@ class Operation {
   // What must be the same at all ranks: the length, or a hash of the lengths if blocks differ. Always 0 for a
   // gatherv, scatterv or alltoallv: some ranks do not know all lengths.
   std::uint64_t length(int ranks) const;
-  // For a persistent broadcast or reduce, at a rank that receives the result: prepares for the senders'
-  // length, which may exceed this rank's. False: it is no whole number of elements, or there is no memory.
+  // For a persistent broadcast or reduce, at a rank that receives: prepares for `theirs`, the senders'
+  // length, which may differ from this rank's. False: there is no memory, or a reduce's `theirs` is no whole
+  // number of elements.
   bool take_length(const Arguments& arguments, std::size_t theirs);
-  // After pack_inputs(). A gatherv's root may send itself more than it has room for. Then it gets what fits,
-  // the call reports the error, and the root receives nothing else. True: the operation's memory receives
-  // what others send, and the program's buffers are not used any more, not even the input.
+  // After pack_inputs(). True: a gatherv's root sends itself more than it has room for. Then its buffer gets
+  // what fits of its own block and nothing from others, and the call reports the error. The operation's
+  // memory receives what others send. The program's buffers, also the input, are not used any more.
   bool refuse_own();
   // Before each use: packs what cannot be sent in place. MPI's error; 0: none.
   int pack_inputs();
   const fermata_operation& get() const { return op_; }
-  int execute(State& state) const;  // and waits
-  // fermata_arrive_with() can do it. All ranks give the same answer.
+  int execute(State& state) const;  // and waits; returns Fermata's status
+  // fermata_arrive_with() can do it. All ranks that give the same length give the same answer.
   bool rides() const;
   // op_.count elements take at most 4 KiB. Always true for an alltoallv, whose count is 0.
   bool is_short() const;

@@ -10,7 +10,8 @@
 #include "waiting.hpp"
 
 // clang-format off
-// The collectives that can be Fermata's, as X(function, description in calls.hpp).
+// The collectives that can be Fermata's, but MPI_Barrier: Y(X, blocking function, non-blocking function). The
+// lists below, for each form, are X(function, description in calls.hpp).
 #define FERMATA_MPI_DATA(Y, X) \
   Y(X, Bcast, Ibcast) Y(X, Reduce, Ireduce) Y(X, Allreduce, Iallreduce) Y(X, Gather, Igather) \
   Y(X, Gatherv, Igatherv) Y(X, Scatter, Iscatter) Y(X, Scatterv, Iscatterv) Y(X, Allgather, Iallgather) \
@@ -66,7 +67,7 @@ extern bool transport_is_ready;
 // come before the first MPI call that has any effect.
 void leave_everything();
 
-// Argument `place` of a call, counted from its end.
+// Argument `place` of a call, counted from its end: the last one is 0.
 template <std::size_t place, class... Given>
 auto from_end(Given... given) {
   return std::get<sizeof...(given) - 1 - place>(std::make_tuple(given...));

@@ -7,8 +7,8 @@
 #include "mpi.hpp"
 
 // If they wait, they poll MPI and Fermata's outstanding collectives in turn. If none is outstanding, they
-// wait in MPI with the helper beside them. If they only test, they make progress once. (waits.cpp,
-// messages.cpp)
+// wait in MPI; with MPI_THREAD_MULTIPLE the helper is beside them. If they only test, they make progress
+// once. (waits.cpp, messages.cpp)
 // clang-format off
 #define FERMATA_MPI_WAITS(X) \
   X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) \

@@ -1,5 +1,5 @@
-// Statistics (FERMATA_STATS, as `fermata run --stats` sets it): each collective by communicator and call
-// site, whether Fermata or MPI does it, and why.
+// Statistics (FERMATA_STATS, as `fermata run --stats` sets it): each kind of collective by communicator and
+// call site; whether Fermata or MPI does it, and why MPI does.
 #ifndef FERMATA_PRELOAD_MPI_WATCH_HPP
 #define FERMATA_PRELOAD_MPI_WATCH_HPP
 

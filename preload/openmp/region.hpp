@@ -80,6 +80,7 @@ struct Position {
 };
 static_assert(sizeof(Position) == 16);
 
+// After an error of the region's team: end() then destroys the team.
 void failed_to_meet(Position position);
 
 // This thread is about to make a task. Must be called before the task exists. The region's next barrier or

@@ -124,7 +124,8 @@ struct RunTime {
 // and is not this library. A library that only wraps some entry points is none.
 bool is_run_time(const Object& object, Family family);
 
-// Reads the functions of `object`, a run-time library. Another library's wrapper takes its function's place.
+// Reads the functions of `object`, a run-time library. If another library wraps a function, its
+// wrapper takes the function's place.
 RunTime read_run_time(const Object& object);
 
 // The run-time library that a call is meant for. The loader has bound it in the calling object, or would have

@@ -11,7 +11,7 @@ namespace fermata::preload {
 
 extern bool watched;  // written at load
 
-void watch();  // at load
+void watch();  // turns statistics on; at load
 
 // What a thread counts in one region. A call's number is how many calls its team has had from this rank
 // before. All members of the team have made the same calls, in any region and at any nesting. The number is

@@ -1,6 +1,7 @@
 // What this library keeps in a pthread_barrier_t: twelve bytes that glibc does not use.
 //
-//   bytes  0..19   glibc's: in, current_round, count, shared, out; as glibc's init left them
+//   bytes  0..19   glibc's: in, current_round, count, shared, out; if the barrier is Fermata's, as glibc's
+//                  init left them
 //   bytes 20..31   Fermata's: magic, index into the table, generation of that entry
 //
 // A barrier between processes is Fermata's alone, if FERMATA_PSHARED says that all of them are preloaded:

@@ -42,7 +42,7 @@ struct Algorithm {
   bool has_degree = false;       // its name is spelled with a degree: kary(4)
   const char* source = nullptr;  // paper and section
   // Can the algorithm do this (not: should it)? For example, butterfly needs a power of two, sense_reversing
-  // does barriers only, and algorithms without a root do wholes only.
+  // does barriers only, and dissemination does wholes only.
   bool (*applicable)(const Request&) = nullptr;
   // Precondition: applicable. The schedule's name includes the degree, if there is one.
   Schedule (*build)(const Request&) = nullptr;

@@ -23,12 +23,12 @@ std::string spelled(const char* name, std::int32_t degree);
 // and the degree is at least `least_degree` (0: any degree). The next three functions are also false where
 // this one is. in_pieces_applicable() and exchange_applicable() ask it without a least degree.
 bool sane(const Request& request, std::int32_t least_degree = 0);
-// Schedules in pieces have one or more chunks per member, so most have about members^2 transfers or more.
-// They are for at most so many members.
+// Schedules in pieces have about one chunk per member, or more, so most have about members^2 transfers or
+// more. They are for at most this many members.
 inline constexpr std::int32_t kMostPieces = 1024;
 // True for every whole collective of at most kMostPieces members (an alltoall: kMaxAlltoallMembers).
 bool in_pieces_applicable(const Request& request);
-// For algorithms that go through member 0. True for:
+// For algorithms that go through one member: the root, or member 0 if there is none. True for:
 // - whole barrier, broadcast, reduce and allreduce
 // - whole gather, scatter, allgather and reduce_scatter, of at most kMostPieces members
 // - the arriving half of barrier, reduce and allreduce
@@ -51,6 +51,7 @@ Schedule from_exchange(const Request& request, std::string name, const EdgeStage
 // has none) and chunks (one per block).
 Schedule frame_of(const Request& request, std::string name);
 
+// A transfer that copies a chunk, and one that folds it.
 Transfer moved(std::int32_t from, std::int32_t to, std::int32_t chunk);
 Transfer folded(std::int32_t from, std::int32_t to, std::int32_t chunk, Side side);
 

@@ -43,8 +43,8 @@ struct BreakRow {
   std::int64_t tried = 0, wrong = 0;
   std::string first_wrong = {};
 };
-// Breaks the schedules of the table, or of other algorithms. The rows without a schedule to break have
-// tried == 0.
+// Breaks the schedules of these algorithms, and one more that no algorithm has. The rows without a schedule
+// to break have tried == 0.
 std::vector<BreakRow> broken_schedules(std::span<const Algorithm> table = algorithms());
 
 // `schedule` without one transfer. If the transfer signals a word, the word's threshold goes down by one.

@@ -102,7 +102,8 @@ enum class Met : std::int32_t {
 
 class alignas(kMaxLine) Barrier {
  public:
-  static Status create(std::uint32_t count, const Shape& shape, Barrier** out);
+  static Status create(std::uint32_t count, const Shape& shape, Barrier** out);  // kOk or kMemory
+  // The caller has waited for the last phase. Other waiters of that phase may still read the memory.
   void destroy();
 
   bool has_completion() const { return completion_; }

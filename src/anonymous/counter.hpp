@@ -7,8 +7,9 @@
 //   1. Take a ticket; ticket / count is the phase.
 //   2. The add that takes a phase's last ticket also releases the phase. Then ring if a thread parks.
 //   3. All others wait until the counter has reached the end of their phase.
-// Cost: one atomic add for each arrival, on a line that moves from arriver to arriver. The last add is the
-//   release. Between two cores of a Zen 4 machine an episode takes 27 ns; with one flag each way, 57 ns.
+// Cost: one atomic add for each call that arrives, on a line that moves from arriver to arriver. The last add
+//   is the release. Between two cores of a Zen 4 machine an episode takes 27 ns; with one flag each way,
+//   57 ns.
 // Why right: A waiter that sees the end of its phase reads from the last arrival of that phase, or from a
 //   later read-modify-write. So it reads from the release sequence of every arrival. A thread that arrives
 //   too early gets a ticket of a later phase, so more threads than `count` may take part if none drops. 2^63

@@ -42,7 +42,7 @@ inline bool is_over(const Phase<A>& phase, std::uint64_t token) {
   return A::template load_acquire<Site::kWordPoll>(phase.word) >= token;
 }
 
-// Call this after an operation that has advanced the phase and shown the bit. `word_keeps_bit`: that
+// Call this after an operation that has advanced the phase and found the bit set. `word_keeps_bit`: that
 // operation did not clear the bit.
 template <class A, class Os>
 inline void ring(Phase<A>& phase, bool word_keeps_bit, Os&& os) {

@@ -30,7 +30,8 @@ class Pool {
   void give_back(const PoolLayout& layout, std::byte* memory);
 
  private:
-  static constexpr std::uint32_t kFirst = 32;  // entries of the first chunk; each later one has twice as many
+  // Entries of the first chunk. Each chunk has twice as many as the one before.
+  static constexpr std::uint32_t kFirst = 32;
   static constexpr std::uint32_t kChunks = 27;
 
   PoolLink& link(const PoolLayout& layout, std::uint32_t entry);

@@ -1,7 +1,7 @@
 // The combining tree. Its leaves belong to locality domains (CPUs that share a cache). A thread enters at the
-// leaf of its domain; if there are fewer leaves than domains, domains share leaves. One line per domain
-// releases the threads. With one leaf, the tree is a barrier with a separate phase, for a step before the
-// release.
+// leaf of its domain; if there are fewer leaves than domains, domains share leaves. One line per leaf
+// releases the threads (struct Domain: a leaf and that line). With one leaf, the tree is a barrier with a
+// separate phase, for a step before the release.
 //
 // Source: the combining tree of power8-barriers; release by one line per coherency domain after
 //   remote-store-barriers, section V.B.
@@ -13,10 +13,10 @@
 //   4. The completer releases: it makes all nodes ready for the next episode, then advances every domain's
 //      phase, then rings where a thread parks.
 //   5. All others wait for their domain's phase.
-// Cost: one atomic add for each arrival, on a line that stays in the domain. In each episode, each leaf of
-//   several takes one more, and above eight leaves each group of eight leaves takes another, on lines that
-//   the domains share. The release writes the count, the inner nodes' lines and two lines of each domain: its
-//   leaf and its phase.
+// Cost: mostly one atomic add for each call that arrives, on a line that stays in the domain. In each
+//   episode, each leaf of several takes one more, and above eight leaves each group of eight leaves takes
+//   another, on lines that the domains share. The release writes the count, the inner nodes' lines and two
+//   lines of each domain: its leaf and its phase.
 // Why right: A node is one word: the tickets left (signed, high half) and the episode (low half). So a ticket
 //   says to which episode it belongs. A take from an empty node has no effect: it only makes the tickets left
 //   more negative, and the episode's completer overwrites them. No thread takes a ticket of the next episode

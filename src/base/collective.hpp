@@ -28,6 +28,7 @@ enum class Collective : std::uint8_t {
 // blocks may travel together (bytes_together()).
 inline constexpr int kLineCollectiveCount = 4;
 
+// True if the collective's payload travels on lines where it fits.
 constexpr bool rides_on_a_line(Collective c) { return static_cast<int>(c) < kLineCollectiveCount; }
 // A collective from another process may be any number. For a number that is no collective, rules_of returns
 // the rules of a barrier, and the functions below that return a bool return false.

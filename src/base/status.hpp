@@ -1,5 +1,5 @@
-// Status codes, with the numbers of fermata/status.h (asserted in src/api). Errors are negative. Not
-// kRetracted: its number is that of FERMATA_LAST, which only anonymous barriers return. "The detail" is an
+// Status codes. All but kRetracted have the numbers of fermata/status.h (asserted in src/api). kRetracted has
+// the number of FERMATA_LAST, which only anonymous barriers return. Errors are negative. "The detail" is an
 // error's text; libfermata-rt has none.
 #ifndef FERMATA_BASE_STATUS_HPP
 #define FERMATA_BASE_STATUS_HPP

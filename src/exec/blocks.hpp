@@ -191,7 +191,7 @@ class BlockOperation {
   // space: program.space_blocks blocks of space_elements elements each.
   void prepare(const BlockProgram& program, const BlockCall& call, Channel* channel, Work* work,
                std::byte* space, std::size_t space_elements);
-  void restart();
+  void restart();  // back to the beginning, for the next use
   // True if a stage would overwrite data that it has not sent yet. That can happen if output and input share
   // memory. Then the input must be a copy.
   bool needs_copy() const;
@@ -209,6 +209,7 @@ class BlockOperation {
   // Bytes that this stage still has to move.
   std::size_t open_bytes() const;
   bool is_prepared() const { return program_ != nullptr; }
+  // Also true if status() is an error.
   bool over() const { return stage_ == program_->stage_count || status_ != Status::kOk; }
   Status status() const { return status_; }
   const BlockCall& call() const { return call_; }
@@ -220,12 +221,14 @@ class BlockOperation {
     truncated_ = truncated;
   }
   void forget_mismatch() { status_ = Status::kOk; }  // the piece belonged to another call
+  // Ends the operation with kMismatch: member `foreigner` made another call.
   void fail(std::uint32_t foreigner) {
     foreigner_ = foreigner;
     their_bytes_ = 0;
     status_ = Status::kMismatch;
   }
-  bool untouched() const;  // nothing was sent or taken yet
+  bool untouched() const;  // nothing was sent or received yet
+  // True if this stage still has to send to `rank` or to receive from it.
   bool works_with(std::uint32_t rank) const;
   // True if a transfer of this stage needs something from `rank` that has not come. Data that a member sent
   // before it left count as come, even if they cannot be taken yet.

@@ -49,6 +49,7 @@ struct Call {
             (v >> 27 & 1) != 0,
             static_cast<Order>(v >> 28 & 3)};
   }
+  // The data go to the root, as in a reduce or a gather.
   bool inward() const { return root_gets(collective); }
   // false: no correct member publishes this
   bool fits() const { return order != kLineOrder || bytes <= kLinePayload; }
@@ -97,9 +98,10 @@ struct Taken {
 };
 
 // A digest of the calls that a member has made, in order. Members compare digests through the tags in slot
-// headers (31 bits) and in pieces of blocks (63 bits). The digest leaves out line calls that synchronize all
-// members: no member completes such a call if one member makes another call instead. It also leaves out
-// starts of persistent operations, which members may make in any order.
+// headers (31 bits) and in pieces of blocks (63 bits), except pieces of persistent operations. The digest
+// leaves out line calls that synchronize all members: no member completes such a call if one member makes
+// another call instead. It also leaves out starts of persistent operations, which members may make in any
+// order.
 class History {
  public:
   void add(std::uint64_t call) {
