@@ -79,19 +79,21 @@ struct CollectiveRules {
   constexpr bool hides_lengths() const { return has_several() && (has_root() || is_square()); }
 
   // ---- The buffers `in` and `out` of one member. Without a root, at_root makes no difference.
-  // A member of a broadcast either gives or gets the block, so it has one buffer: out.
+  // reads() says whether the member uses `in`, and writes() whether it uses `out`. A member of a broadcast
+  // either gives or gets the block, so it has one buffer: out. Its root reads `out`.
   constexpr bool has_one_buffer() const { return in.at == At::kRoot && out.at == At::kOthers; }
   constexpr bool reads(bool at_root) const { return in.is_at(at_root) && !has_one_buffer(); }
   constexpr bool writes(bool at_root) const { return out.is_at(at_root) || has_one_buffer(); }
   constexpr bool reads_several(bool at_root) const { return in.is_at(at_root) && differs_by_receiver(); }
   constexpr bool writes_several(bool at_root) const { return out.is_at(at_root) && differs_by_giver(); }
-  // One block in and several out, or several in and one out.
+  // collects(): one block in and several out. divides(): several in and one out.
   constexpr bool collects() const { return differs_by_giver() && !differs_by_receiver(); }
   constexpr bool divides() const { return differs_by_receiver() && !differs_by_giver(); }
   // FERMATA_IN_PLACE stands for the input, which then lies in the output's buffer. In a scatter it stands for
   // the root's output: its own block stays where it lies in the input.
   constexpr bool in_place_is_output() const { return divides() && !folds(); }
-  // Any member of a reduce may read in place, if it has passed an output.
+  // May the member pass FERMATA_IN_PLACE for its input? Any member of a reduce may, if it has passed an
+  // output.
   constexpr bool may_read_in_place(bool at_root) const {
     return reads(at_root) && !in_place_is_output() && (writes(at_root) || folds());
   }

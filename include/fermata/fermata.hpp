@@ -1,5 +1,5 @@
 // C++20 over the C ABI (fermata.h): RAII handles, typed collectives, errors as exceptions (Error in
-// error.hpp). It is header only. A function without a comment does what the C function of its name does.
+// error.hpp). It is header only. A function without a comment does what the C function that it calls does.
 #ifndef FERMATA_FERMATA_HPP
 #define FERMATA_FERMATA_HPP
 

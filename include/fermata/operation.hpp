@@ -328,7 +328,7 @@ Operation exscan(In&& in, Out&& out, How how) {
 }
 
 // Blocks of different sizes. counts and displacements have an entry per member, in elements. Without
-// displacements, the blocks follow each other in rank order. gatherv and scatterv need both only at the root.
+// displacements, the blocks follow each other in rank order. gatherv and scatterv use them only at the root.
 template <detail::Input In, detail::Range Out>
 Operation gatherv(In&& in, Out&& out, detail::Counts counts, int root, detail::Counts displacements = {}) {
   Operation o = detail::rooted(detail::operation(FERMATA_GATHER, in, out), root);

@@ -75,7 +75,8 @@ class Request {
     detail::check(status);
     return *this;
   }
-  // Returns whether the request is over. If it is, test() throws its error, or what a continuation threw.
+  // Returns whether the request is over. If it is, test() throws its error, or what a continuation threw. A
+  // persistent request that is not active counts as over.
   bool test() {
     const int status = fermata_request_test(state_->raw);
     if (status == FERMATA_PENDING) return false;
@@ -87,7 +88,7 @@ class Request {
   // idle hook ends the wait; the request is then still active.
   void wait() { finished(fermata_request_wait(state_->raw)); }
 
-  // Sets other buffers of the same sizes for the next start. The request must not be active.
+  // Sets other buffers of the same sizes for all later starts. The request must not be active.
   template <detail::Input In, detail::Input Out>
   Request& reset(In&& in, Out&& out) {
     const Operation o = detail::operation(0, in, out);
@@ -125,7 +126,7 @@ class Request {
 
   fermata_request* get() const noexcept { return state_ != nullptr ? state_->raw : nullptr; }
 
-  // Makes a Request of a C request. For Member::begin and prepare.
+  // Makes a Request of a C request, which it frees. For Member::begin and prepare, and for chain().
   static Request adopt(fermata_request* raw, const Operation& operation, bool persistent) {
     Request request;
     request.state_ = std::make_unique<State>();

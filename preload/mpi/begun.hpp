@@ -63,7 +63,8 @@ unsigned chain_number(Handle handle) {
   return static_cast<unsigned>((bits * 0x9E37'79B9'7F4A'7C15u) >> 58);
 }
 
-extern std::atomic<int> outstanding;  // of this process
+// How many non-blocking and started persistent collectives of this process are outstanding.
+extern std::atomic<int> outstanding;
 inline bool any_begun() {
   // order: relaxed: a thread sees its own ones, and other threads look after theirs
   return outstanding.load(std::memory_order_relaxed) != 0;
@@ -87,9 +88,9 @@ extern std::atomic<bool> testall_errs;
 // Ready to be prepared; null: there is no memory.
 Begun* new_begun();
 void drop(Begun* begun);  // one that has no request of Fermata's, or whose request is freed
-// as_before() returns a completed one of the communicator that is the same, instead of this one, if there is
-// any. recycle() caches a completed one, or frees it. drop_kept() frees the cached ones. The caller holds the
-// state or is its last user, except for recycle() of one without a request of Fermata's.
+// as_before() returns a cached one of the communicator that is the same, and drops `begun`; if there is none,
+// it returns `begun`. recycle() caches a completed one, or frees it. drop_kept() frees the cached ones. The
+// caller holds the state or is its last user, except for recycle() of one without a request of Fermata's.
 Begun* as_before(State& state, Begun* begun);
 void recycle(State& state, Begun* begun);
 void drop_kept(State& state);

@@ -69,7 +69,7 @@ struct Reduce_scatter {
   static Arguments describe(Called call, const void* in, void* out, const Count* counts, MPI_Datatype type,
                             MPI_Op op, auto...) {
     const State* const s = call.state;
-    const MPI_Count own = s != nullptr && counts != nullptr ? counts[s->rank] : -1;  // none are a mistake
+    const MPI_Count own = s != nullptr && counts != nullptr ? counts[s->rank] : -1;  // no counts: a mistake
     Arguments a{.in = {in}, .out = {out, own, type}, .op = op};
     // If all blocks have the same size, which all ranks know, it is a reduce_scatter_block.
     a.irregular = own < 0;

@@ -38,8 +38,8 @@ struct alignas(64) State {
   std::uint64_t resumes = 0;
   // starts of persistent requests, which `ours` includes; and persistent requests that were made
   std::uint64_t starts = 0, prepared = 0;
-  // requests that need this state, and 1 until it is published; under communicator.cpp's lock, not the next
-  // one
+  // requests that need this state, and 1 until it is published; guarded by the lock in communicator.cpp, not
+  // by State::lock
   std::uint32_t users = 0;
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // taken if several threads may call
   State* next = nullptr;                             // in the list of all states
@@ -61,7 +61,7 @@ struct alignas(64) State {
   // are polled: `pass` of them begin without a poll between two that are polled. `pass` grows with each vain
   // poll, and is 0 after a successful one. passed: how many small ones have begun since the last poll.
   std::uint32_t pass = 0, passed = 0;
-  State* next_active = nullptr;  // in the list of states with any
+  State* next_active = nullptr;  // in the list of states whose `begun` is not 0
   Begun* kept = nullptr;         // completed ones, cached for later calls that are the same
 
   bool serves(Kind kind) const { return (kinds >> kind & 1) != 0; }
@@ -138,6 +138,7 @@ bool watches();
 // All ranks of the parent call it, or else all of the communicator, which is null if this rank is not in it.
 // MPI_COMM_WORLD and a program's first communicators get their teams here. Others may get one after they have
 // been used enough (State::until_team). Some get none, for example those of one rank (unfit()).
+// state: from new_state(), null too.
 void set_up(State* state, MPI_Comm comm, const Origin& origin);
 // All ranks call it, in a blocking collective that is not Fermata's. True: the communicator has its team now,
 // and this kind is Fermata's.

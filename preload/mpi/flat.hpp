@@ -1,4 +1,5 @@
-// Arguments that need no preparation: elements of predefined types without gaps, used in place.
+// Arguments that need no preparation: elements of predefined types without gaps, which Fermata uses where
+// they lie. MPI_IN_PLACE is none of them.
 #ifndef FERMATA_PRELOAD_MPI_FLAT_HPP
 #define FERMATA_PRELOAD_MPI_FLAT_HPP
 

@@ -53,8 +53,8 @@ inline std::uint64_t newest_call(const Line& line) {
   return A::template load_acquire<Site::kCallLook>(line.sequence);
 }
 
-// What a reader finds: the call's descriptor is known, the call has not begun, or its descriptor has been
-// overwritten.
+// What a reader finds: the call's descriptor is known, the call has not begun, or its descriptor may have
+// been overwritten. kForgotten also stands for call 0, which no member makes.
 enum class Recalled : std::uint8_t { kKnown, kYetToCome, kForgotten };
 
 // If the call is known, `call` becomes its descriptor, else an arbitrary value.

@@ -33,9 +33,9 @@ struct WaitView {
 };
 
 struct SpinWait {
-  std::uint32_t spins() const { return 2048; }
+  std::uint32_t spins() const { return 2048; }  // pauses, each before a check: at first and after each action
   WaitAction next(const WaitView&) { return WaitAction::kSpin; }
-  void done(const WaitView&) {}
+  void done(const WaitView&) {}  // called once the awaited signal has come; not after an error
 };
 
 struct YieldWait {
@@ -180,7 +180,7 @@ class AutoWait {
                                                                             : WaitAction::kPark;
   }
 
-  // The wait is over.
+  // The awaited signal has come.
   void done(const WaitView& view) {
     judge(view);
     if (crowded_) {
@@ -389,11 +389,11 @@ class AutoWait {
   std::uint32_t parted_ = 0;
   std::uint16_t brief_length_ = 0;
   std::uint16_t in_row_ = 0;  // waits in a row that a yield ended
-  bool crowded_ = false;
-  bool shared_ = false;    // the awaited member is on this member's CPU
-  bool parting_ = false;   // this wait spins to part from the awaited member
-  bool brief_ = false;     // this wait, and the checks before the next one, don't spin
-  bool yielding_ = false;  // the last action of this wait was to yield
+  bool crowded_ = false;      // more members than CPUs
+  bool shared_ = false;       // the awaited member is on this member's CPU
+  bool parting_ = false;      // this wait spins to part from the awaited member
+  bool brief_ = false;        // this wait, and the checks before the next one, don't spin
+  bool yielding_ = false;     // the last action of this wait was to yield
 };
 
 }  // namespace fermata

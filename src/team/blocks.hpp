@@ -132,6 +132,7 @@ void go_on(Chain& chain, Status status);
 int start_chain(fermata_request& request);
 // The links, prepared requests, as one request, which owns them from now on.
 std::unique_ptr<fermata_request> make_chain(fermata_request* const* links, std::size_t count);
+// Sets the input of the first link and the output of the last one.
 int reset_chain(fermata_request& request, const void* in, void* out);
 int check(const fermata_member* member, const fermata_operation& operation, Checked* out);
 // Returns the number of elements of this member's own block: from the counts where all members know all

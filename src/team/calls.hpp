@@ -1,5 +1,5 @@
 // The collectives that this part calls itself. No review of the placement comes after them, unlike after the
-// C ABI's calls on lines.
+// C ABI's blocking calls on lines.
 #ifndef FERMATA_TEAM_CALLS_HPP
 #define FERMATA_TEAM_CALLS_HPP
 
@@ -34,8 +34,8 @@ inline int allgather(fermata_member* member, const std::uint64_t* own, std::uint
   return call(member, {FERMATA_ALLGATHER, FERMATA_UINT64, 0, 0, own, all, count});
 }
 
-// Within this, the member's waits last kPatienceNs at least, and the idle hook cannot interrupt them. For
-// calls that the program has not made: it cannot resume them.
+// Within this, the time limit of the member's waits is at least kPatienceNs, and the idle hook cannot
+// interrupt them. For calls that the program has not made: it cannot resume them.
 class OwnPatience {
  public:
   explicit OwnPatience(fermata_member* member) : member_(member), program_(settings()) {

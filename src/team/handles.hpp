@@ -53,12 +53,13 @@ struct fermata_member : fermata::checked::CheckedHandle<fermata_member> {
   std::shared_ptr<fermata::team::Blocks> blocks;  // null before the first collective on blocks in this team
   // Set while a split-phase call continues as a collective on blocks, since others gave another length.
   std::shared_ptr<fermata::team::Moved> moved;
-  // May be set while an interrupted call is outstanding: takes the call's result, and returns what
-  // fermata_resume returns.
+  // May be set while a call is outstanding whose wait a time limit or the idle hook has ended. Takes the
+  // call's result, and returns what fermata_resume returns.
   std::function<int(int status)> at_end;
   std::uint64_t refreshes = 0;                          // of its team's profile, in which it took part
   std::shared_ptr<fermata::team::Refresher> refresher;  // rank 0's; null before the first refresh
 
+  // From now on this is the handle of `held`.
   void hold(fermata::exec::Member* held) {
     member = held;
     held->keep_first_signals_in(&first_signals);

@@ -13,8 +13,9 @@ namespace fermata {
 // CPU per member), kMemory, and those of the team and its calls.
 Measure measure_on_this_machine();
 
-// Does so for a collective on blocks by this schedule. Returns ns from the last arrival to the last
-// departure: the time of a barrier and a call after it, less the time of a barrier alone; at least 1.
+// Runs a collective on blocks by this schedule, with members as above. Returns ns from the last arrival to
+// the last departure: the time of a barrier and a call after it, less the time of a barrier alone; at least
+// 1. The batch takes at least 3 ms or has 262,144 calls.
 // Precondition: key.cpus is empty or has a CPU per member. Errors: kVerify (the schedule is not proved),
 // kSystem, kMemory, and those of the team and its calls.
 BlockMeasure measure_blocks_on_this_machine();

@@ -59,6 +59,7 @@ class HostPlans {
   // team, a collective that folds always gets a new one, by fixed_algorithm().
   Result<Plan> plan(const PlanKey& wanted) const;
   Result<std::vector<std::byte>> program(const PlanKey& wanted) const;
+  // TeamPlans::blocks for the request's number of members and engine.
   std::vector<std::byte> block_knowledge(const TeamRequest& request) const;
   const Profile& profile() const { return *profile_; }
 
@@ -77,15 +78,16 @@ struct TeamPlans {
   std::vector<std::byte> refresh;
   bool reproducible = false;
 };
+// The plans in request.programs, if set; else makes them.
 Result<TeamPlans> plans_for(const TeamRequest& request);
-// Likewise, for a team in the file of another. With request.plans, does what plans_for() does. Otherwise uses
+// The plans for a team in the file of another. With request.plans, does what plans_for() does. Otherwise uses
 // the plans that the file has for such a team (its number of members, tags, CPUs, and whether it is
 // reproducible). If it has none, makes them and stores them there, if there is room.
 Result<TeamPlans> plans_within(const TeamRequest& request);
 
 // The plans as bytes, for other hosts or for later teams.
 std::vector<std::byte> packed(const TeamPlans& plans);
-// Plans from such bytes. kArgument if they are damaged, or for another number of members.
+// The plans in request.programs. kArgument if they are damaged, or for another number of members.
 Result<TeamPlans> plans_from(const TeamRequest& request);
 
 }  // namespace fermata::team

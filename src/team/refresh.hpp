@@ -20,8 +20,8 @@ struct RefreshStart {
   std::uint64_t keeps = 0;  // not 0: refreshes also update the profile in the cache
 };
 std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& profile);
-// Takes the time from the configuration, or from FERMATA_REFRESH if `configured` is 0; < 0: no refreshes.
-// Takes `keeps` from FERMATA_REFRESH in any case.
+// Sets the time to `configured`, or to that of FERMATA_REFRESH if `configured` is 0. `configured` < 0: no
+// refreshes. Takes `refresh_keeps` from FERMATA_REFRESH in any case.
 void ask_for_refreshes(double configured, TeamRequest& request);
 
 // Is the team refreshed? `made` is the team as it was created. Its members may have moved to another team.
@@ -30,7 +30,7 @@ inline bool refreshes(const exec::Team& made) {
 }
 inline bool refreshes(const fermata_member* member) { return refreshes(*member->origin->team); }
 
-inline constexpr std::uint64_t kFirstRefresh = 16;  // calls before the first refresh
+inline constexpr std::uint64_t kFirstRefresh = 16;  // least calls before the first refresh, and between two
 // Collective: all members call it after the same call on lines. An error in it breaks the team, so that no
 // member waits for a member that has returned.
 int refresh(fermata_member* member);

@@ -74,9 +74,9 @@ class Refresher {
   std::vector<std::optional<Plan>> next_;
   std::vector<std::byte> programs_;
   std::vector<double> uses_ = std::vector<double>(exec::kPlanSlots, 0.0);  // episodes before the present team
-  double planning_ns_ = 0, change_ns_;
-  std::uint64_t calls_ = 0;    // of the present team, at the last decision; 0: none yet in this team
-  std::int64_t ended_ns_ = 0;  // time of the last decision or change of plans; 0: none yet
+  double planning_ns_ = 0, change_ns_;  // how long the last planning took, and the last change (or estimated)
+  std::uint64_t calls_ = 0;             // of the present team, at the last decision; 0: none yet in this team
+  std::int64_t ended_ns_ = 0;           // time of the last decision or change of plans; 0: none yet
   std::string text_;
 };
 

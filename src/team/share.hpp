@@ -54,8 +54,8 @@ int make_for_all(fermata_member* member, const Gathering& g, fermata_member** ma
 // Moves `member` to the team of `made`: the member leaves its old team, and `made` is freed. The handle stays
 // the same.
 void take_over(fermata_member* member, fermata_member* made);
-// From now on reports on the member's handle of the team follow it to the team where it is now; aborts too,
-// if aborts_follow. The member's process calls it for each of its members.
+// From now on reports on the handle that the member was joined from are about the member's present team.
+// Aborts go there too, if aborts_follow. The member's process calls it for each of its members.
 void follow(const fermata_member* member, bool aborts_follow);
 
 }  // namespace fermata::team

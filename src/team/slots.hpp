@@ -88,7 +88,7 @@ class HeldSlots {
   HeldSlots& operator=(const HeldSlots&) = delete;
   ~HeldSlots();
   void hold(exec::Team& team, std::uint64_t at, std::uint64_t use);
-  std::byte* rings() const;
+  std::byte* rings() const;  // where the part's ring buffers begin
 
  private:
   exec::Team* team_ = nullptr;

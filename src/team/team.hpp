@@ -42,8 +42,8 @@ int split(fermata_member* member, int colour, int key, fermata_member** out);
 // Reviews of where the members run. The members of a team that was made for unpinned members move to one with
 // plans for their CPUs, once a review finds all of them pinned.
 bool is_reviewed(const exec::Team& team);
-// The first review comes after call kFirstReview, if that is on a line, else after the next call on lines.
-// Each further review comes about kReviewStep times as late.
+// The first review comes after call kFirstReview, if that is a blocking call on lines, else after the next
+// such call. Each further review comes about kReviewStep times as late.
 inline constexpr std::uint64_t kFirstReview = 4096;
 inline constexpr std::uint64_t kReviewStep = 16;
 // Collective: all members call it after the same call on lines. If all are pinned by now, to other CPUs than

@@ -1,4 +1,4 @@
-// Reads a topology inside a larger JSON file.
+// Reads a topology from JSON: a file of its own, or a part of a larger file.
 #ifndef FERMATA_TOPO_JSON_HPP
 #define FERMATA_TOPO_JSON_HPP
 
