@@ -20,8 +20,9 @@ constexpr const char* kNamesOfCollectives =
     "barrier,bcast,reduce,allreduce,gather,scatter,allgather,reduce_scatter,alltoall,scan,exscan,all,none";
 
 // The rows have the order of Variable. The columns are those of VariableRow: name, kind, words, least, most,
-// default, readers, meaning. fermata(7) has an entry for each variable, with its default. A variable that one
-// preload library alone reads also has one in that library's page; if all do, in fermata-run(1) (tests/man).
+// default, readers, meaning. fermata(7) has an entry for each variable, with its words and its default. The
+// page of a preload library has an entry for each variable that not all preload libraries read, and
+// fermata-run(1) for those that all read (tests/man checks this).
 constexpr VariableRow kTable[] = {
     {"FERMATA_REPRODUCIBLE", ValueKind::kSwitch, "", 0, 0, "0", kByLibraries, "the same bits in every run"},
     {"FERMATA_WAIT", ValueKind::kChoice, "auto,spin,yield,park", 0, 0, "", kByLibraries, "how members wait"},
