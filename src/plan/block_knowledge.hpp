@@ -33,9 +33,10 @@ CostModel flat_model(std::int32_t members);
 // Returns the costs between the key's members, by which schedules of blocks are chosen. The result is
 // flat_model, with the costs of shared CPUs added, if three things hold: bytes were never measured, all pairs
 // cost the same, and the team is on one host. The profile then has no better estimate. Between hosts, the
-// profile's estimate includes the cost of a message.
+// profile's estimate includes the cost of a message. In all other cases the result is cost_model()
+// (plan/plan.hpp).
 CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key);
-bool knows_bytes(const Profile& profile);
+bool knows_bytes(const Profile& profile);  // true if the profile has costs per byte (Profile::g)
 
 struct BlockKnowledge {
   CostModel model;
@@ -49,7 +50,7 @@ struct BlockKnowledge {
 // pairs in a class differ by at most a tenth, and each pair gets the mean costs of its class. If this gives
 // more than 256 classes, the pairs in a class may differ by more.
 std::vector<std::byte> pack(const CostModel& model, const std::vector<KnownChoice>& choices);
-// False if `packed` is malformed or made for another number of members.
+// False if `packed` is malformed, has an invalid cost, or was made for another number of members.
 bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowledge* out);
 
 }  // namespace fermata

@@ -14,6 +14,8 @@ class Space {
  public:
   explicit Space(std::uint32_t pieces) : pieces_(pieces) {}
 
+  // Takes a place for the piece, and returns the index of its block of space. A piece gets another place at
+  // each call, until give_back().
   std::uint32_t take(std::int32_t block, std::uint32_t piece) {
     std::vector<std::uint32_t>& mine = of_block_[block];
     const auto room =
@@ -42,6 +44,7 @@ class Space {
     free_.push_back(index);
   }
 
+  // How many blocks of space the caller needs: the most that were ever taken at once.
   std::uint32_t size() const { return static_cast<std::uint32_t>(blocks_.size()); }
 
  private:

@@ -16,8 +16,8 @@ namespace fermata {
 // What a plan records of a candidate, with the reason why it was chosen or not.
 struct Candidate {
   std::string algorithm;  // of blocks: BlockCandidate::name
-  // Of lines: the period per episode, or over hosts the latency. Of blocks: the latency, which is the time
-  // from the last arrival to the last departure.
+  // Of lines: the period per episode, or over hosts the latency; either with the cost of credits. Of blocks:
+  // the latency, which is the time from the last arrival to the last departure.
   double predicted_ns = 0;
   double measured_ns = 0;  // 0: not measured
   std::string verdict;     // "chosen", "predicted 1.8x slower", "measured 7% slower", "refused: ..."
@@ -45,7 +45,7 @@ struct Runner {
 };
 
 // After `first` rounds, if `further` is not 0, trials whose time exceeds `near` times the best are dropped.
-// The others run `further` rounds.
+// The others run `further` more rounds.
 struct Rounds {
   int first = 1;
   int further = 0;

@@ -76,7 +76,7 @@ class BlockChooser {
 };
 
 // Returns the first ranked schedule that is proved for wanted.op. The candidate whose name has the hash
-// `preferred` (plan/block_knowledge.hpp) is tried first.
+// `preferred` (plan/block_knowledge.hpp; 0: none) is tried first.
 // Preconditions: collective is not a barrier; root is a member; there are at most kMostBlockMembers members
 // (exec/block_program.hpp), or kMaxAlltoallMembers in an alltoall. Within these limits there is always a
 // schedule. If there is none, the result has no chunks, and verify() refuses it.

@@ -24,10 +24,9 @@ namespace fermata {
 // chunks: their number is the least common multiple of the chunks that the algorithms need. The result is
 // empty for barriers, alltoall and scans, for a tree of one leaf, if no algorithm fits one of the places, and
 // if this number is above 1,024.
-//   family  the algorithm for all places that it fits. At other places, and if `family` is empty: the
-//   cheapest
-//           one that fits
-//   bytes   of one block
+// - family: the algorithm for all places that it fits; empty: none. Other places get the cheapest algorithm
+//   that fits.
+// - bytes: of one block.
 Schedule compose_blocks(Collective collective, std::int32_t root, double bytes, const CostModel& model,
                         const Cluster& tree, const std::string& family);
 

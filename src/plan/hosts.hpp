@@ -11,9 +11,9 @@
 
 namespace fermata {
 
-// Describes the team as a topology with one CPU per rank. The CPU's OS index is the rank. Ranks on one host
-// share memory; between hosts there is a network. The topology has no real CPUs, since these differ from host
-// to host and every host must make the same plan.
+// Describes the team as a topology with one CPU per rank. The CPU's OS index is the rank; the CPUs are sorted
+// by host. Ranks on one host share memory; between hosts there is a network. The topology has no real CPUs,
+// since these differ from host to host and every host must make the same plan.
 Topology topology_of_hosts(const std::vector<std::int32_t>& hosts);
 // Estimates the signal costs of that topology, where nothing was measured. A message between hosts is
 // expensive, each further message is cheaper, and a signal through memory costs almost nothing.

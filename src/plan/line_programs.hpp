@@ -31,6 +31,7 @@ struct LinePrograms {
   std::uint32_t bytes = 0;  // of a region, which holds the slots of all members (exec/program.hpp)
 };
 
+// schedule: plan.schedule, or the same for another root (lift()), to which `placed` belongs.
 // Error: kUnsupported, if a member's program must be branched (line_programs.cpp) and then needs more than
 // kMostBranchedSteps steps (a few more may pass).
 inline constexpr std::size_t kMostBranchedSteps = 65536;

@@ -28,7 +28,8 @@ struct Entry : Trial {
   double latency_ns = 0;  // predicted
 };
 
-// The key with the topology's fingerprint and its payload's class, or what is wrong with it.
+// Returns the key, with the topology's fingerprint and with the class of the key's payload; or what is wrong
+// with the key.
 Result<PlanKey> normalised(PlanKey key, const Topology& topology);
 
 // Builds the algorithms of the table over all members at once, with the degrees of degrees_to_try, without

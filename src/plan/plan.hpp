@@ -82,12 +82,13 @@ struct PlanOptions {
   std::string layout;                   // empty: search; else e.g. "packed+2slots", "packed:published"
   bool clusters_from_topology = false;  // the topology's domains instead of measured distances
   double sparseness = 0;                // 0: from the largest relative gap; without one, 0.35
-  // About how many of the best predicted candidates to time, at least 12 (above 64 members: 4). Variants of
-  // the fastest ones are timed, too. 0: predict only.
+  // About how many of the best predicted candidates to time, at least 12 (above 64 members: 4). 0: predict
+  // only. Unless members share CPUs or `layout` is given, variants of the fastest ones are timed, too.
   int measure_best = 0;
   Progress progress;
 };
 
+// Without `measure`, it only predicts.
 Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
                        const Measure& measure);
 

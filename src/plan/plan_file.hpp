@@ -1,7 +1,7 @@
 // What two kinds of plan files have in common: plans on lines, whose data are on the signals' cache lines,
-// and plans for blocks of longer data. They share header, team, origin, candidates with their layouts, and
-// the place in the cache. For src/plan only. Functions that read complain to their reader, and return values
-// that mean nothing after that.
+// and plans for blocks of longer data. They share header, team, origin, candidates, and the place in the
+// cache. For src/plan only. Functions that read complain to their reader, and return values that mean nothing
+// after that.
 #ifndef FERMATA_PLAN_PLAN_FILE_HPP
 #define FERMATA_PLAN_PLAN_FILE_HPP
 

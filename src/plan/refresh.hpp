@@ -30,15 +30,16 @@ struct Judgement {
   // The plans to change to: one for each kind with a known plan, the better of the present and the new one.
   // Empty: the current plans stay.
   std::vector<std::optional<Plan>> plans;
-  bool planned = false;
-  bool again = false;  // the next refresh should come soon
-  std::string why;     // empty: there was nothing to judge
+  bool planned = false;  // judge() has made new plans, whatever it then decided
+  bool again = false;    // the next refresh should come soon
+  std::string why;       // empty: there was nothing to judge
 };
 
 class Refresh {
  public:
-  // profile: the one from which the team's plans were made; its rows are the team's ranks. running: the
-  // current plan of each kind of call. A kind without a known plan is neither judged nor changed.
+  // profile: the one from which the team's plans were made; its rows are the team's ranks, sorted by host.
+  // running: the current plan of each kind of call. A kind without a known plan is neither judged nor
+  // changed.
   Refresh(Profile profile, std::vector<std::optional<Plan>> running);
 
   // one_way: half of the observed round trips between hosts (hosts x hosts, ns, 0: not observed). A link

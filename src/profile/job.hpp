@@ -14,8 +14,8 @@
 namespace fermata {
 
 // The functions of an MPI job that a measurement needs (fermata/job.h has the same with C's types). gather()
-// and rest() are collective. time() is for the two processes a and b only. rest() waits until all processes
-// have called it, and mostly sleeps meanwhile, so that it does not disturb a measurement.
+// and rest() are collective. Only the processes a and b call time(), or one process with a == b. rest() waits
+// until all processes have called it, and mostly sleeps meanwhile, so that it does not disturb a measurement.
 struct Job {
   std::int32_t rank = 0;
   std::vector<std::int32_t> hosts;   // each process's host

@@ -52,6 +52,7 @@ class JobProcesses {
 // Costs between each two processes.
 struct JobCosts {
   explicit JobCosts(std::int32_t n) : o(n), l(n), g(n) {}
+  // Sets the costs of both directions.
   void set(std::int32_t a, std::int32_t b, double of_o, double of_l, double of_g);
   Matrix o, l, g;
 };

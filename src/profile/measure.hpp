@@ -40,8 +40,8 @@ std::optional<OwnBytes> measure_own_bytes(std::int32_t cpu, double seconds);
 // byte; 0: the measurement failed.
 double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
 
-// Times blocks between two processes. Empty: the measurement failed. If the kernel does not permit single
-// copies, the result has no single copies.
+// Times blocks between two processes. Empty: the measurement failed. If the kernel or FERMATA_CMA=0 forbids
+// single copies, the result has none.
 std::vector<BlockWay> measure_blocks(std::int32_t a, std::int32_t b, double seconds);
 
 struct ManyCost {
@@ -59,8 +59,8 @@ std::vector<double> measure_word_add(const std::vector<std::int32_t>& cpus, bool
 // one-way time of the reply is subtracted.
 double measure_word_read(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
-// The period of an exchange of two members with each layout, as in sections VI.B to VI.D of power8-barriers
-// (docs/papers.md).
+// The period of an exchange of two members with each layout that LayoutCost names, as in sections VI.B to
+// VI.D of power8-barriers (docs/papers.md).
 std::vector<LayoutCost> measure_layouts(std::int32_t a, std::int32_t b, std::int32_t line_bytes,
                                         bool processes, double seconds);
 

@@ -28,8 +28,9 @@ struct MeasuringPlan {
   double each = 0, byte_each = 0, extra = 0, self = 0, total = 0;
   int rounds = 1;
 };
-// Plans every pair, or with options.sample some pairs of each level. With the default seconds_per_pair, the
-// total is a few minutes at most, however many CPUs there are. The measurements may take longer than planned.
+// Plans every pair, or with options.sample at most three pairs of each level. If these are more than 400, the
+// bytes of at most three pairs of each level are timed. With the default seconds_per_pair, the total is a few
+// minutes at most, however many CPUs there are. The measurements may take longer than planned.
 MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& options);
 
 // Returns the seconds_per_pair with which the whole profile takes about `seconds`. The measurements that are

@@ -91,8 +91,8 @@ bool run_apart(bool processes, std::size_t members, const std::function<void(int
 struct Setting {
   std::vector<std::int32_t> cpus;  // one per member; may repeat
   bool processes = false;
-  // Budget of the whole probe. If others use the CPUs, it may take longer. After 3 s and 20 times the budget
-  // it is aborted.
+  // Budget of the whole probe. If others use the CPUs, it may take longer. It is aborted after 20 times the
+  // budget plus 3 s.
   double seconds = 0.1;
 };
 

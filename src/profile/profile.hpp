@@ -43,7 +43,7 @@ struct LayoutCost {
 
 // The throughput of a domain's caches and memory, when `cpus` of its CPUs (all, but at most 128) read each
 // other's memory at once. Level::kNetwork: pairs of hosts send at once; only if they are then slower than
-// alone.
+// alone; `cpus` is then the number of the job's processes.
 struct DomainBytes {
   Level level = Level::kL3;
   std::int32_t cpus = 2;
@@ -95,7 +95,7 @@ struct Profile {
   double awaited_ns = 0;            // each further slot that a member awaits, from another sender
   double reader_ns = 0;             // each further reader of a published line
   std::vector<double> word_add_ns;  // [k-1]: time per add when k members add to one word at once
-  double word_read_ns = 0;
+  double word_read_ns = 0;          // from the end of the last add until another member has read the word
   std::vector<LayoutCost> layouts;
   std::vector<Tearing> tearing;
   double yield_ns = 0;  // a switch by sched_yield between two members on one CPU; 0: unknown

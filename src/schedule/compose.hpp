@@ -13,10 +13,10 @@ namespace fermata {
 // schedule has members.
 Schedule lift(const Schedule& schedule, const std::vector<std::int32_t>& ranks, std::int32_t members);
 
-// Runs two schedules of the same team, which share no member, in the same stages. kEarly aligns their first
-// stages (for arrivals), kLate their last stages (for departures). b's words follow a's. The numbers of
-// chunks and of registers are the larger ones. The root is a's, the collective is as in `then`. The name is
-// "a/b"; "a" if both have that name; the other's if one has none.
+// Runs two schedules of the same team in the same stages. No member has transfers in both. kEarly aligns
+// their first stages (for arrivals), kLate their last stages (for departures). b's words follow a's. The
+// numbers of chunks and of registers are the larger ones. The root is a's, the collective is as in `then`.
+// The name is "a/b"; "a" if both have that name; the other's if one has none.
 enum class Align { kEarly, kLate };
 Schedule beside(const Schedule& a, const Schedule& b, Align align);
 

@@ -89,7 +89,7 @@ double further_share(const CostModel& model);
 
 struct CostStep {
   std::int32_t stage = 0;
-  std::int32_t vertex = 0;  // the vertex whose wait ends the step
+  std::int32_t vertex = 0;  // the member that continues at at_ns, or the word whose add is then done
   double at_ns = 0;
 };
 

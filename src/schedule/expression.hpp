@@ -29,6 +29,7 @@ class Expressions {
  public:
   explicit Expressions(std::int32_t members);
   NodeId leaf(std::int32_t member) const { return member; }
+  // Returns the tree `left op right`. A tree that exists already keeps its stage and member.
   NodeId combine(NodeId left, NodeId right, std::int32_t stage, std::int32_t member);
   const Node& operator[](NodeId id) const { return nodes_[id]; }
   std::size_t size() const { return nodes_.size(); }

@@ -14,9 +14,9 @@ namespace fermata {
 
 // A slot that a receiver awaits in a stage.
 struct Incoming {
-  double at = 0;        // when its sender begins to send it
-  double o = 0, l = 0;  // O and L of the signal, for its layout
-  std::int32_t step = -1;
+  double at = 0;           // when its sender begins to send it
+  double o = 0, l = 0;     // O and L of the signal, for its layout
+  std::int32_t step = -1;  // the sender's last step before it
   double bulk = 0;         // the receiver's time for its bytes
   double first = 0;        // time to copy its first slotful in; only then can the receiver copy it out
   std::int32_t held = -1;  // the sender, if it must wait until its data was read; else -1
@@ -27,8 +27,8 @@ struct Incoming {
 // The cost of a message's bytes.
 struct Bulk {
   double in = 0, out = 0;  // the sender's and the receiver's time
-  double first = 0;
-  bool held = false;
+  double first = 0;        // as Incoming::first
+  bool held = false;       // the receiver reads directly, and the sender waits for that
 };
 
 // Simulates episodes on the model. Each vertex has a time: for a member, when it continues; for a word, when

@@ -1,4 +1,5 @@
-// Doorbell: a member, or all pollers of a word, park on it. A sender rings it only if it is armed.
+// Doorbell: a member, or all readers of a word or of a published line, park on it. A sender rings it only if
+// it is armed.
 //
 // This is Dekker's pattern with an asymmetric fence:
 // - Parker: arm, heavy fence, check the condition again, sleep.

@@ -53,6 +53,7 @@ inline std::uint32_t drop_another(Count& count) {
   return 1 - A::template sub_acq_rel<Site::kReferenceDrop>(count, std::uint32_t{1});
 }
 
+// For the same counts. Returns true if exactly `many` references have been dropped.
 template <class A, class Count>
 inline bool have_dropped(const Count& count, std::uint32_t many) {
   // order: as references_are_gone()
@@ -109,6 +110,7 @@ inline Node* take_all(Top& top) {
   }
 }
 
+// Returns the object to which all threads move, or null if there is none yet.
 template <class A, class Pointer>
 inline auto moved_to(const Pointer& moved) {
   // order: acquire: sees the object. Pairs with kMove.

@@ -24,7 +24,8 @@ struct Ring {
     return was_read(credit, credit_seen, number > slots ? number - slots : 0);
   }
 
-  // Returns true if the reader has read piece `number` and all pieces before it.
+  // Returns true if the credit says that the reader has read piece `number` and all pieces before it. Without
+  // credit it returns false, even if they were read.
   static bool was_read(const Counter& credit, std::uint64_t& credit_seen, std::uint64_t number) {
     if (number <= credit_seen) return true;
     // order: acquire: the reader's reads happened before the writer writes there again. Pairs with

@@ -21,8 +21,9 @@ namespace fermata::net {
 // there were.
 class MpiPort {
  public:
-  // Takes over the communicator. process_of: the process of each rank of the team. host_of: the host of each
-  // process. members: how many members this process has.
+  // Takes over the communicator: close() frees it, unless a message may still be on its way. process_of: the
+  // process of each rank of the team. host_of: the host of each process. members: how many members this
+  // process has.
   MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> host_of, int members);
   ~MpiPort();
   MpiPort(const MpiPort&) = delete;
@@ -51,12 +52,14 @@ class MpiPort {
     MPI_Request request = MPI_REQUEST_NULL;
   };
   struct Peer {
-    std::deque<Bytes> queue;  // not sent yet, for example because the writing thread may not call MPI
-    std::deque<Send> sends;   // being sent, the oldest first
-    std::deque<Bytes> early;  // received before other messages that must land first
-    std::uint64_t sent = 0, flushed = 0, received = 0;
+    std::deque<Bytes> queue;     // not sent yet, for example because the writing thread may not call MPI
+    std::deque<Send> sends;      // being sent, the oldest first
+    std::deque<Bytes> early;     // received before other messages that must land first
+    std::uint64_t sent = 0;      // written messages, also those in the queue
+    std::uint64_t flushed = 0;   // `sent` at the last flush()
+    std::uint64_t received = 0;  // messages that have landed; `early` has the others
     std::uint64_t expected = 0;  // how many messages there are in all, once the peer has announced it
-    bool has_closed = false;
+    bool has_closed = false;     // the peer has begun close(); some of its messages may not have landed yet
     bool is_lost = false;
   };
 
@@ -72,7 +75,7 @@ class MpiPort {
   // May this thread call MPI? Any may with MPI_THREAD_MULTIPLE, or with MPI_THREAD_SERIALIZED if this process
   // has one member. Otherwise only the thread that made the port may.
   bool may_call() const { return any_thread_ || std::this_thread::get_id() == driver_; }
-  void move();
+  void move();  // takes what has come, and sends what is in the queues
   static Bytes message_of(const Head& head, const void* block, std::size_t bytes);
   void send_to(Peer& peer, int process);
   void end_sends(Peer& peer);

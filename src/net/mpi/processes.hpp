@@ -29,7 +29,7 @@ struct ProcessInfo {
 struct Processes {
   std::vector<ProcessInfo> said;  // what each process has sent
   std::vector<int> host_of;       // of each process; hosts are numbered in the order of their first process
-  // Of each process: its CPU, or the first of its core; -1: it may use several cores.
+  // Of each process: its CPU, or the first of its core; -1: it may use several cores, or that is not known.
   std::vector<int> pinned;
   std::vector<std::string> names;  // of each host
 

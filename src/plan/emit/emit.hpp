@@ -10,12 +10,11 @@
 
 namespace fermata {
 
-// Returns a self-contained header for C99 and C++11 or later. What it defines begins with `name`; macros and
-// enumerators begin with the same in capital letters. The comment at its top says how to use it
-// (emit/template.cpp).
-// Errors: those of compile_lines(); kArgument if `name` is not an identifier, if `barrier` is not a barrier's
-// plan without a payload (a tag), if `allreduce` is not an allreduce's, or if their numbers of members
-// differ; kUnsupported if a plan is for several hosts.
+// Returns a self-contained header for C11, and with GCC or Clang also for C99 and C++11, or later. What it
+// defines begins with `name`; macros and enumerators begin with the same in capital letters. The comment at
+// its top says how to use it (emit/template.cpp). Errors: those of compile_lines(); kArgument if `name` is
+// not an identifier, if `barrier` is not a barrier's plan without a payload (a tag), if `allreduce` is not an
+// allreduce's, or if their numbers of members differ; kUnsupported if a plan is for several hosts.
 Result<std::string> emit_code(const Plan& barrier, const Plan& allreduce, const std::string& name);
 
 // Is it letters, digits and underscores, with no digit first? Nothing else is checked: not keywords, and not

@@ -1,5 +1,5 @@
-// The parts of an emitted header that are the same for all plans. They are C99 and C++11, except that NAME
-// stands for the team's name, and UPPER for the same in capital letters.
+// The parts of an emitted header that are the same for all plans. They are C99 and C++11 (emit.hpp), except
+// that NAME stands for the team's name, and UPPER for the same in capital letters.
 #ifndef FERMATA_PLAN_EMIT_TEMPLATE_HPP
 #define FERMATA_PLAN_EMIT_TEMPLATE_HPP
 
