@@ -66,7 +66,7 @@ inline constexpr std::size_t kMostBlock = 16384;  // bytes of one block
 struct Block {
   std::uint64_t offset = 0;  // its place in the window
   std::uint64_t bytes = 0;
-  const void* from = nullptr;
+  const void* from = nullptr;  // where they are now; valid during the call
 };
 
 // The memory in which lines for a process's members land.

@@ -16,10 +16,9 @@
 
 namespace fermata {
 
-// Returns why credits every `credit_batch` episodes (0: no credits) do not remove these hazards, or why there
-// can be no such credits. Empty: they remove them, or there are no hazards. A credit tells the sender that a
-// slot was read and may be written again. Words have no credits, so a hazard of a transfer into a word always
-// remains.
+// Returns why one of these hazards remains with credits every `credit_batch` episodes (0: no credits), or why
+// there can be no such credits. Empty: neither. A credit tells the sender that a slot was read and may be
+// written again. Words have no credits, so a hazard of a transfer into a word always remains.
 std::string flaw_of_reuse(const Schedule& schedule, const Layouts& layouts,
                           const std::vector<Hazard>& hazards, std::int32_t credit_batch);
 
