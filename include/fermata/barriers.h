@@ -94,11 +94,12 @@ FERMATA_API void fermata_anonymous_shared_destroy(fermata_anonymous_shared* barr
 /* ---- Ranked barriers of threads ---------------------------------------------------------------------------
  * Barriers and allreduces for threads of one process that know their rank. They need no planner.
  * fermata_ranked_meet runs the plan that `fermata plan` has saved for a barrier of this many unpinned threads
- * of this machine. Without a saved plan it runs a built-in one, which does not depend on where threads run.
- * It also runs that one if the machine has a CPU for each thread, but affinity or the cgroup quota gives this
- * process too few. And it does not trust the saved plan if the file is damaged, if the plan is not proved, if
- * the file or its folder belongs to another user, or if others may write there. fermata_ranked_allreduce
- * always runs a built-in plan. The functions are in libfermata-rt. */
+ * of this machine. Without a saved plan, or with one rank, it runs a built-in one, which does not depend on
+ * where threads run. It also runs that one if the machine has a CPU for each thread, but affinity or the
+ * cgroup quota gives this process too few. And it does not trust the saved plan if the file is damaged, if
+ * the plan is not proved, if the file or its folder belongs to another user or is a symbolic link, or if
+ * others may write there. fermata_ranked_allreduce always runs a built-in plan. The functions are in
+ * libfermata-rt. */
 
 typedef struct fermata_ranked fermata_ranked;
 

@@ -141,7 +141,7 @@ FERMATA_API int fermata_exscan(fermata_member* member, const void* in, void* out
  * (fermata_begin), or prepares it as a persistent one (fermata_prepare). Two threads must not use one
  * member's requests at the same time. */
 
-typedef struct fermata_request fermata_request; /* an operation that its member has begun or prepared */
+typedef struct fermata_request fermata_request; /* a begun or prepared operation, or a chain */
 
 /* -- do a collective that is described as data --
  * For what the collective's own function, such as fermata_allreduce, cannot describe: elements or operators
@@ -245,7 +245,8 @@ FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* o
 /* Makes a persistent operation. All members make this call in the same order as their other calls. It may
  * wait. Then each member starts the operation any number of times. Its starts need not come in the same order
  * with other calls at all members. A start needs no further memory, except after fermata_request_reset. An
- * operation holds slots of the team until all members have freed it. After TIMEOUT or INTERRUPTED this member
+ * operation holds slots of the team until all members have freed it. Over several hosts, freed slots serve
+ * only operations with the same ring buffers between the same ranks. After TIMEOUT or INTERRUPTED this member
  * gets no request, even when fermata_resume has ended the call. Members that have got one free it. Errors:
  * MEMORY (at all members: the team's 16 MiB of slots have no room for this operation, or rank 0 has no
  * memory; at one member alone: it has no memory for its part, and the others must free theirs), those of
@@ -286,7 +287,7 @@ FERMATA_API int fermata_request_free(fermata_request* request);
  * wait; the request is still active), BUSY (a callback made the call, and the request is active and of that
  * callback's member), those of the operation. */
 FERMATA_API int fermata_request_wait(fermata_request* request);
-/* Waits for all requests, one after the other. Returns the first error in the order of the list, if any.
+/* Waits for all requests, one after the other. Returns OK, or the first error in the order of the list.
  * FERMATA_ERR_TIMEOUT or FERMATA_ERR_INTERRUPTED ends the call at once, and is then its result. For each
  * request, the time limit of its member holds, and counts from the start of the call. This function,
  * fermata_request_wait_any and fermata_request_test_any skip NULL entries. Errors: ARGUMENT (a request was
@@ -305,8 +306,9 @@ FERMATA_API int fermata_request_wait_any(fermata_request* const* requests, size_
 /* Moves the request on. Returns OK, PENDING, or the operation's error. Errors: ARGUMENT (the request was
  * freed, or its member has left), those of the operation. */
 FERMATA_API int fermata_request_test(fermata_request* request);
-/* As fermata_request_wait_any, without waiting. PENDING: all requests are active. Errors: ARGUMENT (count is
- * 0 or all entries are NULL, or a request was freed, or its member has left), those of the operation. */
+/* As fermata_request_wait_any, without waiting. Returns PENDING if all requests are active, else as
+ * fermata_request_wait_any. Errors: ARGUMENT (count is 0 or all entries are NULL, or a request was freed, or
+ * its member has left), those of the operation. */
 FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_t count, size_t* index);
 
 /* -- call a function when a request is over --
@@ -354,10 +356,10 @@ FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, ferma
  * take turns. The next call continues where this one stopped. max_us <= 0: each request that can move gets
  * one piece. If that moved something, the call waits up to 2 us for each of a few further answers. It also
  * advances the requests of the thread's other members, as each call that waits does. Returns OK if none of
- * this member's requests is active, else PENDING. A thread may take over a member that has requests
- * outstanding. Its first call must then be this one, or a test or wait for one of these requests. Errors:
- * FORKED, BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the team is
- * broken). */
+ * this member's requests is active, else PENDING. An active chain counts only for the member whose operation
+ * in it is active. A thread may take over a member that has requests outstanding. Its first call must then be
+ * this one, or a test or wait for one of these requests. Errors: FORKED, BROKEN, MEMBER_LOST, MISMATCH
+ * (members made different calls; the detail names them, and the team is broken). */
 FERMATA_API int fermata_progress(fermata_member* member, double max_us);
 /* Switches this process's progress thread on or off. That thread moves the data of requests while their
  * members' threads compute. It helps only if it has a CPU of its own. on > 0: it runs. 0: it ends before the

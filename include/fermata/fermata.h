@@ -157,8 +157,10 @@ typedef struct fermata_team_config {
   const int* cpus;           /* `members` entries: the CPU to which the program pins each rank. NULL: */
                              /* unpinned. The planner uses them. The team does not pin its members. With */
                              /* NULL, a team on one host that later finds each member pinned to one CPU */
-                             /* may change to plans for these CPUs. */
-  const fermata_plan* const* plans; /* plan_count plans that replace the cached or estimated ones */
+                             /* may change to plans for these CPUs. It then drops `plans`, too: give */
+                             /* cpus with them. */
+  const fermata_plan* const* plans; /* plan_count plans that replace the cached or estimated ones; not in */
+                                    /* sub-teams (fermata_team_split) */
   size_t plan_count;
   double stall_seconds;      /* > 0: a member that has waited for so long reports on stderr, in any */
                              /* process of the team. Otherwise FERMATA_STALL_SECONDS of the process that */
@@ -212,12 +214,12 @@ FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_te
  * may have different members. Nobody needs to have joined `neighbour`. As long as any process holds the new
  * team, the other processes can attach by *place. The memory of `neighbour` stays until its last team is
  * freed. It holds at most 2,048 further teams at a time. Teams without plans of their own in `config` share
- * one search for plans if the members, tagged and cpus of their `config` are equal (up to 128 different
- * searches). A forked child holds the new team only while it has a member in it. Otherwise another process
- * must hold it while the child uses its copy of the handle. What a killed process held stays taken, and
- * counts among the 2,048, until the memory of `neighbour` is freed. Errors: ARGUMENT (or one of the two teams
- * is of threads), MEMORY (memory ran out, or the memory of `neighbour` holds 2,048 further teams), those of
- * fermata_team_create. */
+ * one search for plans if the members, tagged and cpus of their `config` and FERMATA_REPRODUCIBLE are equal
+ * (up to 128 different searches). A forked child holds the new team only while it has a member in it.
+ * Otherwise another process must hold it while the child uses its copy of the handle. What a killed process
+ * held stays taken, and counts among the 2,048, until the memory of `neighbour` is freed. Errors: ARGUMENT
+ * (or one of the two teams is of threads), MEMORY (memory ran out, or the memory of `neighbour` holds 2,048
+ * further teams), those of fermata_team_create. */
 FERMATA_API int fermata_team_create_within(fermata_team* neighbour, const fermata_team_config* config,
                                            uint64_t* place, fermata_team** out);
 /* Attaches to the team at `place`. `neighbour` is any team in the same memory. Errors: ARGUMENT (the team
@@ -265,9 +267,10 @@ FERMATA_API void fermata_team_abort(fermata_team* team);
  * joins none and gets *out = NULL. fermata_member_leave leaves the new team and frees the member's share of
  * it. Processes pass each other the new team within the member's timeout, or within 30 s if that is less or
  * there is no timeout. After TIMEOUT or INTERRUPTED the split cannot continue: break the team
- * (fermata_team_abort). Errors: those of fermata_barrier, MEMORY (the team may be broken then), SYSTEM,
- * UNSUPPORTED (the team that is split is over hosts, and was split about a million times or has more than
- * 1,024 members). */
+ * (fermata_team_abort). If a member of a team on one host gets SYSTEM or MEMORY, others may get the new team
+ * all the same, and that member never joins it. Errors: those of fermata_barrier, MEMORY (the team may be
+ * broken then), SYSTEM, UNSUPPORTED (the team that is split is over hosts, and was split about a million
+ * times or has more than 1,024 members). */
 FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out);
 
 /* -- limit the time of a wait, and go on after it --

@@ -41,7 +41,8 @@ typedef struct fermata_job {
   /* signals > 0, a < b: the time that so many empty synchronous messages at once take from a to b. */
   /* signals > 0, a == b: the time to start so many messages that go nowhere. */
   void (*rest)(void); /* waits until all processes have called it, and mostly sleeps meanwhile */
-  void (*end)(void);  /* ends the job, and MPI if fermata_mpi_job has started it */
+  void (*end)(void);  /* ends the job, and MPI if fermata_mpi_job has started it: then no further job can */
+                      /* be made */
 } fermata_job;
 
 /* Makes the job, and starts MPI if it is not running yet. All processes that the launcher has started make

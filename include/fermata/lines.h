@@ -70,8 +70,8 @@ FERMATA_API int fermata_barrier(fermata_member* member);
 FERMATA_API int fermata_arrive(fermata_member* member);
 /* The second half: waits until all members have arrived. It also ends what fermata_arrive_with has begun.
  * After TIMEOUT or INTERRUPTED, call it again, or fermata_resume, which then does the same. Errors: ARGUMENT
- * (nothing is outstanding), TRUNCATED (fermata_arrive_with began the operation, and more data came than
- * fits). It never returns BUSY. */
+ * (nothing is outstanding, or only an interrupted call on blocks is), TRUNCATED (fermata_arrive_with began
+ * the operation, and more data came than fits). It never returns BUSY. */
 FERMATA_API int fermata_depart(fermata_member* member);
 /* Tells whether fermata_depart would wait. After OK, the member must still depart. Returns PENDING if
  * fermata_depart would wait, else OK, also if nothing is outstanding. It never returns TIMEOUT, INTERRUPTED

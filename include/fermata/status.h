@@ -30,7 +30,8 @@ enum fermata_status {
   FERMATA_ERR_MEMORY = -2,       /* Memory ran out. */
   FERMATA_ERR_SYSTEM = -3,       /* A call of the system or a library failed. */
   FERMATA_ERR_TIMEOUT = -4,      /* The time limit has passed. fermata_resume continues a collective. */
-  FERMATA_ERR_MEMBER_LOST = -5,  /* A member has died or left. The detail names it. The team is broken. */
+  FERMATA_ERR_MEMBER_LOST = -5,  /* A member has left, or its process has died. The detail names it. The */
+                                 /* team is broken. A thread that ends without leaving is not noticed. */
   FERMATA_ERR_MISMATCH = -6,     /* Members disagree in tags, calls, plans or versions. */
   FERMATA_ERR_BROKEN = -7,       /* fermata_team_abort or a rarer error broke the team. Destroy it. */
   FERMATA_ERR_PARSE = -8,        /* A file or a name is malformed. The detail gives the reason. */
