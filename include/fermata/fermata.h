@@ -170,6 +170,8 @@ typedef struct fermata_team_config {
   double refresh_seconds;    /* Over several hosts. > 0: the running team refreshes its profile, about */
                              /* every so many seconds, and changes its plans where that pays. */
                              /* 0: FERMATA_REFRESH decides; without it there are no refreshes. < 0: never. */
+                             /* There are none, either, in a team of more than 1,024 members, nor after */
+                             /* fermata_prepare. */
 } fermata_team_config;
 #define FERMATA_TEAM_CONFIG_INIT \
   {sizeof(fermata_team_config), 1, FERMATA_THREADS, FERMATA_WAIT_AUTO, 0, NULL, NULL, 0, 0.0, 0.0}
