@@ -269,10 +269,9 @@ FERMATA_API void fermata_team_abort(fermata_team* team);
  * joins none and gets *out = NULL. fermata_member_leave leaves the new team and frees the member's share of
  * it. Processes pass each other the new team within the member's timeout, or within 30 s if that is less or
  * there is no timeout. After TIMEOUT or INTERRUPTED the split cannot continue: break the team
- * (fermata_team_abort). If a member of a team on one host gets SYSTEM or MEMORY, others may get the new team
- * all the same, and that member never joins it. Errors: those of fermata_barrier, MEMORY (the team may be
- * broken then), SYSTEM, UNSUPPORTED (the team that is split is over hosts, and was split about a million
- * times or has more than 1,024 members). */
+ * (fermata_team_abort). If one member of a new team gets SYSTEM or MEMORY, all of them get an error. Errors:
+ * those of fermata_barrier, MEMORY (the team may be broken then), SYSTEM, UNSUPPORTED (the team that is split
+ * is over hosts, and was split about a million times or has more than 1,024 members). */
 FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out);
 
 /* -- limit the time of a wait, and go on after it --

@@ -69,15 +69,30 @@ void name_hosts(const exec::Team& parent, Gathering& g) {
   g.request.host = number(parent.hosts().here());
 }
 
-// No member returns before all have read the status lines and taken the team. Over several hosts, each also
-// learns that every other member has its part, with the same plans.
-int conclude(fermata_member* member, const Gathering& g, int own, const fermata_team* team) {
+// Two words of each member of the parent: its result, and a hash of its plans. No member returns before all
+// have read the status lines and taken the team.
+int exchange_results(fermata_member* member, const std::uint64_t (&mine)[2],
+                     std::vector<std::uint64_t>& all) {
   const exec::Team& parent = member->member->team();
-  if (!parent.port().is_connected()) return barrier(member);
+  all.resize(2 * std::size_t{parent.members()});
+  if (parent.port().is_connected()) return allgather(member, mine, all.data(), 2);
+  announce(member, mine[0]);
+  if (const int rc = barrier(member); rc != FERMATA_OK) return rc;
+  for (std::uint32_t r = 0; r < parent.members(); ++r) {
+    // order: relaxed: the barrier orders it
+    all[2 * r] = parent.status(r).scratch.load(std::memory_order_relaxed);
+    all[2 * r + 1] = mine[1];  // members of one host take one team, with its plans
+  }
+  return barrier(member);
+}
+
+// Each member learns that every other member has its part of the new team, with the same plans. Otherwise
+// none of them keeps it.
+int conclude(fermata_member* member, const Gathering& g, int own, const fermata_team* team) {
   std::uint64_t mine[2] = {static_cast<std::uint64_t>(-own), 0};
   if (team != nullptr) mine[1] = hash_of_team(*team->team);
-  std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
-  if (const int rc = allgather(member, mine, all.data(), 2); rc != FERMATA_OK) return rc;
+  std::vector<std::uint64_t> all;
+  if (const int rc = exchange_results(member, mine, all); rc != FERMATA_OK) return rc;
   for (const Part& p : g.parts) {
     const auto theirs =
         static_cast<Status>(-static_cast<std::int64_t>(static_cast<std::int32_t>(all[2 * p.rank])));

@@ -219,6 +219,22 @@ TEST(Limits, ASplitWaitsNoLongerThanItsMembers) {
   EXPECT_EQ(ended, kSaysWhy);
 }
 
+// The last process may open nothing more, so it cannot fetch the new team. The second one can, but does not
+// keep a team in which a member is missing.
+TEST(Limits, ASplitIsMadeForAllOrForNone) {
+  fermata_team* const team = test::make_team(3, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr);
+  test::ForkedMembers members(3, [&](int rank) {
+    fermata_member *member = nullptr, *part = nullptr;
+    if (fermata_team_join(team, rank, &member) != FERMATA_OK) return kSilent;
+    fermata_member_set_timeout(member, rank == 0 ? 0.3 : kPatience);  // rank 0 makes the team, and offers it
+    if (rank == 2 && !set_limit(RLIMIT_NOFILE, 3)) return kNotHere;
+    return said(fermata_team_split(member, 0, rank, &part));
+  });
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(members.wait_for(rank), kSaysWhy) << rank;
+  fermata_team_destroy(team);
+}
+
 // A cost that was not measured is an error.
 void measures_without_members(Engine engine, const char* error) {
   const int ended = in_child(kHangNs, [&] {
