@@ -67,7 +67,7 @@ demo: bootstrap
 core: bootstrap
 	@cmake -S tests/install/parent -B build/parent -G Ninja -DFERMATA_SOURCE=$(CURDIR) -DFERMATA_FULL=ON \
 	  -DFERMATA_JSON=OFF -DFERMATA_HIGHWAY=OFF -DCMAKE_BUILD_TYPE=Release \
-	  '-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG' -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) --log-level=WARNING
+	  '-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG' -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) --log-level=WARNING
 	@cmake --build build/parent --target all fermata --parallel $(JOBS)
 	@for program in program consumer hello processes; do build/parent/$$program || exit 1; done
 
