@@ -17,7 +17,7 @@ extern "C" {
  * Any thread may arrive, as at a pthread_barrier_t or std::barrier. A phase is full after `count` arrivals,
  * and further arrivals belong to the next phase. So more than `count` threads may use the barrier, unless
  * threads drop (fermata_anonymous_drop) or it has FERMATA_ANONYMOUS_COMPLETION. A barrier between processes
- * has neither. The functions are in libfermata-rt. */
+ * has neither drops nor that flag. The functions are in libfermata-rt. */
 
 typedef struct fermata_anonymous fermata_anonymous;
 
@@ -33,8 +33,8 @@ typedef struct fermata_anonymous fermata_anonymous;
 /* Makes a barrier of `count` arrivals per phase, 1..2^30. flags: 0 or FERMATA_ANONYMOUS_COMPLETION. Errors:
  * ARGUMENT, MEMORY. */
 FERMATA_API int fermata_anonymous_create(uint32_t count, unsigned flags, fermata_anonymous** out);
-/* Sets the address by which the reports of FERMATA_STALL_SECONDS name the barrier. The default is the
- * barrier's own address. Call it before the barrier is used. */
+/* Sets the address by which reports of long waits (FERMATA_STALL_SECONDS) name the barrier. The default is
+ * `barrier` itself. Call it before the barrier is used. */
 FERMATA_API void fermata_anonymous_name(fermata_anonymous* barrier, const void* name);
 /* Frees the barrier. By the time of the call, the last phase must be over, and no thread may arrive any more.
  * Threads may still be returning from their wait for that phase: they touch only memory that Fermata never
@@ -95,11 +95,11 @@ FERMATA_API void fermata_anonymous_shared_destroy(fermata_anonymous_shared* barr
  * Barriers and allreduces for threads of one process that know their rank. They need no planner.
  * fermata_ranked_meet runs the plan that `fermata plan` has saved for a barrier of this many unpinned threads
  * of this machine. Without a saved plan, or with one rank, it runs a built-in one, which does not depend on
- * where threads run. It also runs that one if the machine has a CPU for each thread, but affinity or the
- * cgroup quota gives this process too few. And it does not trust the saved plan if the file is damaged, if
- * the plan is not proved, if the file or its folder belongs to another user or is a symbolic link, or if
- * others may write there. fermata_ranked_allreduce always runs a built-in plan. The functions are in
- * libfermata-rt. */
+ * where threads run. It also runs the built-in one if the machine has a CPU for each thread, but affinity or
+ * the cgroup quota gives this process too few. It does the same if it does not trust the saved plan: the file
+ * is damaged, the plan is not proved, the file or its folder belongs to another user or is a symbolic link,
+ * or its group or other users may write there. fermata_ranked_allreduce always runs a built-in plan. The
+ * functions are in libfermata-rt. */
 
 typedef struct fermata_ranked fermata_ranked;
 

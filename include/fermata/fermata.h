@@ -125,8 +125,9 @@ FERMATA_API void fermata_plan_destroy(fermata_plan* plan);
 /* ---- Teams ------------------------------------------------------------------------------------------------
  * The members of a team call collectives together. A team has a fixed number of members: threads, or
  * processes with any number of threads. One process creates the team, or one process of each host, or all
- * together (fermata_team_create_mpi). Each thread joins it as a rank, from 0 to members - 1, and calls the
- * collectives with its member handle. Two threads must not use one member handle at the same time. */
+ * processes together (fermata_team_create_mpi). Each thread joins it as a rank, from 0 to members - 1, and
+ * calls the collectives with its member handle. Two threads must not use one member handle at the same
+ * time. */
 
 typedef struct fermata_team fermata_team;     /* Its members share it. */
 typedef struct fermata_member fermata_member; /* One rank's handle. One thread at a time uses it. */
@@ -300,17 +301,19 @@ FERMATA_API int fermata_resume(fermata_member* member);
 
 /* A waiting member calls its idle hook after a bounded spin, and then before each further spin, yield or
  * sleep. If the hook returns 0, the member waits on. Any other value makes the blocking call return
- * FERMATA_ERR_INTERRUPTED, and the operation stays outstanding: fermata_resume continues it. In a wait for a
- * request, the request stays active: wait for it again. While the team looks for better plans after a call,
- * the value does not count. */
+ * FERMATA_ERR_INTERRUPTED, and the operation stays outstanding: fermata_resume continues it (except
+ * fermata_team_split), and fermata_team_abort or fermata_member_leave abandons it. In a wait for a request,
+ * the request stays active: wait for it again. After some calls the team looks for better plans. During that
+ * the hook is called, but its value does not count. */
 typedef int (*fermata_idle_hook)(fermata_member* member, void* user);
 
 /* Sets the function that this member calls while it waits, with `user` as its last argument. NULL: none. */
 FERMATA_API int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook, void* user);
 /* Sets how long this member may sleep between two calls of its idle hook. seconds > 0: at most an eighth of
  * the time that it has waited so far, or 50 us if that is more, but never longer than `seconds` or 20 ms.
- * <= 0 (the default): up to 20 ms; in a team over several hosts, or split from one, as 1 ms. Call this
- * function if the hook drives work for which others wait. Errors: ARGUMENT (seconds is a NaN). */
+ * <= 0 (the default): up to 20 ms, also early in the wait. In a team over several hosts, or split from one,
+ * it is then as with 0.001. Call this function if the hook drives work for which others wait. Errors:
+ * ARGUMENT (seconds is a NaN). */
 FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double seconds);
 
 /* -- let members give different lengths --

@@ -1,5 +1,5 @@
-// Which of the program's private barriers are Fermata's. The memory of entries is never freed nor moved, so
-// that a tag may be checked against the table whatever the tag holds.
+// Which of the program's private (not process-shared) barriers are Fermata's. The memory of entries is never
+// freed nor moved, so that a tag may be checked against the table whatever the tag holds.
 //
 // Life of an entry: bind (init) -> looked up by each wait -> unbind (destroy) -> free list. Binding an
 // address that has an entry recycles it: a program may initialize again without a destroy, or after it has
@@ -20,8 +20,8 @@ namespace fermata::preload {
 
 class Table {
  public:
-  // The most barriers at a time; more stay the C library's. They take 2 MiB of address space, of which only
-  // the used part becomes memory.
+  // The most barriers at a time; more stay the C library's. Their entries take 2 MiB of address space, of
+  // which only the used part becomes memory.
   static constexpr std::uint32_t kCapacity = 65'536;
 
   struct Entry {

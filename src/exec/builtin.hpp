@@ -1,7 +1,7 @@
 // Built-in programs, for libfermata-rt, which has no planner. Its barriers use them if they can use no stored
 // plan, its allreduces always (api/rt/ranked.cpp). They assume no placement. The planner's compiler makes the
 // same bytes from the same algorithm in the same layout (tests/unit/ranked compares the two). Like all
-// programs they are proved when a team is created.
+// programs they are proved when a team is created; a ranked barrier is one.
 #ifndef FERMATA_EXEC_BUILTIN_HPP
 #define FERMATA_EXEC_BUILTIN_HPP
 
@@ -28,7 +28,7 @@ enum class Builtin : std::uint8_t {
 struct BuiltinPlan {
   Builtin algorithm = Builtin::kDissemination;
   std::uint32_t members = 1;
-  std::uint32_t payload = 0;  // 0, 8 or 56
+  std::uint32_t payload = 0;  // bytes: 0, 8 or 56
   // false: each slot has a cache line of its own
   bool packed = true;
   std::uint32_t slots = 1;   // of each signal, used in turn
@@ -38,8 +38,8 @@ struct BuiltinPlan {
   bool is_barrier() const { return algorithm == Builtin::kDissemination || algorithm == Builtin::kCounter; }
 };
 
-// The barrier for `members` threads; `cpus` of them can run at once. If members outnumber CPUs, context
-// switches cost most, and one word needs the fewest.
+// The barrier for `members` threads; `cpus` of them can run at once. If members outnumber CPUs, it is
+// kCounter: context switches then cost most, and one word needs the fewest.
 BuiltinPlan builtin_barrier(std::uint32_t members, std::uint32_t cpus);
 // payload: 8 or 56.
 BuiltinPlan builtin_allreduce(std::uint32_t members, std::uint32_t payload);

@@ -30,7 +30,7 @@ struct Call {
   std::uint64_t bytes = 0;
   bool irregular = false;  // blocks may differ in size
   bool prepares = false;   // creates a persistent operation
-  // The order of a fold. kLineOrder: a broadcast or a reduce is a line call; the plan sets the order.
+  // The order of a fold. kLineOrder marks a broadcast or a reduce as a line call; the plan sets the order.
   enum Order : std::uint8_t { kAnyOrder, kRankOrder, kLeftToRight, kLineOrder } order = kAnyOrder;
 
   constexpr std::uint64_t packed() const {

@@ -1,10 +1,11 @@
 // Lengths: calls that this member has begun with another length than the other members. They are settled only
-// for a bounded member (CallLog::is_bounded()), in regular collectives with a root. A member that only gives
-// data does not notice the difference, unless data of another length come to it, as in the tree of a reduce:
-// then the team breaks. A member that gets data retracts the call: it undoes the start, repeats the call with
-// the others' length, and takes the elements that fit. It can retract a call as long as it has neither sent
-// nor taken anything. A nonblocking broadcast or reduce goes on with the others' length instead. A
-// nonblocking gather or scatter cannot: there a different length breaks the team.
+// for a bounded member (fermata_member_set_bounded()), in regular collectives with a root. A member that only
+// gives data does not notice the difference, unless data of another length come to it, as in the tree of a
+// reduce: then the team breaks. A member that gets data retracts the call: it undoes the start, repeats the
+// call with the others' length, and takes the elements that fit. It can retract a call as long as it has
+// neither sent nor taken anything. A nonblocking broadcast or reduce goes on with the others' length instead.
+// So does a blocking one on blocks over several hosts. A nonblocking gather or scatter cannot: there a
+// different length breaks the team.
 //
 // A call is settled at most once, to the length of the members from which its data come. If they make a
 // request as a line call, this member carries it out as one too. Then ride_ has the cursor of that line call,
@@ -63,22 +64,23 @@ class Lengths : Parts {
   void set_splits() { splits_ = true; }
   void depart();
   void departed();
-  // Before a further wait: late data may be at the port, which the wait looks at.
+  // Before a further wait: late data may be at the port to other hosts, which the wait looks at.
   void look_anew() { overtaken_ = {}; }
   // True if the present line call has sent and taken nothing, and its caller can repeat it. The second one is
   // for Member::test(), which can repeat only split-phase calls.
   bool may_retract() const { return retractable(departs_ == splits_); }
   bool may_retract_tested() const { return log_.is_bounded() && retractable(splits_); }
   // Compares the length of the present call with the lengths at the members from which its data come: the
-  // root, or all others. (Over several hosts: with the length of data that have come.) kRetracted: repeat the
-  // call with their length. kOk: no difference of the lengths is known. kPending: some member has not
-  // published its call yet. A difference breaks the team if the call is not retractable, or if the lengths of
-  // the others differ from each other.
+  // root, or all others. Over several hosts, or if a call of theirs is too old to be known, it compares with
+  // the length of data that have come. kRetracted: repeat the call with their length. kOk: no difference of
+  // the lengths is known. kPending: some member has not published its call yet. A difference breaks the team
+  // if the call is not retractable, or if the lengths of the others differ from each other.
   Status settle(bool retractable);
   // For a member that has met the tag of another call. kRetracted: repeat the call. kPending: the member goes
   // on waiting, because members send signals before they publish their calls, and some may not have reached
-  // this call yet. kOk: the other tag is an error; it always is one if the call is not retractable. Otherwise
-  // the error that has broken the team.
+  // this call yet. Over several hosts, this call's data may also come after a later call's, for up to 5 s.
+  // kOk: the other tag is an error; it always is one if the call is not retractable. Otherwise the error that
+  // has broken the team.
   Status settle_met(bool retractable);
   // Undoes the start of the present line call, or of the present block call. Returns kRetracted.
   Status retract_line();
@@ -106,8 +108,8 @@ class Lengths : Parts {
   bool adapts(BlockRequest* request);
   // For the first ordered request, if it has met a piece of another call and no caller repeats it. The piece
   // is a later call's if the others make this request as a line call. kRetracted: the request itself
-  // continues with the others' call. kPending: that is not known yet, or the present line call must be
-  // retracted first. kOk: the request does not continue.
+  // continues with the others' call. kPending: that is not known yet (as in settle_met()), or the present
+  // line call must be retracted first. kOk: the request does not continue.
   Status settle_begun(BlockRequest* request);
   // The first ordered request may wait for ever because of its length. Continues it with the others' call, if
   // it can. kPending: some member has not published that call yet.
@@ -142,7 +144,7 @@ class Lengths : Parts {
   bool start_ride(BlockRequest* request, const Call& call);
 
   std::uint64_t their_bytes_ = 0;
-  bool on_line_ = false;  // the others make the retracted call as a line call
+  bool on_line_ = false;  // the retracted call is repeated as a line call
   // The retracted call is repeated unchanged, after a request that the others make as a line call.
   bool behind_ = false;
   bool departs_ = false;  // this member is in depart()

@@ -37,18 +37,19 @@ using BlockMeasure = std::function<Result<double>(const Schedule& schedule, cons
                                                   std::size_t bytes, int repeat)>;
 
 struct BlockPlanOptions {
-  PlanKey key;            // its payload is ignored
+  PlanKey key;            // the team and the collective; its payload is ignored
   std::size_t bytes = 1;  // rounded up to a power of two
   int measure_best = 0;   // how many proved candidates to time, in BlockChooser's order; 0: predict only
   int rounds = 7;         // how often each of them is timed
   Progress progress;      // called meanwhile
 };
 
-// Plans for sums of floating-point numbers, like the plans for payloads on a line. Calls with another
-// operator use the chosen candidate too, if it is proved for that operator, else BlockChooser's first proved
-// one. Errors: kArgument (a list of CPUs or hosts that is not empty and has not one entry for each member,
-// too large blocks, or invalid costs in the profile); kUnsupported for a barrier, or for a number of members
-// that collectives on blocks do not allow; kVerify if no candidate can be proved and run.
+// Plans for sums of floating-point numbers, like the plans for payloads on a line. If the plan is measured,
+// calls with another operator use the chosen candidate too, if it is proved for that operator. Otherwise they
+// use BlockChooser's first proved one. Errors: kArgument (a list of CPUs or hosts that is not empty and has
+// not one entry for each member, too large blocks, or invalid costs in the profile); kUnsupported for a
+// barrier, or for a number of members that collectives on blocks do not allow; kVerify if no candidate can be
+// proved and run.
 Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile,
                                   const BlockPlanOptions& options, const BlockMeasure& measure);
 std::string explain(const BlockPlan& plan, const PlanKey& key);  // key: the team

@@ -13,7 +13,7 @@ namespace fermata {
 // line of the same slot has already landed. One thread at a time lands the lines for one process's slots.
 // Exception: all processes of a host land lines for the word that says what broke the team. Any of its values
 // will do.
-// payload(i) is word i of the slot. bring() writes the line's block to its place.
+// payload(i) is word i of the slot. bring() writes the block that came with the line, if any, to its place.
 template <class A, class Counter, class Payload, class Bring>
 inline bool land(Counter& header, Payload&& payload, std::uint64_t newer, std::uint32_t words,
                  const std::uint64_t* from, Bring&& bring) {
