@@ -338,11 +338,12 @@ FERMATA_API int fermata_request_set_callback(fermata_request* request, fermata_c
 /* Makes one request, a chain, of one or more persistent operations, none of which is active. Starting the
  * chain starts the first operation, and the end of each operation starts the next one. The chain is over with
  * the last operation, or with the first that fails. After a failure only free the chain. The operations may
- * belong to several members, in the teams of a hierarchy, if one thread uses all these members. The chain
- * owns its operations and frees them with itself. Between uses, each may be reset. Each may have a callback,
- * which runs before the next operation starts and may give that one other buffers (fermata_request_reset).
- * fermata_request_reset of a chain sets the first operation's input and the last one's output. No other
- * member takes part in the call. Errors: ARGUMENT (there is no operation, or one is not persistent, or is a
+ * belong to several members, in the teams of a hierarchy, if one thread uses all these members. No other
+ * member takes part in this call. The chain owns its operations and frees them with itself; if this call
+ * fails, they stay the caller's. Between uses of the chain, each operation may be reset. Each may have a
+ * callback, which runs before the next operation starts and may give that one other buffers
+ * (fermata_request_reset). fermata_request_reset of a chain sets the first operation's input and the last
+ * one's output. Errors: ARGUMENT (there is no operation, or one is not persistent, or is a
  * chain or in one, or was freed, or its member has left), BUSY (an operation is active), FORKED. */
 FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, fermata_request** out);
 

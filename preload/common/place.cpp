@@ -63,7 +63,7 @@ class Path {
     } else if (const auto* slash = static_cast<const char*>(memrchr(text_, '/', length_)); slash != nullptr) {
       length_ = static_cast<std::size_t>(text_ + length_ - (slash + 1));
       memmove(text_, slash + 1, length_);
-      if (c != '/') text_[length_++] = c;
+      text_[length_++] = c;
     } else if (c == '/') {
       length_ = 0;
     }

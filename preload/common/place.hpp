@@ -10,9 +10,11 @@ namespace fermata::stats {
 
 // Writes "+0x1234 (/path/program)", counted from the object's first byte in memory. addr2line takes this
 // number for libraries and position-independent programs. For another program, add the address at which it
-// begins. A path of more than 103 bytes loses its first components. It writes "0x7f12" if the address is in
-// no file, or the process cannot read /proc/self/maps. Needs 1 KiB of stack and, meanwhile, one descriptor.
-// It makes its system calls directly, is no cancellation point, and keeps errno.
+// begins. A path of more than 103 bytes loses its first components, and a last component of more than 103
+// bytes its end. It writes "0x7f12" if the address is in no file, or the process cannot read /proc/self/maps.
+// It cuts the text to capacity - 1 bytes and ends it with a null byte; capacity must not be 0. Needs 1 KiB of
+// stack and, meanwhile, one descriptor. It makes its system calls directly, is no cancellation point, and
+// keeps errno.
 void describe_place(const void* site, char* to, std::size_t capacity);
 
 }  // namespace fermata::stats

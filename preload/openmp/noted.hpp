@@ -43,8 +43,8 @@ inline Facts facts(const RunTime& run_time) {
   return {static_cast<std::uint32_t>(run_time.num_threads()), run_time.cancellation() != 0};
 }
 
-// Fills in a region that `caller` is about to enter, of a run-time library whose regions may be planned. Each
-// thread of the region calls `body`.
+// Fills in a region that `caller` is about to enter. Precondition: the run-time library's regions may be
+// planned (RunTime::planned). Each thread of the region calls `body`.
 inline void begin(Region& region, const Caller& caller, const void* body) {
   region.run_time = caller.run_time;
   region.level = caller.run_time->level;
@@ -68,8 +68,8 @@ inline Position position_at(const Here at) {
 // noted region of the run-time library that this object calls.
 Position position_elsewhere(Family family, const void* object);
 
-// The calling thread's place in the region that a call belongs to. `object` is an address in the calling
-// object (caller_of()).
+// The calling thread's place in the region that a call belongs to. `family` says whether the call is of GCC's
+// entry points or of clang's. `object` is an address in the calling object (caller_of()).
 inline Position position_in(Family family, const void* object) {
   const Here now = here;
   if (now.region == nullptr) return {};

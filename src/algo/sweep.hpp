@@ -26,9 +26,9 @@ struct SweepRow {
   // Schedules without a run-ahead hazard with two slots. Two kinds of schedules are checked, up to 70
   // members: those with words, and those that carry data of a collective that synchronizes.
   std::int64_t reuse = 0;
-  std::int64_t wrong = 0;  // wrong verdicts, and checked schedules with a hazard
-  std::string first_wrong = {};
-  double ms = 0;
+  std::int64_t wrong = 0;        // wrong verdicts, and checked schedules with a hazard
+  std::string first_wrong = {};  // what the first of these was
+  double ms = 0;                 // the time of this sweep
 };
 // Covers whole collectives of all kinds and the given sizes; collectives with a root have several roots. The
 // operators stand for sums of integers and of floating-point numbers, maxima, and matrix products (rank
@@ -43,8 +43,8 @@ struct BreakRow {
   std::int64_t tried = 0, wrong = 0;
   std::string first_wrong = {};
 };
-// Breaks the schedules of these algorithms, and one more that no algorithm has. The rows without a schedule
-// to break have tried == 0.
+// Breaks the schedules of these algorithms, and a barrier with more signals than it needs, which no algorithm
+// has. The rows without a schedule to break have tried == 0.
 std::vector<BreakRow> broken_schedules(std::span<const Algorithm> table = algorithms());
 
 // `schedule` without one transfer. If the transfer signals a word, the word's threshold goes down by one.

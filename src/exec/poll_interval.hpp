@@ -1,11 +1,12 @@
 // Poll interval: how many CPU pauses a member makes between two reads of an awaited cache line. It is
-// measured while the member makes calls, for the ranked barriers of libfermata-rt, whose programs are mostly
-// built in, so that nobody has tuned them. Other teams use the pauses of their plans.
+// measured while the member makes calls, for the ranked barriers of libfermata-rt. Their compiled plans are
+// mostly built in, so nobody has tuned them. Other teams use the pauses of their plans.
 //
 // Each read takes the line away from the member that is about to write it. Each pause delays a signal that
 // has come. Which of the two costs more depends on the machine, and can change. (A barrier on two virtual
-// CPUs, Zen 5: 47 ns with 1 pause and 94 with 4 if a line moves in 50 ns; 200 and 169 ns if the hypervisor
-// has moved the CPUs apart and a line takes 265. Far cores of Sapphire Rapids: 4 pauses are best.)
+// CPUs, Zen 5: 47 ns with 1 pause and 94 ns with 4 if a line moves in 50 ns; 200 ns with 1 and 169 ns with 4
+// if the hypervisor has moved the CPUs apart and a line takes 265 ns. Far cores of Sapphire Rapids: 4 pauses
+// are best.)
 //
 // A trial measures windows of kWindow calls with each choice in turn, several times. The choice with the
 // shortest window is used until the next trial, if that window is more than 5 % shorter than the present
@@ -21,17 +22,17 @@ namespace fermata::exec {
 class PollInterval {
  public:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
-  static constexpr std::uint64_t kFirst = 256;  // calls before the first trial
+  static constexpr std::uint64_t kFirst = 256;  // calls from start() to the first trial
   static constexpr std::uint64_t kWindow = 32;  // calls
-  // the most calls from one trial to the next: a trial is about half a percent of them
+  // the most calls from one trial's end to the next trial: a trial's calls are 0.6 % of them
   static constexpr std::uint64_t kMostRest = 65536;
 
-  // Starts with the member's present call. Until the first trial the program's own pauses apply.
+  // Starts with the member's present call. Until the first trial the compiled plan's own pauses apply.
   void start(std::uint64_t call) { next_ = call + kFirst; }
 
   // take_time() is due in the call of this number, or in the first one after it.
   std::uint64_t next() const { return next_; }
-  std::uint32_t pauses() const { return pauses_; }  // 0: the program's own
+  std::uint32_t pauses() const { return pauses_; }  // 0: the compiled plan's own
 
   void take_time(std::uint64_t call, std::int64_t now_ns) {
     if (window_ == 0) {

@@ -26,7 +26,8 @@ struct ByteCosts {
   // overlap of folds with copies.
   double fold_apart = 0;
   double chunk = 0;  // ns for each further chunk of a message
-  // bytes that a core's own caches hold; 0: no limit. In larger chunks a byte costs `beyond` times as much.
+  // bytes that a core's own caches hold; 0: no limit. Each byte of a larger chunk costs `beyond` times as
+  // much.
   double cached = 0;
   double beyond = 1;
   double together = 0;  // least ns per byte that all members move together: the bandwidth of their memory
@@ -64,7 +65,8 @@ struct CostModel : CostTerms {
   std::vector<double> direct;  // ns per byte that j reads directly from i's memory; empty: as g
   // The host of each member; empty: all share memory. A message between hosts costs the same in every layout.
   std::vector<std::int32_t> hosts;
-  // further_share() of this model, for models whose schedules are compared; 0: each prediction calls it.
+  // Saves time if many schedules are compared: the caller sets it to further_share() of this model. 0: each
+  // prediction computes that.
   double further = 0;
   bool is_message(std::int32_t i, std::int32_t j) const {
     return !hosts.empty() && hosts[static_cast<std::size_t>(i)] != hosts[static_cast<std::size_t>(j)];
@@ -134,11 +136,11 @@ struct Cost {
 // - The others read the word word_read after it is complete, the k-th of them (k - 1) x `reader` later.
 //
 // Shared CPUs:
-// - A member that has to wait gets its CPU back after the CPU's other members have run. This takes
-//   members_per_cpu x switch_ns.
-// - Members that poll a word read it from another CPU before every second add to it. So an add takes half a
-//   word_read more. This fits counter beside sense_reversing, which polls another word, with 16 members on 2
-//   CPUs (bench/results/barrier-crowded.json).
+// - A member that has to wait gets its CPU back after the CPU's other members have run. With its own switch,
+//   this takes members_per_cpu x switch_ns.
+// - Members that poll a word read it from another CPU before one add in two. So an add to a polled word takes
+//   half a word_read more. This fits counter beside sense_reversing, which polls another word, with 16
+//   members on 2 CPUs (bench/results/barrier-crowded.json).
 //
 // This function predicts one episode in which all members arrive at time 0.
 Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes = 0);

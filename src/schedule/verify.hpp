@@ -19,11 +19,12 @@ static_assert(kMaxAlltoallMembers * kMaxAlltoallMembers == kMaxScheduleChunks);
 struct Verified {};  // has no fields: its existence is the proof
 
 // First checks the structure: vertices, registers and chunks are in range, a word's threshold equals its
-// in-edges per episode, no vertex signals itself, and so on. Then checks the meaning.
+// in-edges per episode, no vertex signals itself (it may move data to itself), and so on. Then checks the
+// meaning.
 //
 // Barrier: K_(-1) = I and K_a = K_(a-1) + K_(a-1) S_a over members and words. At the end all member-to-member
 // entries must be non-zero (heterogeneous-mpi-barriers, equation 3). A complete word knows all that its
-// in-edges knew.
+// in-edges knew. An edge between words also carries what its actor knew (schedule.hpp).
 //
 // Data: the result of each chunk must be as contents.hpp requires. It is the value moved there, or an
 // expression tree:
@@ -47,9 +48,10 @@ struct Hazard {
   std::int32_t transfer = 0;  // index in the stage
   bool operator==(const Hazard&) const = default;
 };
-// Returns all hazards when the schedule runs back to back with `slots` slots per edge and no credits. The
-// transfers of a stage from one member to another, listed next to each other, are one message. The result has
-// its first transfer. Preconditions: check_structure passed, and slots is at least 1.
+// Returns all hazards when the schedule runs back to back with `slots` slots per edge and no credits
+// (messages that a slot was read). The transfers of a stage from one member to another, listed next to each
+// other, are one message. The result has its first transfer. Preconditions: check_structure passed, and slots
+// is at least 1.
 //
 // The write of episode e + slots must come after the receiver has read the slot in episode e.
 // Without data the slots are not checked: headers are monotonic and compared with >=, so a sender may
@@ -58,8 +60,9 @@ std::vector<Hazard> reuse_hazards(const Schedule& schedule, int slots, bool carr
 // The same, with the number of slots that `layouts` has for each stage.
 std::vector<Hazard> reuse_hazards(const Schedule& schedule, const Layouts& layouts, bool carries_data);
 
-// Returns the expression that register 0 of the chunk holds at `member` at the end, e.g. "((0+1)+(2+3))"; if
-// there is none, a text that begins with "nothing". The command `fermata verify` prints it.
+// Returns the expression that register 0 of the chunk holds at `member` at the end, e.g. "((0+1)+(2+3))"; of
+// more than 4,096 contributions only their number; if there is none, a text that begins with "nothing". The
+// command `fermata verify` prints it.
 std::string result_expression(const Schedule& schedule, std::int32_t member, std::int32_t chunk = 0);
 
 }  // namespace fermata
