@@ -26,7 +26,7 @@
 namespace fermata::preload {
 namespace {
 
-// the most members of Fermata's barriers; POSIX leaves the limit open, glibc's is INT_MAX
+// the most members of Fermata's barriers; POSIX leaves the limit open, glibc's is INT_MAX - 1
 constexpr unsigned kMostCount = 1u << 30;
 
 Table table;
