@@ -14,8 +14,8 @@
 //   The last member to arrive at a node climbs. So the last member of all completes every node on its path.
 // Why right: a counter is complete after all members below it have added, the root's counter after all
 //   members. A phase is flipped only after the parent's phase. In the list of words, the counters of all
-//   nodes come first, leaves to root. The phases follow in the same order, each with its node's counter as
-//   agent. Members appear at the leaves only.
+//   nodes come first, leaves to root. The phases follow in the same order. The agent of a phase is its node's
+//   counter: the member that completes this counter flips the phase. Members appear at the leaves only.
 // Limits: barriers only, since a word carries no data. There are no halves, since nobody knows in advance
 //   which member reaches the root.
 // Tried: nothing rejected yet.

@@ -10,9 +10,10 @@
 // Why right: after stage s member i knows of the (k + 1) d members up to itself, cyclically: of the d members
 //   up to itself before, and of k further blocks of d. So all P are known after the last stage.
 // Limits: barrier and allreduce only. In the last stage a block can reach a member that knows a part of it.
-//   An allreduce then takes contributions more than once, so it is for idempotent operators only. Each counts
-//   once if d of the last stage divides P, as for P = (k + 1)^m. The members fold in different orders, so
-//   operators that do not commute are refused, and beyond two members also those that do not associate.
+//   An allreduce then takes contributions more than once, so it is for idempotent operators only. If d of the
+//   last stage divides P, as for P = (k + 1)^m, each counts once, and other operators are accepted, too. The
+//   members fold in different orders. So operators that do not commute are refused, and beyond two members
+//   also those that do not associate.
 // Tried: all k signals in the last stage too, as in the source. Those with j d >= P tell nothing new.
 #include "algo/build.hpp"
 

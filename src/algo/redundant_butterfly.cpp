@@ -11,8 +11,8 @@
 // Why right: it is the butterfly of T places, and a member knows all that its places know. So after the last
 //   stage every member knows of every place, and each member stands at one at least.
 // Limits: barrier and allreduce only. Where P is no power of two, an allreduce takes the contributions of
-//   members at two places more than once. So there it is only for idempotent operators that commute. At a
-//   power of two it is butterfly.
+//   members at two places more than once. So there it is only for idempotent operators that commute and
+//   associate. At a power of two it is butterfly.
 // Tried: nothing rejected yet. The paper calls it not efficient for a large number of threads, and proposes
 //   extended_butterfly instead.
 #include <bit>
