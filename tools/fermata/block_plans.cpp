@@ -38,7 +38,10 @@ void note_line(const PlanRequest& request) {
   fmt::print(stderr,
              "note: {} of {} bytes carries all these small blocks on one line; only requests and wide types "
              "use this plan\n",
-             request.key.collective == Collective::kScatter ? "a broadcast" : "an allreduce", all);
+             request.key.collective == Collective::kScatter  ? "a broadcast"
+             : request.key.collective == Collective::kGather ? "a reduce"
+                                                             : "an allreduce",
+             all);
 }
 
 bool is_measured(const BlockPlan& plan) { return plan.origin == "measured"; }
