@@ -281,7 +281,7 @@ FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, 
  * wait_any, wait for the requests again instead. */
 
 /* Sets how many seconds one wait in a blocking call may take. Most calls wait once, and fermata_team_split
- * waits several times. After some calls the team looks for better plans. Waits in that have 30 s if the limit
+ * waits several times. After some calls the team looks for better plans. Waits in that have 60 s if the limit
  * is less, and an error in it breaks the team. <= 0: no limit (the default). After FERMATA_ERR_TIMEOUT of a
  * call, its operation is still outstanding. fermata_resume waits for it again, with the same buffers.
  * fermata_team_abort or fermata_member_leave abandons it. Until then, this member may start persistent

@@ -7,6 +7,7 @@ namespace fermata::preload {
 
 Real real = {};
 bool transport_is_ready = false;
+bool library_is_newer = false;
 
 namespace {
 
@@ -24,6 +25,9 @@ __attribute__((constructor(101))) void find_all() {
   FERMATA_MPI_ALL(FERMATA_FIND)
 #undef FERMATA_FIND
   transport_is_ready = fermata_mpi_resolve(of_library) == FERMATA_OK;
+#ifndef FERMATA_MPI_41
+  library_is_newer = dlsym(RTLD_NEXT, "PMPI_Request_get_status_any") != nullptr;
+#endif
 }
 
 }  // namespace

@@ -62,6 +62,9 @@ struct Real {
 extern Real real;  // written at load
 // Written at load. True: libfermata-net has found MPI's own functions, and calls these.
 extern bool transport_is_ready;
+// The MPI library has functions that wait for requests and that this preload library does not replace: it is
+// a newer release than the one for which this library was built.
+extern bool library_is_newer;
 
 // From now on every call leads to a tool or to the MPI library, as without this library (entries.cpp). Must
 // come before the first MPI call that has any effect.

@@ -88,6 +88,7 @@ bool all_are_multiple(const int* ranks, int size) {
 }
 
 const char* why_none_begins(const int* ranks, int size, bool over_hosts) {
+  if (library_is_newer) return "the MPI library is newer than this preload library";
   for (int r = 0; r < size; ++r)
     if (places[ranks[r]].helper == 0) return "a rank could not make its helper thread";
   return over_hosts && !all_are_multiple(ranks, size) ? "over several hosts it needs MPI_THREAD_MULTIPLE"
