@@ -28,15 +28,15 @@ extern "C" {
  *   copy its whole input.
  * - Paths: blocks of a few bytes can travel on signals' cache lines, except in scans. On one host, the
  *   receiver reads a long block directly from the sender's memory (single copy). In a team of processes it
- *   does so where the system permits it and the profile says that it is faster, or as FERMATA_CMA says.
+ *   does so only where the system permits it. There FERMATA_CMA decides, or without it the profile.
  *
  * Errors of each call: those of fermata_barrier, ARGUMENT (or in and out overlap, or a count is too large),
  * UNSUPPORTED (the team has more than 1,024 members). */
 
 /* Pass it instead of `in`, and the input is read from the place where the output goes. That place is out. For
  * allgather, and for gather's root, it is this member's block in out. A scatter's root passes it instead of
- * `out`, and its own block stays where it is. If there is no such place and the count is not 0, the call
- * returns FERMATA_ERR_ARGUMENT. */
+ * `out`, and its own block stays where it is. A member that has no such place, such as another member of a
+ * gather, gets FERMATA_ERR_ARGUMENT if the count is not 0. */
 #define FERMATA_IN_PLACE ((void*)-1)
 
 /* -- collect a block of every member at the root --
@@ -96,11 +96,11 @@ FERMATA_API int fermata_allgatherv(fermata_member* member, const void* in, void*
 FERMATA_API int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count,
                                        int type, int op);
 /* As fermata_reduce_scatter, with blocks of different sizes. counts and displacements are in elements and
- * have an entry per rank. counts are the same at all members. displacements say where the blocks lie in the
- * input; NULL: they follow each other in rank order. out: as many elements as this rank's entry of counts
- * says. In place, displacements say where the blocks lie in out, and the result goes to the beginning of out.
- * Errors: ARGUMENT (or the operator is not defined for the type, or in and out overlap, or a count is too
- * large). */
+ * have an entry per rank. counts are the same at all members. displacements may differ: they say where the
+ * blocks lie in this member's input. NULL: the blocks follow each other in rank order. out: as many elements
+ * as this rank's entry of counts says. In place, displacements say where the blocks lie in out, and the
+ * result goes to the beginning of out. Errors: ARGUMENT (or the operator is not defined for the type, or in
+ * and out overlap, or a count is too large). */
 FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts,
                                         const size_t* displacements, void* out, int type, int op);
 
@@ -219,7 +219,7 @@ FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation*
  * come later. The result is there when fermata_depart has returned. Other members may call the blocking
  * function instead. Errors: ARGUMENT, BUSY (a split-phase or interrupted call of this member is outstanding),
  * UNSUPPORTED (the call does not take this collective, type, operator, order or number of bytes), FORKED,
- * BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the team is
+ * BROKEN, MEMBER_LOST, MISMATCH (members made different calls; the detail names the members, and the team is
  * broken). */
 FERMATA_API int fermata_arrive_with(fermata_member* member, const fermata_operation* operation);
 
@@ -360,7 +360,7 @@ FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, ferma
  * this member's requests is active, else PENDING. An active chain counts only for the member whose operation
  * in it is active. A thread may take over a member that has requests outstanding. Its first call must then be
  * this one, or a test or wait for one of these requests. Errors: FORKED, BROKEN, MEMBER_LOST, MISMATCH
- * (members made different calls; the detail names them, and the team is broken). */
+ * (members made different calls; the detail names the members, and the team is broken). */
 FERMATA_API int fermata_progress(fermata_member* member, double max_us);
 /* Switches this process's progress thread on or off. That thread moves the data of requests while their
  * members' threads compute. It helps only if it has a CPU of its own. on > 0: it runs. 0: it ends before the

@@ -4,8 +4,8 @@
  *
  * Conventions
  * - A function with an int status returns 0 (FERMATA_OK), a positive status that is no error, or a negative
- *   error. fermata_team_size, fermata_member_rank and fermata_member_count return a number instead of
- *   FERMATA_OK.
+ *   error. fermata_team_size, fermata_member_rank and fermata_member_count return the number that they are
+ *   asked for, or a negative error.
  * - Results go to out-pointers. A function writes them on success only, unless its description says
  *   otherwise.
  * - fermata_error_detail() describes the calling thread's last error in a sentence. The functions of
@@ -21,7 +21,7 @@
  * - FERMATA_DISABLE=1 switches the preload libraries off, but not this API.
  * - Plans and profiles are cached in files in $XDG_CACHE_HOME/fermata, or in $HOME/.cache/fermata if
  *   XDG_CACHE_HOME is not set or not an absolute path. The command `fermata` writes them. These functions
- *   only read them, except with FERMATA_REFRESH=SECONDS,keep. */
+ *   only read them. But with FERMATA_REFRESH=SECONDS,keep, refreshes of a team update its profile. */
 #ifndef FERMATA_FERMATA_H
 #define FERMATA_FERMATA_H
 
@@ -164,7 +164,7 @@ typedef struct fermata_team_config {
                                     /* sub-teams (fermata_team_split) */
   size_t plan_count;
   double stall_seconds;      /* > 0: a member that has waited for so long reports on stderr, in any */
-                             /* process of the team. Otherwise FERMATA_STALL_SECONDS of the process that */
+                             /* process of the team. <= 0: FERMATA_STALL_SECONDS of the process that */
                              /* makes the team decides for all. If it is 0 or not set there, that of */
                              /* each attaching process decides for that process. Without it there are */
                              /* no reports. */
@@ -268,11 +268,11 @@ FERMATA_API void fermata_team_abort(fermata_team* team);
 
 /* Collective. Members with equal colour form a new team, ordered by (key, rank). A member with colour < 0
  * joins none and gets *out = NULL. fermata_member_leave leaves the new team and frees the member's share of
- * it. Processes pass each other the new team within the member's timeout, or within 30 s if that is less or
- * there is no timeout. After TIMEOUT or INTERRUPTED the split cannot continue: break the team
- * (fermata_team_abort). If one member of a new team gets SYSTEM or MEMORY, all of them get an error. Errors:
- * those of fermata_barrier, MEMORY (the team may be broken then), SYSTEM, UNSUPPORTED (the team that is split
- * is over hosts, and was split about a million times or has more than 1,024 members). */
+ * it. Processes pass each other the new team within 30 s, or within the member's timeout if that is shorter.
+ * After TIMEOUT or INTERRUPTED the split cannot continue: break the team (fermata_team_abort). If one member
+ * of a new team gets SYSTEM or MEMORY, all of them get an error. Errors: those of fermata_barrier, MEMORY
+ * (the team may be broken then), SYSTEM, UNSUPPORTED (only if the team that is split is over hosts: it has
+ * more than 1,024 members, or was split about a million times). */
 FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out);
 
 /* -- limit the time of a wait, and go on after it --

@@ -18,8 +18,8 @@ extern "C" {
  * call. In a barrier or allreduce, each member sees the writes of all. In a broadcast, all see the root's
  * writes. In a reduce, the root sees the writes of all.
  *
- * Errors of each call: MEMBER_LOST, MISMATCH (members made different calls; the detail names them, and the
- * team is broken), BROKEN, TIMEOUT, INTERRUPTED, FORKED, BUSY (a split-phase or interrupted call of this
+ * Errors of each call: MEMBER_LOST, MISMATCH (members made different calls; the detail names the members, and
+ * the team is broken), BROKEN, TIMEOUT, INTERRUPTED, FORKED, BUSY (a split-phase or interrupted call of this
  * member is outstanding; active requests do not count). */
 
 /* -- element types, and operators on them --

@@ -20,8 +20,9 @@ struct Council {
 };
 
 // Both are collective. all_have() returns true at all ranks if `mine` is true at all of them, else false at
-// all. tell() copies rank 0's data to all ranks. They report no errors: at a rank where the call fails,
-// all_have() returns false, though it may be true at others.
+// all. tell() copies rank 0's data to all ranks. They report no errors. At a rank where the call fails,
+// all_have() returns false, though it may be true at others. There tell() may leave `data` unchanged, or
+// written in part.
 bool all_have(const Council& council, bool mine);
 void tell(const Council& council, void* data, std::size_t bytes);
 

@@ -43,6 +43,7 @@
   X(Cart_sub, child_of) X(Graph_create, child_of) X(Dist_graph_create, child_of) \
   X(Dist_graph_create_adjacent, child_of)
 #define FERMATA_MPI_ENVIRONMENT(X) X(Init) X(Init_thread) X(Finalize)
+// The functions that start, free or cancel requests.
 #define FERMATA_MPI_STARTS(X) X(Start) X(Startall) X(Request_free) X(Cancel)
 #define FERMATA_MPI_FREES(X) X(Op_free) X(Type_free)
 
@@ -66,8 +67,8 @@ extern bool transport_is_ready;
 // a newer release than the one for which this library was built.
 extern bool library_is_newer;
 
-// From now on every call leads to a tool or to the MPI library, as without this library (entries.cpp). Must
-// come before the first MPI call that has any effect.
+// From now on every call leads to where it would lead without this library: to a profiling tool, or else to
+// the MPI library (entries.cpp). Must come before the first MPI call that has any effect.
 void leave_everything();
 
 // Argument `place` of a call, counted from its end: the last one is 0.

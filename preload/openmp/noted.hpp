@@ -44,7 +44,8 @@ inline Facts facts(const RunTime& run_time) {
 }
 
 // Fills in a region that `caller` is about to enter. Precondition: the run-time library's regions may be
-// planned (RunTime::planned). Each thread of the region calls `body`.
+// planned (RunTime::planned). Each thread of the region calls `body`. region.level() returns the calling
+// thread's nesting level.
 inline void begin(Region& region, const Caller& caller, const void* body) {
   region.run_time = caller.run_time;
   region.level = caller.run_time->level;
@@ -53,10 +54,11 @@ inline void begin(Region& region, const Caller& caller, const void* body) {
   region.body = body;
 }
 
-// The calling thread's place in the region, unless it has entered another one that is not noted. Its next
-// barrier is planned if the region has a team, unless a thread of the region made a task before the last
-// planned barrier or reduction (has_tasks()). A task that was made since then does not count yet: not all
-// threads know of it. So all threads of the region get the same answer.
+// The calling thread's place in the region, unless it has entered another one that is not noted. The first
+// thread here decides whether the region gets a team (team_of()). The next barrier is planned if the region
+// has a team, unless a thread of the region made a task before the last planned barrier or reduction
+// (has_tasks()). A task that was made since then does not count yet: not all threads know of it. So all
+// threads of the region get the same answer.
 inline Position position_at(const Here at) {
   if (at.region->level() != at.level) [[unlikely]]
     return {};

@@ -1,9 +1,10 @@
 // Seat: a member's place in its team, and whether the member can make a call now.
 //
-// A call can start while gate_ is the process's fork generation. The gate is 0 while a line call is
-// outstanding, or a block call whose wait has ended early. On the fast path a line call writes it only if a
-// signal has not come within the initial spin count, or is of another call. It is 0 for good once this member
-// has given up its team. broken_ is the status with which it did so.
+// A call can start while gate_ is the process's fork generation. The gate is 0 while a line call (call.hpp)
+// is outstanding, or a block call whose wait has ended early. On the fast path a line call becomes
+// outstanding only if a signal has not come within the initial spin count, or is of another call. Otherwise
+// it leaves the gate as it is. The gate is 0 for good once this member has given up its team. broken_ is the
+// status with which it did so.
 #ifndef FERMATA_EXEC_SEAT_HPP
 #define FERMATA_EXEC_SEAT_HPP
 

@@ -61,8 +61,8 @@ std::vector<Hazard> reuse_hazards(const Schedule& schedule, int slots, bool carr
 std::vector<Hazard> reuse_hazards(const Schedule& schedule, const Layouts& layouts, bool carries_data);
 
 // Returns the expression that register 0 of the chunk holds at `member` at the end, e.g. "((0+1)+(2+3))"; of
-// more than 4,096 contributions only their number; if there is none, a text that begins with "nothing". The
-// command `fermata verify` prints it.
+// more than 4,096 contributions only their number; if the register holds no value, a text that begins with
+// "nothing". The command `fermata verify` prints it.
 std::string result_expression(const Schedule& schedule, std::int32_t member, std::int32_t chunk = 0);
 
 }  // namespace fermata
