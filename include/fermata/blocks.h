@@ -20,15 +20,16 @@ extern "C" {
  * - Completion: a call returns when this member's part is done. The caller may then change the input, and the
  *   output is complete. Other members may still be in the call. With little data, a member that only sends
  *   may return before the others make the call. With long data, a sender may wait until its receivers have
- *   read them. With empty blocks (a count of 0) a call may return without waiting for anybody.
+ *   read the data. With empty blocks (a count of 0) a call may return without waiting for anybody.
  * - Results: they are bitwise the same on every run of a plan. After an error, the output may be written in
  *   part.
- * - Memory: each sender has a ring buffer of about 288 KiB at most for each receiver, allocated at its first
- *   use. Some schedules need memory for up to P - 1 blocks in transit at a member. A call in place may also
- *   copy its whole input.
+ * - Memory: each sender has a ring buffer of about 288 KiB at most for each receiver. Each part of it is
+ *   allocated at its first use. Some schedules need memory for up to P - 1 blocks in transit at a member. A
+ *   call in place may also copy its whole input.
  * - Paths: blocks of a few bytes can travel on signals' cache lines, except in scans. On one host, the
  *   receiver reads a long block directly from the sender's memory (single copy). In a team of processes it
- *   does so only where the system permits it. There FERMATA_CMA decides, or without it the profile.
+ *   does so where the system permits it and the profile says that it is faster. FERMATA_CMA overrides the
+ *   profile.
  *
  * Errors of each call: those of fermata_barrier, ARGUMENT (or in and out overlap, or a count is too large),
  * UNSUPPORTED (the team has more than 1,024 members). */
@@ -127,9 +128,9 @@ FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const 
  * fermata_exscan before the call. */
 
 /* fermata_scan writes to out the fold of ranks 0 to this one. The operands stay in the order of the ranks,
- * and the plan groups them. For one fold from left to right see fermata_execute. fermata_exscan leaves out
- * this member's own contribution, and does not touch out at rank 0. Errors: ARGUMENT (or the operator is not
- * defined for the type, or in and out overlap, or a count is too large). */
+ * and the plan chooses their grouping. For one fold from left to right see fermata_execute. fermata_exscan
+ * leaves out this member's own contribution, and does not touch out at rank 0. Errors: ARGUMENT (or the
+ * operator is not defined for the type, or in and out overlap, or a count is too large). */
 FERMATA_API int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type,
                              int op);
 FERMATA_API int fermata_exscan(fermata_member* member, const void* in, void* out, size_t count, int type,

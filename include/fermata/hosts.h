@@ -19,16 +19,17 @@ extern "C" {
  * members has requests of this team. All collectives work over hosts: blocking, nonblocking and persistent. A
  * plan in which members of several hosts use one shared counter does not work over hosts. Blocks between
  * hosts always go through ring buffers, never by single copy. A team that fermata_team_split makes uses its
- * parent's port, even if it is on one host, and drives it. */
+ * parent's port, even if the new team is on one host, and drives it. */
 
 /* -- give a team over hosts its transport --
  * For programs that bring their own transport between hosts: a fabric, sockets, a message library.
  * fermata/mpi.h has a transport over MPI. Write the functions of a fermata_port, and give it to the team in
- * each process, before the first member joins. Do not block in write, progress or is_gone: members call them
+ * each process, before its first member joins. Do not block in write, progress or is_gone: members call them
  * while they wait. */
 
-/* A line: the new contents of a slot, on the way to a member on another host. A slot is one cache line in the
- * receiver's memory. A port copies the line and delivers it unchanged. */
+/* A line: the new contents of a slot, on the way to a member on another host. A slot is a header of 8 bytes
+ * and then the payload, in one cache line of the receiver's memory. Other slots may be in that cache line:
+ * write only the header and the valid words. A port copies the line and delivers it unchanged. */
 typedef struct fermata_line {
   uint64_t offset;  /* the slot's place in the window, the same on all hosts */
   uint64_t header;  /* A newer header is greater than an older one, by their signed difference. */
@@ -55,9 +56,10 @@ typedef struct fermata_block {
 
 /* The memory in which lines for a process's members land. */
 typedef struct fermata_window {
-  void* base; /* For transports that write to it themselves: block and payload go before the header. */
-              /* An older header never replaces a newer one. */
-  size_t bytes;
+  void* base;   /* For transports that write to it themselves: block and payload go before the header. */
+                /* An older header never replaces a newer one. Nothing wakes a sleeping member then: */
+                /* it looks again within 1 ms, or by its hook's limit (fermata_member_set_idle_sleep). */
+  size_t bytes; /* of the window */
   void (*land)(void* team, const fermata_line* line, const fermata_block* block);
   /* For other transports: writes a line that has come, with its block (NULL: none), */
   /* unless a newer one is there. It wakes a member that sleeps until the line comes. */
@@ -92,9 +94,9 @@ typedef struct fermata_port {
 } fermata_port;
 
 /* Gives the team this process's port. Each process of a team over several hosts calls it, before its first
- * member joins. The team copies *port and opens the port. It closes the port when the team is freed. Errors:
- * ARGUMENT (a function of the port is NULL, or port->size is wrong, or the team is not over hosts), BUSY (the
- * team has a port), MEMORY, and the errors of open. */
+ * member joins. The team copies *port and opens the port. It closes the port when the team is freed; `self`
+ * must be valid until then. Errors: ARGUMENT (a function of the port is NULL, or port->size is wrong, or the
+ * team is not over hosts), BUSY (the team has a port), MEMORY, and the errors of open. */
 FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* port);
 
 /* -- find the processes that can share a segment --

@@ -33,7 +33,7 @@ struct TeamOptions {
   bool shared = false;
   bool tagged = false;
   // Members fold blocks left to right. With an associative operator they may fold in any order, because the
-  // result has the same bits. The caller passes programs with a fixed order of folds.
+  // result has the same bits. The caller then passes programs with a fixed order of folds.
   bool reproducible = false;
   // Reserve address space for block calls, if there are at most kMostBlockMembers members. Memory is
   // allocated where it is used.
@@ -104,19 +104,19 @@ class Team {
   // Sends and receives lines through the port. If the team is broken on another host, or replaces a port
   // owner that is broken, breaks it here too.
   void attend_port();
-  // Tells the other hosts what broke the team, if this process has not done so yet.
+  // In a broken team: tells the other hosts what broke it, if this process has not done so yet.
   void tell_abroad();
   // For a member of this host that leaves: flushes its signals (TeamPort::flush()), then sends the notice
   // that it has left. In a broken team it only tells what broke the team.
   void leave_hosts(std::uint32_t rank);
 
   // Whether this member lives in that process, so that addresses mean the same to both. Known once it has
-  // joined.
+  // joined. kUnknown for a rank of another host.
   Where where_is(std::uint32_t rank, const os::ProcessMemory& process) const;
   // For a rank of this host. False if a member has ever joined with it, or is joining.
   bool is_free(std::uint32_t rank) const;
   // True if the member has left or its process has died. For a rank on another host: also if its process does
-  // not answer any more, and the answer depends on `viewer` (exec/host_notices.hpp).
+  // not answer any more, and the answer depends on the asking rank, `viewer` (exec/host_notices.hpp).
   bool is_gone(std::uint32_t rank, std::uint32_t viewer) const;
 
   // The statuses that break a team.

@@ -35,7 +35,7 @@ enum class ValueKind : std::uint8_t {
   kSeconds,  // a decimal number from `least` to `most`; a comma and one of `words` may follow
   kChoice,   // one of `words`
   kList,     // any of `words`, separated by commas; may be empty
-  kFolder,   // an existing folder with write permission; text_of() gives it, unchecked
+  kFolder,   // an existing folder with write and search permission; text_of() gives it, unchecked
 };
 
 // Bits that say which parts of Fermata read a variable.
@@ -75,7 +75,7 @@ struct Value {
 };
 // The one parser: for values, defaults and complaints. Only complaint() checks a folder.
 Value parse(const VariableRow& row, const char* text);
-// Returns the variable's value, or its default. A list may be set to nothing.
+// Returns the variable's value, or its default. A list that is set to nothing has no words.
 Value value_of(Variable variable);
 
 inline bool is_on(Variable variable) { return value_of(variable).on; }

@@ -14,7 +14,8 @@
 namespace fermata {
 
 // The functions of an MPI job that a measurement needs (fermata/job.h has the same with C's types). gather()
-// and rest() are collective. Only the processes a and b call time(), or one process with a == b. rest() waits
+// and rest() are collective. gather() returns false if it failed. Only the processes a and b call time(), or
+// one process with a == b. It returns the median of the repeats in ns; below 0: it failed. rest() waits
 // until all processes have called it, and mostly sleeps meanwhile, so that it does not disturb a measurement.
 struct Job {
   std::int32_t rank = 0;
@@ -37,7 +38,7 @@ struct JobOptions {
   // The aim for everything; 0: none, so all pairs (with `sample`, all that it leaves). Measures as many pairs
   // as fit: first one pair for each pair of hosts. One pair of messages is measured in any case.
   double seconds = 0;
-  std::function<void(double done, const std::string& what)> progress;
+  std::function<void(double done, const std::string& what)> progress;  // done: the part done, 0..1
 };
 
 // Measures the memory of this process's host, between processes on the CPUs of `topology`. The rows of the
@@ -45,9 +46,10 @@ struct JobOptions {
 using MeasureHost = std::function<Result<Profile>(const Topology& topology, const ProfileOptions& options)>;
 
 // Collective. All processes get the same profile, or each gets an error. `here`: the CPUs that this process
-// may use. Hosts measure their memory at the same time, but hosts on one machine take turns. Pairs of
-// processes measure messages one after the other. At the end, if there are four hosts or more, and if the
-// time suffices, pairs of hosts also send at once, to find out whether they share a network.
+// may use. Hosts measure their memory at the same time, but hosts on one machine take turns (with `sample`,
+// only the first of them measures). Pairs of processes measure messages one after the other. At the end, if
+// there are four hosts or more, and if the time suffices, pairs of hosts also send at once, to find out
+// whether they share a network.
 Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options,
                             const MeasureHost& measure_host);
 
@@ -55,13 +57,13 @@ Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptio
 // it.
 // - O: the intercept of half a round trip over the message size: 1 to 2^20 bytes. If the time is short, the
 //   largest sizes are left out, but 1 to 64 bytes are always measured.
-// - L: the slope over 1 to 32 empty synchronous messages at once.
-// - G: the time of each byte of a 256 KiB message beyond O.
+// - L: the time of each further message, from 1 to 32 empty synchronous messages at once.
+// - G: the time of a 256 KiB message beyond O, per byte.
 // o < 0: the measurement failed. If messages are too slow for the budget, each point gets fewer repeats, but
 // at least 3.
 struct MessageCost {
   double o = 0, l = 0, g = 0;  // ns, ns, ns per byte
-  double spent = 0;            // ns; the sum over all points
+  double spent = 0;            // ns: what all points took together
 };
 MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, double seconds);
 

@@ -30,7 +30,7 @@ struct ChunkRule {
 constexpr std::int64_t blocks_of(Collective collective, std::int32_t members) {
   return rules_of(collective).blocks(members);
 }
-// Precondition: chunks is a positive multiple of blocks_of.
+// Precondition of both: no barrier, and chunks is a positive multiple of blocks_of().
 std::int32_t block_of(const Schedule& schedule, std::int32_t chunk);
 ChunkRule rule_of(const Schedule& schedule, std::int32_t chunk);
 

@@ -3,8 +3,8 @@
 // Pieces are numbered from 1 and the numbers never wrap.
 //
 // The writer may write piece n once the credit has reached piece n - slots. The reader gives credit each time
-// it has read half of the slots, or at once if the writer may wait for that piece. So a credit for which the
-// writer waits never depends on a piece that the writer has not written yet.
+// it has read half of the slots, or at once if the writer may wait until that piece is read. So a credit for
+// which the writer waits never depends on a piece that the writer has not written yet.
 #ifndef FERMATA_SYNC_RING_HPP
 #define FERMATA_SYNC_RING_HPP
 

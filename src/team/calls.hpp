@@ -1,4 +1,4 @@
-// The collectives that this part calls itself. No review of the placement comes after them, unlike after the
+// The collectives that this part calls itself. No review() (team/team.hpp) comes after them, unlike after the
 // C ABI's blocking calls on lines.
 #ifndef FERMATA_TEAM_CALLS_HPP
 #define FERMATA_TEAM_CALLS_HPP
