@@ -118,28 +118,29 @@ int share(fermata_member* member, const Gathering& g, fermata_team** team) {
     *team = got;
     return FERMATA_OK;
   }
-  exec::Team* const made = m.team().handoffs().take(maker);
-  if (made == nullptr) return fail(Status::kSystem, "rank %u could not make or fetch the sub-team", maker);
   auto copy = std::make_unique<fermata_team>();
-  copy->team = made;
+  copy->team = m.team().handoffs().take(maker);
+  if (copy->team == nullptr)
+    return fail(Status::kSystem, "rank %u could not make or fetch the sub-team", maker);
   *team = copy.release();
   return FERMATA_OK;
 }
 
 int make_for_all(fermata_member* member, const Gathering& g, fermata_member** made) {
   exec::Member& m = *member->member;
-  fermata_team* handle = nullptr;
-  fermata_member* mine = nullptr;
+  fermata_team* shared = nullptr;
+  fermata_member* joined = nullptr;
   std::uint64_t hash = 0;
-  int own = share(member, g, &handle);
-  if (own == FERMATA_OK) own = join(handle, static_cast<int>(g.mine), false, &mine);
-  if (own == FERMATA_OK) hash = hash_of_team(*handle->team);
-  destroy(handle);
+  int own = share(member, g, &shared);
+  OwnedTeam handle(shared);
+  if (own == FERMATA_OK) own = join(shared, static_cast<int>(g.mine), false, &joined);
+  OwnedMember mine(joined);
+  if (own == FERMATA_OK) hash = hash_of_team(*shared->team);
+  handle.reset();
   std::int64_t all[3] = {own, static_cast<std::int64_t>(hash), ~static_cast<std::int64_t>(hash)};
   const int rc = least_at_all(member, all, 3);
   m.team().handoffs().give(m.rank(), nullptr);  // all members have taken it
-  if (rc == FERMATA_OK && all[0] == FERMATA_OK && all[1] == ~all[2]) *made = mine;
-  else leave(mine);
+  if (rc == FERMATA_OK && all[0] == FERMATA_OK && all[1] == ~all[2]) *made = mine.release();
   return rc;
 }
 

@@ -115,12 +115,12 @@ int gather_parts(fermata_member* member, int colour, int key, Gathering& g) {
 }
 
 int share_and_join(fermata_member* member, const Gathering& g, fermata_member** made) {
-  fermata_team* team = nullptr;
-  const int shared = share(member, g, &team);
-  if (shared != FERMATA_OK) return shared;
-  const int joined = join(team, static_cast<int>(g.mine), true, made);
-  if (joined != FERMATA_OK) destroy(team);
-  return joined;
+  fermata_team* shared = nullptr;
+  if (const int rc = share(member, g, &shared); rc != FERMATA_OK) return rc;
+  OwnedTeam team(shared);
+  const int rc = join(shared, static_cast<int>(g.mine), true, made);
+  if (rc == FERMATA_OK) team.release();  // leaving destroys it
+  return rc;
 }
 
 int make_parts(fermata_member* member, int colour, int key, fermata_member** out) {
@@ -135,15 +135,13 @@ int make_parts(fermata_member* member, int colour, int key, fermata_member** out
   name_hosts(parent, g);
   if (const auto cpus = cpus_of(parent); !cpus.empty())
     for (const Part& p : g.parts) g.request.cpus.push_back(cpus[p.rank]);
-  fermata_member* made = nullptr;
-  const int own = colour < 0 ? barrier(member) : share_and_join(member, g, &made);
+  fermata_member* joined = nullptr;
+  const int own = colour < 0 ? barrier(member) : share_and_join(member, g, &joined);
+  OwnedMember made(joined);
   const int rc = conclude(member, g, own, made != nullptr ? made->team : nullptr);
   parent.handoffs().give(m.rank(), nullptr);  // all members have taken it
-  if (rc != FERMATA_OK || own != FERMATA_OK) {
-    leave(made);
-    return rc != FERMATA_OK ? rc : own;
-  }
-  *out = made;
+  if (rc != FERMATA_OK || own != FERMATA_OK) return rc != FERMATA_OK ? rc : own;
+  *out = made.release();
   return FERMATA_OK;
 }
 

@@ -132,6 +132,7 @@ Status join_any(exec::Team* team, exec::Member** out, const char** detail) {
 
 int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   auto handle = std::make_unique<fermata_member>();
+  const bool reviewed = is_reviewed(*team->team);
   exec::Member* joined = nullptr;
   const char* detail = "";
   const Status status =
@@ -143,7 +144,7 @@ int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   handle->hold(joined);
   handle->origin = team;
   handle->team = owns ? team : nullptr;
-  if (is_reviewed(*team->team)) handle->member->log().set_review(kFirstReview);
+  if (reviewed) handle->member->log().set_review(kFirstReview);
   if (refreshes(handle.get())) handle->member->log().set_review(kFirstRefresh);
   *out = handle.release();
   return FERMATA_OK;

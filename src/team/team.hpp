@@ -4,6 +4,7 @@
 #define FERMATA_TEAM_TEAM_HPP
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "team/handles.hpp"
@@ -34,6 +35,14 @@ std::uint64_t hash_of_team(const exec::Team& team);
 // `rank` may be FERMATA_ANY_RANK. `owns`: leave() destroys the team's handle, too.
 int join(fermata_team* team, int rank, bool owns, fermata_member** out);
 void leave(fermata_member* member);
+
+// Handles that are given up unless they are released.
+struct GiveUp {
+  void operator()(fermata_team* team) const { destroy(team); }
+  void operator()(fermata_member* member) const { leave(member); }
+};
+using OwnedTeam = std::unique_ptr<fermata_team, GiveUp>;
+using OwnedMember = std::unique_ptr<fermata_member, GiveUp>;
 
 // Collective: members of one colour become a team, in the order of their keys. *out becomes null for a
 // negative colour.

@@ -19,12 +19,15 @@ thread_local int t_left = -1;
 thread_local bool t_failed = false;
 }  // namespace
 
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   if (t_left >= 0 && t_left-- == 0) {
     t_failed = true;
-    throw std::bad_alloc();
+    return nullptr;
   }
-  void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  void* const memory = operator new(bytes, std::nothrow);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
