@@ -49,8 +49,8 @@ class OwnPatience {
   OwnPatience& operator=(const OwnPatience&) = delete;
 
  private:
-  static constexpr std::int64_t kPatienceNs =
-      60'000'000'000;  // longer than share() waits for another process
+  // Longer than share() waits for another process.
+  static constexpr std::int64_t kPatienceNs = 60'000'000'000;
   static int call_hook(void* self) {
     const auto& program = static_cast<const OwnPatience*>(self)->program_;
     program.hook(program.hook_context);
