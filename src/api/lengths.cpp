@@ -48,12 +48,11 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
     const CollectiveRules& rules = rules_of(o.collective);
     const bool gathers = rules.writes_several(true);
     const std::size_t blocks = gathers ? m.team().members() : 1;
-    if (theirs % element != 0) {
-      m.team().break_with(Status::kMismatch, m.rank());
-      return fail(Status::kMismatch,
-                  "rank %u: the others' blocks have %zu bytes, not a multiple of its element", m.rank(),
-                  theirs);
-    }
+    if (theirs % element != 0)
+      return answer(member, m.break_team(Status::kMismatch,
+                                         "rank %u: the others' blocks have %zu bytes, not a multiple of its "
+                                         "element",
+                                         m.rank(), theirs));
     const auto out = std::make_shared<ZeroedBytes>(zeroed_bytes(theirs * blocks));
     std::byte* const from = out->get();
     auto* const to = static_cast<std::byte*>(o.out);

@@ -4,8 +4,8 @@
 namespace fermata::exec {
 
 Status Member::refuse_root() {
-  diagnosis_.say("there is no memory for this root's plan, or another member has overwritten the plan");
-  return seat_.give_up(diagnosis_.break_team(Status::kBroken, rank()));
+  return break_team(Status::kBroken,
+                    "there is no memory for this root's plan, or another member has overwritten the plan");
 }
 
 Status Member::finish() {

@@ -62,9 +62,9 @@ class OwnPatience {
   const exec::Waiter::Settings program_;
 };
 
-// For a member that cannot go on in a step that all members take. The others wait for it there.
 inline void break_team(const fermata_member* member) {
-  member->member->team().break_with(Status::kBroken, member->member->rank());
+  exec::Member& m = *member->member;
+  m.break_team(Status::kBroken, "rank %u could not go on in a step of all members", m.rank());
 }
 // Breaks the team if the step throws at this member: it has no memory, say.
 template <class Step>

@@ -71,7 +71,11 @@ Ends run_with(int rank, int nth, std::uint64_t calls_before, const Step& step) {
       t_left = -1;
       if (r == rank) ends.failed = t_failed;
       ends.status[r] = status;
+      const std::uint64_t calls = m->member->calls();
       for (int i = 0; i < 10 && ends.after[r] == FERMATA_OK; ++i) ends.after[r] = fermata_barrier(m);
+      if (status == FERMATA_ERR_MEMORY && ends.after[r] != FERMATA_OK) {
+        EXPECT_EQ(m->member->calls(), calls) << "it signals the others, which would let them pass the step";
+      }
       fermata_member_leave(m);
     });
   for (std::thread& worker : workers) worker.join();
