@@ -1,6 +1,7 @@
 // Calls in which members give different lengths. A call is retracted if the members that its data come from
 // gave another length. It is then made again with that length.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -48,11 +49,12 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
     const CollectiveRules& rules = rules_of(o.collective);
     const bool gathers = rules.writes_several(true);
     const std::size_t blocks = gathers ? m.team().members() : 1;
-    if (theirs % element != 0)
-      return answer(member, m.break_team(Status::kMismatch,
-                                         "rank %u: the others' blocks have %zu bytes, not a multiple of its "
-                                         "element",
-                                         m.rank(), theirs));
+    if (theirs % element != 0) {
+      char text[96];
+      std::snprintf(text, sizeof text, "the others' blocks have %zu bytes, not a multiple of its element",
+                    theirs);
+      return answer(member, m.break_team(Status::kMismatch, text));
+    }
     const auto out = std::make_shared<ZeroedBytes>(zeroed_bytes(theirs * blocks));
     std::byte* const from = out->get();
     auto* const to = static_cast<std::byte*>(o.out);

@@ -3,6 +3,11 @@
 
 namespace fermata::exec {
 
+Status Member::break_team(Status status, const char* text) {
+  diagnosis_.say("rank %u: %s", rank(), text);
+  return seat_.give_up(diagnosis_.break_team(status, rank()));
+}
+
 Status Member::refuse_root() {
   return break_team(Status::kBroken,
                     "there is no memory for this root's plan, or another member has overwritten the plan");

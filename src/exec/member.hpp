@@ -153,11 +153,7 @@ class Member {
   bool has_requests() const { return queues_.active != 0; }
   // For a member that cannot go on in a step that all members take: breaks the team, for the reason that the
   // text gives. No later call of this member starts: its signals would let the others pass that step.
-  template <class... Args>
-  [[gnu::cold]] Status break_team(Status status, const char* format, Args... args) {
-    diagnosis_.say(format, args...);
-    return seat_.give_up(diagnosis_.break_team(status, rank()));
-  }
+  [[gnu::cold]] Status break_team(Status status, const char* text);
 
   std::uint32_t rank() const { return seat_.rank; }
   Team& team() const { return seat_.team; }

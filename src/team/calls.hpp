@@ -63,8 +63,7 @@ class OwnPatience {
 };
 
 inline void break_team(const fermata_member* member) {
-  exec::Member& m = *member->member;
-  m.break_team(Status::kBroken, "rank %u could not go on in a step of all members", m.rank());
+  member->member->break_team(Status::kBroken, "it could not go on in a step of all members");
 }
 // Breaks the team if the step throws at this member: it has no memory, say.
 template <class Step>
