@@ -28,7 +28,7 @@ EdgeStages binomial_arrival(std::int32_t members) {
 namespace algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule binomial_schedule(const Request& r) {
   const EdgeStages arrival = binomial_arrival(r.members);         // 1.
   return from_halves(r, "binomial", arrival, reversed(arrival));  // 2.
 }
@@ -39,7 +39,7 @@ Algorithm binomial() {
   return {.name = "binomial",
           .source = "heterogeneous-mpi-barriers V.B, Figure 4; hybrid-collectives-p7ih, Figure 4",
           .applicable = [](const Request& r) { return rooted_applicable(r); },
-          .build = build};
+          .build = binomial_schedule};
 }
 
 }  // namespace algo

@@ -19,7 +19,7 @@
 namespace fermata::algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule binomial_high_schedule(const Request& r) {
   EdgeStages arrival;
   for (std::int32_t bit = 1 << log2_ceil(r.members) >> 1; bit > 0; bit >>= 1) {  // 1.
     std::vector<Edge>& stage = arrival.emplace_back();
@@ -34,7 +34,7 @@ Algorithm binomial_high() {
   return {.name = "binomial_high",
           .source = "power8-barriers V (binomial spanning tree)",
           .applicable = [](const Request& r) { return rooted_applicable(r); },
-          .build = build};
+          .build = binomial_high_schedule};
 }
 
 }  // namespace fermata::algo

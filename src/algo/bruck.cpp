@@ -21,7 +21,7 @@
 namespace fermata::algo {
 namespace {
 
-void allgather(Schedule& schedule) {
+void bruck_allgather(Schedule& schedule) {
   const std::int32_t p = schedule.members;
   for (std::int32_t distance = 1; distance < p; distance *= 2) {  // 1.
     Stage& stage = schedule.stages.emplace_back();
@@ -49,13 +49,13 @@ void alltoall(Schedule& schedule) {
   }
 }
 
-Schedule build(const Request& r) {
+Schedule bruck_schedule(const Request& r) {
   Schedule schedule = frame_of(r, "bruck");
-  r.collective == Collective::kAllgather ? allgather(schedule) : alltoall(schedule);
+  r.collective == Collective::kAllgather ? bruck_allgather(schedule) : alltoall(schedule);
   return schedule;
 }
 
-bool applicable(const Request& r) {
+bool bruck_applicable(const Request& r) {
   return in_pieces_applicable(r) &&
          (r.collective == Collective::kAllgather || r.collective == Collective::kAlltoall);
 }
@@ -65,8 +65,8 @@ bool applicable(const Request& r) {
 Algorithm bruck() {
   return {.name = "bruck",
           .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997",
-          .applicable = applicable,
-          .build = build};
+          .applicable = bruck_applicable,
+          .build = bruck_schedule};
 }
 
 }  // namespace fermata::algo

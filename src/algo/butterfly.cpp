@@ -17,7 +17,7 @@
 namespace fermata::algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule butterfly_schedule(const Request& r) {
   EdgeStages stages(log2_ceil(r.members));
   std::int32_t bit = 1;
   for (std::vector<Edge>& stage : stages) {  // 1.
@@ -30,7 +30,7 @@ Schedule build(const Request& r) {
   return from_exchange(r, "butterfly", stages);
 }
 
-bool applicable(const Request& r) {
+bool butterfly_applicable(const Request& r) {
   return exchange_applicable(r) && std::has_single_bit(static_cast<std::uint32_t>(r.members));
 }
 
@@ -39,8 +39,8 @@ bool applicable(const Request& r) {
 Algorithm butterfly() {
   return {.name = "butterfly",
           .source = "reduction-with-barrier II.D, Figure 3",
-          .applicable = applicable,
-          .build = build};
+          .applicable = butterfly_applicable,
+          .build = butterfly_schedule};
 }
 
 }  // namespace fermata::algo

@@ -41,7 +41,7 @@ void exscan(Schedule& schedule) {
   }
 }
 
-Schedule build(const Request& r) {
+Schedule chain_schedule(const Request& r) {
   Schedule schedule = frame_of(r, "chain");
   if (r.members == 1) return schedule;
   if (r.collective == Collective::kExscan) {
@@ -54,7 +54,7 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) {
+bool chain_applicable(const Request& r) {
   return sane(r) && r.half == Half::kWhole &&
          (r.collective == Collective::kScan || r.collective == Collective::kExscan);
 }
@@ -64,8 +64,8 @@ bool applicable(const Request& r) {
 Algorithm chain() {
   return {.name = "chain",
           .source = "hybrid-collectives-p7ih 4.2 (pipeline chaining)",
-          .applicable = applicable,
-          .build = build};
+          .applicable = chain_applicable,
+          .build = chain_schedule};
 }
 
 }  // namespace fermata::algo

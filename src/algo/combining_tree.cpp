@@ -42,7 +42,7 @@ std::vector<Level> levels_of(std::int32_t members, std::int32_t degree) {
   return levels;
 }
 
-Schedule build(const Request& r) {
+Schedule combining_tree_schedule(const Request& r) {
   Schedule schedule = frame_of(r, spelled("combining_tree", r.degree));
   if (r.members == 1) return schedule;
   const std::vector<Level> levels = levels_of(r.members, r.degree);
@@ -78,7 +78,7 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) {
+bool combining_tree_applicable(const Request& r) {
   return sane(r, 2) && r.collective == Collective::kBarrier && r.half == Half::kWhole;
 }
 
@@ -88,8 +88,8 @@ Algorithm combining_tree() {
   return {.name = "combining_tree",
           .has_degree = true,
           .source = "reduction-with-barrier II.B, Figure 1",
-          .applicable = applicable,
-          .build = build};
+          .applicable = combining_tree_applicable,
+          .build = combining_tree_schedule};
 }
 
 }  // namespace fermata::algo

@@ -39,7 +39,7 @@ bool concerned(Collective collective, std::int32_t from, std::int32_t to) {
   return from != to || (folds(collective) && from > 0);
 }
 
-Schedule build(const Request& r) {
+Schedule complete_schedule(const Request& r) {
   Schedule schedule = frame_of(r, "complete");
   if (r.members == 1) return schedule;
   Stage& stage = schedule.stages.emplace_back();
@@ -54,12 +54,12 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-const char* skip(const Request& r) {
+const char* complete_skip(const Request& r) {
   constexpr std::int32_t kMostMembers = 512;  // a quarter of a million signals
   return exchange_applicable(r) && r.members > kMostMembers ? "a signal between every two members" : nullptr;
 }
 
-bool applicable(const Request& r) {
+bool complete_applicable(const Request& r) {
   if (exchange_applicable(r)) return true;
   return in_pieces_applicable(r) && !rides_on_a_line(r.collective) && !has_root(r.collective);
 }
@@ -69,9 +69,9 @@ bool applicable(const Request& r) {
 Algorithm complete() {
   return {.name = "complete",
           .source = "heterogeneous-mpi-barriers, equation 3 with one stage",
-          .applicable = applicable,
-          .build = build,
-          .skip = skip};
+          .applicable = complete_applicable,
+          .build = complete_schedule,
+          .skip = complete_skip};
 }
 
 }  // namespace fermata::algo

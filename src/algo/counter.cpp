@@ -19,7 +19,7 @@
 namespace fermata::algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule counter_schedule(const Request& r) {
   Schedule schedule = frame_of(r, "counter");
   if (r.members == 1) return schedule;
   const std::int32_t word = schedule.members;
@@ -44,7 +44,7 @@ Algorithm counter() {
   return {.name = "counter",
           .source = "reduction-with-barrier II.A (naive centralized), monotonic",
           .applicable = [](const Request& r) { return sane(r) && r.collective == Collective::kBarrier; },
-          .build = build};
+          .build = counter_schedule};
 }
 
 }  // namespace fermata::algo

@@ -19,7 +19,7 @@
 namespace fermata::algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule dissemination_schedule(const Request& r) {
   EdgeStages stages(log2_ceil(r.members));
   std::int32_t distance = 1;
   for (std::vector<Edge>& stage : stages) {  // 1.
@@ -30,12 +30,12 @@ Schedule build(const Request& r) {
   return from_exchange(r, "dissemination", stages);
 }
 
-Folding folding(const Request& r) {
+Folding dissemination_folding(const Request& r) {
   if (r.members <= 2) return Folding::kOneTree;
   return std::has_single_bit(static_cast<std::uint32_t>(r.members)) ? Folding::kOnce : Folding::kRepeated;
 }
 
-const char* skip(const Request& r) {
+const char* dissemination_skip(const Request& r) {
   return r.members <= 2 && folds(r.collective) ? "butterfly does the same, in rank order" : nullptr;
 }
 
@@ -45,9 +45,9 @@ Algorithm dissemination() {
   return {.name = "dissemination",
           .source = "heterogeneous-mpi-barriers V.B, Figure 3; power8-barriers V",
           .applicable = exchange_applicable,
-          .build = build,
-          .skip = skip,
-          .folding = folding};
+          .build = dissemination_schedule,
+          .skip = dissemination_skip,
+          .folding = dissemination_folding};
 }
 
 }  // namespace fermata::algo

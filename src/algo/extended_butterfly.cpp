@@ -20,7 +20,7 @@
 namespace fermata::algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule extended_butterfly_schedule(const Request& r) {
   const Masters masters(r.members);
   std::vector<Edge> gather, spread;
   for (std::int32_t g = 0; g < masters.pairs; ++g) {
@@ -51,7 +51,7 @@ Algorithm extended_butterfly() {
   return {.name = "extended_butterfly",
           .source = "reduction-with-barrier III, Figure 5",
           .applicable = exchange_applicable,
-          .build = build};
+          .build = extended_butterfly_schedule};
 }
 
 }  // namespace fermata::algo

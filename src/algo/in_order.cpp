@@ -20,7 +20,7 @@
 namespace fermata::algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule in_order_schedule(const Request& r) {
   Schedule schedule = frame_of(r, "in_order");
   if (r.members == 1) return schedule;
   const bool shares = r.collective == Collective::kAllreduce;
@@ -43,7 +43,7 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) {
+bool in_order_applicable(const Request& r) {
   return in_pieces_applicable(r) &&
          (r.collective == Collective::kReduce || r.collective == Collective::kAllreduce);
 }
@@ -53,8 +53,8 @@ bool applicable(const Request& r) {
 Algorithm in_order() {
   return {.name = "in_order",
           .source = "reduction-with-barrier, Algorithm 1",
-          .applicable = applicable,
-          .build = build,
+          .applicable = in_order_applicable,
+          .build = in_order_schedule,
           .cuts = true,
           .serial = true};
 }

@@ -33,7 +33,7 @@ EdgeStages kary_arrival(std::int32_t members, std::int32_t degree) {
 namespace algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule kary_schedule(const Request& r) {
   const EdgeStages arrival = kary_arrival(r.members, r.degree);                  // 1.
   return from_halves(r, spelled("kary", r.degree), arrival, reversed(arrival));  // 2.
 }
@@ -45,7 +45,7 @@ Algorithm kary() {
           .has_degree = true,
           .source = "power8-barriers V",
           .applicable = [](const Request& r) { return rooted_applicable(r, 1); },
-          .build = build};
+          .build = kary_schedule};
 }
 
 }  // namespace algo

@@ -16,7 +16,7 @@
 namespace fermata::algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule linear_schedule(const Request& r) {
   if (r.members == 1) return frame_of(r, "linear");
   EdgeStages arrival(1), release(1);
   const std::int32_t root = frame_of(r, "").root;
@@ -40,7 +40,7 @@ Algorithm linear() {
   return {.name = "linear",
           .source = "heterogeneous-mpi-barriers V.B, Figure 2; reduction-with-barrier II.C",
           .applicable = [](const Request& r) { return rooted_applicable(r); },
-          .build = build};
+          .build = linear_schedule};
 }
 
 }  // namespace fermata::algo

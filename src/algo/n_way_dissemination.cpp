@@ -32,7 +32,7 @@ Stages stages_of(std::int32_t members, std::int32_t degree) {
   return stages;
 }
 
-Schedule build(const Request& r) {
+Schedule n_way_dissemination_schedule(const Request& r) {
   EdgeStages stages;
   for (std::int64_t distance = 1; distance < r.members; distance *= r.degree + 1) {  // 1.
     std::vector<Edge>& stage = stages.emplace_back();
@@ -46,13 +46,13 @@ Schedule build(const Request& r) {
   return from_exchange(r, spelled("n_way_dissemination", r.degree), stages);
 }
 
-Folding folding(const Request& r) {
+Folding n_way_dissemination_folding(const Request& r) {
   if (r.members <= 2) return Folding::kOneTree;
   const bool divides = r.members % stages_of(r.members, r.degree).last_distance == 0;
   return divides ? Folding::kOnce : Folding::kRepeated;
 }
 
-const char* skip(const Request& r) {
+const char* n_way_dissemination_skip(const Request& r) {
   // With more signals a stage, a member is busy for longer than the stages that it saves.
   constexpr std::int32_t kMostDegree = 8;
   const std::int32_t count = stages_of(r.members, r.degree).count;
@@ -70,9 +70,9 @@ Algorithm n_way_dissemination() {
           .has_degree = true,
           .source = "Hoefler, Mehlan, Mietke and Rehm 2006 (remote-store-barriers [22])",
           .applicable = [](const Request& r) { return sane(r, 1) && exchange_applicable(r); },
-          .build = build,
-          .skip = skip,
-          .folding = folding,
+          .build = n_way_dissemination_schedule,
+          .skip = n_way_dissemination_skip,
+          .folding = n_way_dissemination_folding,
           .minimal = false};
 }
 

@@ -19,7 +19,7 @@
 namespace fermata::algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule pairwise_schedule(const Request& r) {
   Schedule schedule = frame_of(r, "pairwise");
   const bool power = std::has_single_bit(static_cast<std::uint32_t>(r.members));
   for (std::int32_t s = 1; s < r.members; ++s) {  // 1.
@@ -34,7 +34,7 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) {
+bool pairwise_applicable(const Request& r) {
   return in_pieces_applicable(r) &&
          (r.collective == Collective::kAlltoall || r.collective == Collective::kReduceScatter);
 }
@@ -44,8 +44,8 @@ bool applicable(const Request& r) {
 Algorithm pairwise() {
   return {.name = "pairwise",
           .source = "Thakur, Rabenseifner and Gropp 2005, 3.3 and 4.3",
-          .applicable = applicable,
-          .build = build};
+          .applicable = pairwise_applicable,
+          .build = pairwise_schedule};
 }
 
 }  // namespace fermata::algo

@@ -24,7 +24,7 @@
 namespace fermata::algo {
 namespace {
 
-void allgather(Schedule& schedule) {
+void recursive_doubling_allgather(Schedule& schedule) {
   const Masters masters(schedule.members);
   const auto send_group = [&masters](Stage& stage, std::int32_t from, std::int32_t to, std::int32_t group) {
     for (std::int32_t k = 0; k < masters.group_size(group); ++k)
@@ -52,11 +52,11 @@ void allgather(Schedule& schedule) {
   }
 }
 
-Schedule build(const Request& r) {
+Schedule recursive_doubling_schedule(const Request& r) {
   Schedule schedule = frame_of(r, "recursive_doubling");
   if (r.members == 1) return schedule;
   if (r.collective == Collective::kAllgather) {
-    allgather(schedule);
+    recursive_doubling_allgather(schedule);
     return schedule;
   }
   std::int32_t first = 0;
@@ -73,7 +73,7 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) {
+bool recursive_doubling_applicable(const Request& r) {
   if (r.collective == Collective::kAllgather) return in_pieces_applicable(r);
   return sane(r) && r.half == Half::kWhole &&
          (r.collective == Collective::kScan || r.collective == Collective::kExscan);
@@ -84,8 +84,8 @@ bool applicable(const Request& r) {
 Algorithm recursive_doubling() {
   return {.name = "recursive_doubling",
           .source = "Kogge and Stone 1973; Thakur, Rabenseifner and Gropp 2005, 3.1",
-          .applicable = applicable,
-          .build = build};
+          .applicable = recursive_doubling_applicable,
+          .build = recursive_doubling_schedule};
 }
 
 }  // namespace fermata::algo

@@ -101,13 +101,13 @@ class Halving {
   const bool whole_;
 };
 
-Schedule build(const Request& r) {
+Schedule recursive_halving_schedule(const Request& r) {
   Schedule schedule = frame_of(r, "recursive_halving");
   Halving(schedule, r.collective == Collective::kAllreduce).run();
   return schedule;
 }
 
-bool applicable(const Request& r) {
+bool recursive_halving_applicable(const Request& r) {
   return in_pieces_applicable(r) &&
          (r.collective == Collective::kAllreduce || r.collective == Collective::kReduceScatter);
 }
@@ -117,8 +117,8 @@ bool applicable(const Request& r) {
 Algorithm recursive_halving() {
   return {.name = "recursive_halving",
           .source = "Rabenseifner 2004; Thakur, Rabenseifner and Gropp 2005, 4.3 and 4.5",
-          .applicable = applicable,
-          .build = build,
+          .applicable = recursive_halving_applicable,
+          .build = recursive_halving_schedule,
           .cuts = true};
 }
 

@@ -24,7 +24,7 @@ namespace {
 
 bool is_power(const Request& r) { return std::has_single_bit(static_cast<std::uint32_t>(r.members)); }
 
-Schedule build(const Request& r) {
+Schedule redundant_butterfly_schedule(const Request& r) {
   const std::int32_t places = 1 << log2_ceil(r.members);
   EdgeStages stages;
   for (std::int32_t bit = 1; bit < places; bit *= 2) {  // 1.
@@ -49,7 +49,7 @@ Algorithm redundant_butterfly() {
   return {.name = "redundant_butterfly",
           .source = "reduction-with-barrier II.D (any number of threads)",
           .applicable = exchange_applicable,
-          .build = build,
+          .build = redundant_butterfly_schedule,
           .skip = [](const Request& r) { return is_power(r) ? "butterfly does the same" : nullptr; },
           .folding = [](const Request& r) { return is_power(r) ? Folding::kOneTree : Folding::kRepeated; },
           .minimal = false};

@@ -32,7 +32,7 @@ void reduce_scatter(Schedule& schedule) {  // 1.
   }
 }
 
-void allgather(Schedule& schedule) {  // 2.
+void ring_allgather(Schedule& schedule) {  // 2.
   const std::int32_t p = schedule.members;
   for (std::int32_t s = 0; s + 1 < p; ++s) {
     Stage& stage = schedule.stages.emplace_back();
@@ -40,7 +40,7 @@ void allgather(Schedule& schedule) {  // 2.
   }
 }
 
-Schedule build(const Request& r) {
+Schedule ring_schedule(const Request& r) {
   Schedule schedule = frame_of(r, "ring");
   if (r.collective == Collective::kBroadcast) {  // 3.
     for (std::int32_t hop = 0; hop + 1 < r.members; ++hop) {
@@ -51,11 +51,11 @@ Schedule build(const Request& r) {
   }
   schedule.chunks = r.members;
   if (r.collective != Collective::kAllgather) reduce_scatter(schedule);
-  if (r.collective != Collective::kReduceScatter) allgather(schedule);
+  if (r.collective != Collective::kReduceScatter) ring_allgather(schedule);
   return schedule;
 }
 
-bool applicable(const Request& r) {
+bool ring_applicable(const Request& r) {
   return in_pieces_applicable(r) &&
          (r.collective == Collective::kBroadcast || r.collective == Collective::kAllreduce ||
           r.collective == Collective::kAllgather || r.collective == Collective::kReduceScatter);
@@ -66,8 +66,8 @@ bool applicable(const Request& r) {
 Algorithm ring() {
   return {.name = "ring",
           .source = "Patarasu and Yuan 2009; hybrid-collectives-p7ih 4.2",
-          .applicable = applicable,
-          .build = build,
+          .applicable = ring_applicable,
+          .build = ring_schedule,
           .cuts = true};
 }
 

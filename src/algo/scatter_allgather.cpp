@@ -18,7 +18,7 @@
 namespace fermata::algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule scatter_allgather_schedule(const Request& r) {
   Request scatter = r;
   scatter.collective = Collective::kScatter;
   const std::int32_t p = r.members;
@@ -41,7 +41,7 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) {
+bool scatter_allgather_applicable(const Request& r) {
   return in_pieces_applicable(r) && r.collective == Collective::kBroadcast;
 }
 
@@ -50,8 +50,8 @@ bool applicable(const Request& r) {
 Algorithm scatter_allgather() {
   return {.name = "scatter_allgather",
           .source = "Thakur, Rabenseifner and Gropp 2005, 3.2 (van de Geijn)",
-          .applicable = applicable,
-          .build = build,
+          .applicable = scatter_allgather_applicable,
+          .build = scatter_allgather_schedule,
           .cuts = true};
 }
 

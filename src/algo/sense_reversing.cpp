@@ -17,7 +17,7 @@
 namespace fermata::algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule sense_reversing_schedule(const Request& r) {
   Schedule schedule = frame_of(r, "sense_reversing");
   if (r.members == 1) return schedule;
   const std::int32_t counter = schedule.members, phase = counter + 1;
@@ -40,7 +40,7 @@ Algorithm sense_reversing() {
               [](const Request& r) {
                 return sane(r) && r.collective == Collective::kBarrier && r.half == Half::kWhole;
               },
-          .build = build};
+          .build = sense_reversing_schedule};
 }
 
 }  // namespace fermata::algo

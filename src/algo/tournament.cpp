@@ -16,7 +16,7 @@
 namespace fermata::algo {
 namespace {
 
-Schedule build(const Request& r) {
+Schedule tournament_schedule(const Request& r) {
   return from_halves(r, spelled("tournament", r.degree), binomial_arrival(r.members),  // 1.
                      reversed(kary_arrival(r.members, r.degree)));                     // 2.
 }
@@ -28,7 +28,7 @@ Algorithm tournament() {
           .has_degree = true,
           .source = "power8-barriers V",
           .applicable = [](const Request& r) { return rooted_applicable(r, 1); },
-          .build = build};
+          .build = tournament_schedule};
 }
 
 }  // namespace fermata::algo
