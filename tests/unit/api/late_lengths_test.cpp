@@ -21,7 +21,7 @@ TEST(Lengths, OfCallsLongAgoAreSettledByWhatHasCome) {
   constexpr int kLengthsOf[][2] = {{10, 100}, {100, 3}, {10, 3}, {300, 200}};  // {theirs, own}
   constexpr int kCalls = 20;
   for (const auto& [theirs, own] : kLengthsOf)
-    with_members(kMembers, [&](fermata_member* m, int rank) {
+    with_members(kThree, [&](fermata_member* m, int rank) {
       ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
       fermata_member_set_timeout(m, 20);
       lives_on(m);
@@ -43,7 +43,7 @@ TEST(Lengths, OfCallsLongAgoAreSettledByWhatHasCome) {
 // A begun call expects blocks, but its data came on a line, and a later call's piece lies in its place.
 TEST(Lengths, OfABegunCallBehindWhichMoreHasCome) {
   for (const bool folds : {false, true})
-    with_members(kMembers, [&](fermata_member* m, int rank) {
+    with_members(kThree, [&](fermata_member* m, int rank) {
       ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
       fermata_member_set_timeout(m, 20);
       lives_on(m);
@@ -64,7 +64,7 @@ TEST(Lengths, OfABegunCallBehindWhichMoreHasCome) {
             << "rank " << rank << ", " << i << ": " << fermata_error_detail();
         const Numbers& got = folds ? sums[i] : i == 0 ? first : second;
         if (late || !folds) {
-          EXPECT_EQ(got[0], folds ? kMembers : 1) << i;
+          EXPECT_EQ(got[0], folds ? kThree : 1) << i;
         }
         fermata_request_free(requests[i]);
       }
@@ -79,7 +79,7 @@ TEST(Lengths, OfThoseThatHaveLeft) {
   for (const auto& [theirs, own] : kLengthsOf)
     for (const bool folds : {false, true})
       for (const int wait_ms : {0, 150})
-        with_members(kMembers, [&](fermata_member* m, int rank) {
+        with_members(kThree, [&](fermata_member* m, int rank) {
           ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
           fermata_member_set_timeout(m, 20);
           lives_on(m);
@@ -99,7 +99,7 @@ TEST(Lengths, OfThoseThatHaveLeft) {
 
 // Two requests begun at once: the others send on two lines, and leave.
 TEST(Lengths, OfSeveralOfThoseThatHaveLeft) {
-  with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kThree, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     fermata_member_set_timeout(m, 20);
     lives_on(m);
@@ -117,7 +117,7 @@ TEST(Lengths, OfSeveralOfThoseThatHaveLeft) {
                     : fermata_reduce(m, in.data(), nullptr, kGiven[i], FERMATA_INT32, FERMATA_SUM, 0);
       EXPECT_EQ(status, FERMATA_OK) << "rank " << rank << ", " << i << ": " << fermata_error_detail();
       if (rank == 0) {
-        EXPECT_EQ(out[i][0], kMembers) << i;
+        EXPECT_EQ(out[i][0], kThree) << i;
       }
       fermata_request_free(requests[i]);
     }
@@ -127,7 +127,7 @@ TEST(Lengths, OfSeveralOfThoseThatHaveLeft) {
 // A giver leaves before it gives. The root reports it lost, although a later call's piece has come and
 // others' lengths differ.
 TEST(Lengths, OfOneThatLeftBefore) {
-  with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kThree, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     fermata_member_set_timeout(m, 20);
     lives_on(m);
@@ -150,7 +150,7 @@ TEST(Lengths, OfOneThatLeftBefore) {
 
 // The members' placement is reviewed after a call that one member made on blocks and the others on a line.
 TEST(Lengths, ThatDifferLeaveTheReviewToAll) {
-  with_members(kMembers, [&](fermata_member* m, int rank) {
+  with_members(kThree, [&](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     fermata_member_set_timeout(m, 20);
     Numbers data(rank == 2 ? 100 : 10, rank);
@@ -172,7 +172,7 @@ TEST(Lengths, ThatDifferLeaveTheReviewToAll) {
 // A member that resumes a call after which nobody reviews makes no review either.
 TEST(Lengths, ThatMayDifferLeaveNoReviewToWhoeverResumes) {
   std::atomic<bool> gave_up{false};
-  with_members(kMembers, [&](fermata_member* m, int rank) {
+  with_members(kThree, [&](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     fermata_member_set_timeout(m, 20);
     constexpr int kCalls = 4300, kLate = 4200;  // after the first review
@@ -201,7 +201,7 @@ TEST(Lengths, ThatMayDifferLeaveNoReviewToWhoeverResumes) {
 TEST(Lengths, OfCallsLongAgoAreNotAwaited) {
   constexpr int kCalls = 40;
   for (const bool folds : {false, true})
-    with_members(kMembers, [&](fermata_member* m, int rank) {
+    with_members(kThree, [&](fermata_member* m, int rank) {
       ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
       lives_on(m);
       const bool late = rank == (folds ? 0 : 2);
@@ -228,7 +228,7 @@ TEST(Lengths, AreSettledWhenTheLastHasCome) {
   int late = 0;
   const auto comes_late = [&](auto&& body) {
     late = 3 - std::max(late, 1);  // 2 and 1 in turn
-    with_members(kMembers, [&](fermata_member* m, int rank) {
+    with_members(kThree, [&](fermata_member* m, int rank) {
       ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
       lives_on(m);
       if (rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(150));
@@ -254,11 +254,11 @@ TEST(Lengths, AreSettledWhenTheLastHasCome) {
         ASSERT_EQ(done(m, reduce(rank, in, out), form), outcome(rank))
             << "form " << form << ": " << fermata_error_detail();
         for (std::size_t i = 0; rank == 0 && i < out.size(); ++i)
-          ASSERT_EQ(out[i], i < static_cast<std::size_t>(sent) ? kMembers : kGuard) << sent << " sent";
+          ASSERT_EQ(out[i], i < static_cast<std::size_t>(sent) ? kThree : kGuard) << sent << " sent";
       });
     comes_late([&](fermata_member* m, int rank) {
       const Numbers in = numbers(rank);
-      Numbers out(in.size() * kMembers, kGuard);
+      Numbers out(in.size() * kThree, kGuard);
       ASSERT_EQ(fermata_gather(m, in.data(), out.data(), in.size(), FERMATA_INT32, 0), outcome(rank))
           << fermata_error_detail();
     });
@@ -282,7 +282,7 @@ TEST(Lengths, AreNotAwaitedForEver) {
     for (const auto collective : {FERMATA_REDUCE, FERMATA_GATHER})
       for (const int sent : {10, 30000}) {
         std::atomic<bool> told{false};
-        with_members(kMembers, [&](fermata_member* m, int rank) {
+        with_members(kThree, [&](fermata_member* m, int rank) {
           ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
           lives_on(m);
           if (rank == 2) {
@@ -290,7 +290,7 @@ TEST(Lengths, AreNotAwaitedForEver) {
             return;
           }
           const Numbers in(static_cast<std::size_t>(rank == 0 ? 3 : sent), 1);
-          Numbers out(in.size() * kMembers, kGuard);
+          Numbers out(in.size() * kThree, kGuard);
           const fermata_operation o =
               operation(collective, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
           if (rank == 0 && !leaves) fermata_member_set_timeout(m, 0.3);
@@ -311,7 +311,7 @@ TEST(Lengths, AreNotAwaitedForEver) {
 // The first call is begun on blocks, the second uses its line, and a late member finds the third one's piece
 // first.
 TEST(Lengths, OfABegunOneBehindWhichTwoHaveCome) {
-  with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kThree, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     fermata_member_set_timeout(m, 20);
     for (int round = 0; round < 20; ++round) {
@@ -350,7 +350,7 @@ TEST(Lengths, OfABegunOneBehindWhichTwoHaveCome) {
 // The root begins its first call on blocks, but the data come on a line; its second call finds that line, and
 // must still end after the first one.
 TEST(Lengths, OfACallBehindABegunOneOnItsLine) {
-  with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kThree, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     fermata_member_set_timeout(m, 20);
     lives_on(m);
@@ -372,9 +372,9 @@ TEST(Lengths, OfACallBehindABegunOneOnItsLine) {
         << "rank " << rank << ": " << fermata_error_detail();
     if (rank == 0) {
       EXPECT_EQ(fermata_request_wait(request), FERMATA_OK) << fermata_error_detail();
-      EXPECT_EQ(first[9], kMembers);
+      EXPECT_EQ(first[9], kThree);
       EXPECT_EQ(first[10], kGuard);
-      EXPECT_EQ(second, Numbers(3, kMembers));
+      EXPECT_EQ(second, Numbers(3, kThree));
     }
     fermata_request_free(request);
     lives_on(m);

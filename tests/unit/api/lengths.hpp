@@ -12,7 +12,7 @@
 
 namespace fermata::test {
 
-inline constexpr int kMembers = 3;
+inline constexpr int kThree = 3;
 inline constexpr int kGuard = -77;
 
 using Numbers = std::vector<std::int32_t>;
@@ -46,8 +46,8 @@ inline void lives_on(fermata_member* m) {
   std::int32_t one = 1, sum = 0;
   ASSERT_EQ(fermata_allreduce(m, &one, &sum, 1, FERMATA_INT32, FERMATA_SUM), FERMATA_OK)
       << fermata_error_detail();
-  EXPECT_EQ(sum, kMembers);
-  for (int root = 0; root < kMembers; ++root) {
+  EXPECT_EQ(sum, kThree);
+  for (int root = 0; root < kThree; ++root) {
     std::int32_t told = fermata_member_rank(m) == root ? root : -1;
     ASSERT_EQ(fermata_broadcast(m, &told, sizeof told, root), FERMATA_OK) << fermata_error_detail();
     EXPECT_EQ(told, root);

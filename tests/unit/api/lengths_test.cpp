@@ -21,8 +21,8 @@ constexpr int kLengths[][2] = {{10, 3},  {3, 10},    {1, 2},     {2, 1},       {
 // The root sends `sent` numbers; the member of rank `other` has room for `room`.
 void broadcasts(fermata_member* m, int rank, Form form) {
   for (const auto& [sent, room] : kLengths)
-    for (int root = 0; root < kMembers; ++root)
-      for (int other = 0; other < kMembers; ++other) {
+    for (int root = 0; root < kThree; ++root)
+      for (int other = 0; other < kThree; ++other) {
         const int count = other == rank && other != root ? room : sent;
         Numbers data(static_cast<std::size_t>(count) + 1, kGuard);
         for (int i = 0; i < count && rank == root; ++i) data[static_cast<std::size_t>(i)] = root + i;
@@ -43,7 +43,7 @@ void broadcasts(fermata_member* m, int rank, Form form) {
 // The root has room for `room` numbers, the others give `sent`.
 void reduces(fermata_member* m, int rank, Form form, bool in_place) {
   for (const auto& [sent, room] : kLengths)
-    for (int root = 0; root < kMembers; ++root) {
+    for (int root = 0; root < kThree; ++root) {
       const int count = rank == root ? room : sent;
       Numbers in(static_cast<std::size_t>(count)), out(static_cast<std::size_t>(count) + 1, kGuard);
       for (int i = 0; i < count; ++i) in[static_cast<std::size_t>(i)] = 10 * rank + i;
@@ -56,7 +56,7 @@ void reduces(fermata_member* m, int rank, Form form, bool in_place) {
           << fermata_error_detail();
       int wrong = 0;
       for (int i = 0; i <= count && rank == root; ++i)
-        wrong += out[static_cast<std::size_t>(i)] != (i < std::min(count, sent) ? kMembers * i + 30
+        wrong += out[static_cast<std::size_t>(i)] != (i < std::min(count, sent) ? kThree * i + 30
                                                       : in_place && i < count   ? 10 * rank + i
                                                                                 : kGuard);
       ASSERT_EQ(wrong, 0) << sent << " sent, room for " << room << " at " << root;
@@ -67,10 +67,10 @@ void reduces(fermata_member* m, int rank, Form form, bool in_place) {
 // The root has room for `room` numbers of each member; the others give `sent`.
 void gathers(fermata_member* m, int rank, Form form, bool in_place) {
   for (const auto& [sent, room] : kLengths)
-    for (int root = 0; root < kMembers; ++root) {
+    for (int root = 0; root < kThree; ++root) {
       const int count = rank == root ? room : sent;
       const auto block = static_cast<std::size_t>(count);
-      Numbers in(block), out(block * kMembers + 1, kGuard);
+      Numbers in(block), out(block * kThree + 1, kGuard);
       for (int i = 0; i < count; ++i) in[static_cast<std::size_t>(i)] = 100'000 * rank + i;
       if (in_place) std::copy(in.begin(), in.end(), out.begin() + static_cast<std::ptrdiff_t>(block) * rank);
       const void* const given = in_place && rank == root ? FERMATA_IN_PLACE : in.data();
@@ -78,7 +78,7 @@ void gathers(fermata_member* m, int rank, Form form, bool in_place) {
       ASSERT_EQ(done(m, o, form), rank == root && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
           << "rank " << rank << ", " << sent << " sent, room for " << room << " at " << root << ": "
           << fermata_error_detail();
-      for (int r = 0; r < kMembers && rank == root; ++r)
+      for (int r = 0; r < kThree && rank == root; ++r)
         for (int i = 0; i < std::min(sent, room); ++i)
           ASSERT_EQ(out[block * static_cast<std::size_t>(r) + static_cast<std::size_t>(i)], 100'000 * r + i)
               << "of rank " << r;
@@ -88,7 +88,7 @@ void gathers(fermata_member* m, int rank, Form form, bool in_place) {
 }
 
 TEST(Lengths, OfBegunCallsOnLinesMayDiffer) {
-  with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kThree, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     broadcasts(m, rank, kSmallOnLines);
     for (const bool in_place : {false, true}) reduces(m, rank, kSmallOnLines, in_place);
@@ -96,7 +96,7 @@ TEST(Lengths, OfBegunCallsOnLinesMayDiffer) {
 }
 
 TEST(Lengths, OfBegunBlocksMayDiffer) {
-  with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kThree, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     broadcasts(m, rank, kBlocks);
     for (const bool in_place : {false, true}) reduces(m, rank, kBlocks, in_place);
@@ -104,7 +104,7 @@ TEST(Lengths, OfBegunBlocksMayDiffer) {
 }
 
 void blocking_calls_may_differ(Form form) {
-  with_members(kMembers, [form](fermata_member* m, int rank) {
+  with_members(kThree, [form](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     broadcasts(m, rank, form);
     for (const bool in_place : {false, true}) {
@@ -124,12 +124,12 @@ TEST(Lengths, AreNotAwaitedWhereCallsDiffer) {
   for (const int sent : {10, 30000})
     for (const auto collective : {FERMATA_REDUCE, FERMATA_GATHER}) {
       std::atomic<bool> told{false};
-      with_members(kMembers, [&](fermata_member* m, int rank) {
+      with_members(kThree, [&](fermata_member* m, int rank) {
         ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
         lives_on(m);
         if (rank != 1) {
           const Numbers in(static_cast<std::size_t>(rank == 0 ? 3 : sent), 1);
-          Numbers out(in.size() * kMembers, kGuard);
+          Numbers out(in.size() * kThree, kGuard);
           fermata_operation o = operation(collective, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
           if (rank == 2 && collective == FERMATA_REDUCE) o.op = FERMATA_MAX;
           if (rank == 2 && collective == FERMATA_GATHER) o.type = FERMATA_FLOAT;
@@ -147,7 +147,7 @@ TEST(Lengths, AreNotAwaitedWhereCallsDiffer) {
 
 // Other calls, some with differing lengths, are outstanding before and after each one.
 TEST(Lengths, DifferAmongSeveralThatAreOutstanding) {
-  with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kThree, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     constexpr int kSent = 500, kOutstanding = 40;
     for (int round = 0; round < 20; ++round) {
@@ -184,7 +184,7 @@ TEST(Lengths, DifferAmongSeveralThatAreOutstanding) {
 // The root sends its broadcast on a line, but the others expect it in blocks. The next calls use the same
 // line and must not take that broadcast's data.
 TEST(Lengths, OfALineThatOthersAwaitInBlocks) {
-  with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kThree, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     for (const std::size_t sent : {2u, 10u})
       for (const std::size_t next : {2u, 9u}) {
@@ -221,7 +221,7 @@ TEST(Lengths, OfALineThatOthersAwaitInBlocks) {
 TEST(Lengths, ThatDifferAtAllShowToWhoeverOnlyTests) {
   for (const int bounded : {0, 1})
     for (const auto& [one, others] : {std::pair{10, 3}, std::pair{1, 10}})
-      with_members(kMembers, [&](fermata_member* m, int rank) {
+      with_members(kThree, [&](fermata_member* m, int rank) {
         ASSERT_EQ(fermata_member_set_bounded(m, bounded), FERMATA_OK);
         const int count = rank == 1 ? one : others;
         Numbers in(static_cast<std::size_t>(count), 1), out(in);
@@ -239,7 +239,7 @@ TEST(Lengths, ThatDifferAtAllShowToWhoeverOnlyTests) {
 TEST(Lengths, OfMembersThatAreNotBoundedMustAgree) {
   for (const auto& [sent, room] : {std::pair{10, 3}, std::pair{3, 10}, std::pair{1, 10}, std::pair{10, 1}})
     for (const bool tests : {false, true})
-      with_members(kMembers, [&](fermata_member* m, int rank) {
+      with_members(kThree, [&](fermata_member* m, int rank) {
         Numbers data(static_cast<std::size_t>(rank == 1 ? room : sent), kGuard);
         const fermata_operation o =
             operation(FERMATA_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
@@ -261,8 +261,8 @@ TEST(Lengths, OfMembersThatAreNotBoundedMustAgree) {
 TEST(Lengths, OfThoseWhoGiveMustAgree) {
   for (const bool bounded : {false, true})
     for (const bool tests : {false, true})
-      for (int other = 1; other < kMembers; ++other)
-        with_members(kMembers, [&](fermata_member* m, int rank) {
+      for (int other = 1; other < kThree; ++other)
+        with_members(kThree, [&](fermata_member* m, int rank) {
           ASSERT_EQ(fermata_member_set_bounded(m, bounded), FERMATA_OK);
           const Numbers in(rank == other ? 10 : 3, rank);
           Numbers out(in.size(), kGuard);
@@ -287,9 +287,9 @@ TEST(Lengths, OfOneMembersCountsShowToAll) {
   for (const int bounded : {0, 1})
     for (const std::size_t scale : {1u, 3u, 5000u})
       for (const bool folds : {false, true})
-        with_members(kMembers, [&](fermata_member* m, int rank) {
+        with_members(kThree, [&](fermata_member* m, int rank) {
           ASSERT_EQ(fermata_member_set_bounded(m, bounded), FERMATA_OK);
-          std::size_t counts[kMembers] = {scale, 2 * scale, 3 * scale};
+          std::size_t counts[kThree] = {scale, 2 * scale, 3 * scale};
           if (rank == 2) std::swap(counts[0], counts[1]);
           const Numbers in(6 * scale, 1);
           Numbers out(6 * scale, kGuard);
