@@ -145,7 +145,8 @@ std::string check(const Options& options) {
   if (options.engines.empty() || options.quantities.empty())
     return "--engine and --quantity must not be empty";
   if (!(options.seconds > 0)) return "--seconds must be positive";
-  if (options.burners < 0 || options.burners > 1024) return "--burners: 0 to 1024";
+  if (options.load.burners < 0 || options.load.burners > 1024) return "--burners: 0 to 1024";
+  if (options.load.nice < 0 || options.load.nice > 19) return "--nice: 0 to 19";
   return {};
 }
 

@@ -7,7 +7,6 @@
 #include <random>
 
 #include "base/text.hpp"
-#include "bench/burners.hpp"
 #include "bench/own.hpp"
 
 namespace fermata::bench {
@@ -250,7 +249,7 @@ Outcome run(const Options& options) {
   Outcome outcome;
   std::vector<int> payloads = options.bytes;
   if (payloads.empty()) payloads = {options.collective == Collective::kBarrier ? 0 : 8};
-  const Burners burners(options.burners);
+  const Burners burners(options.load);
   const double groups =
       static_cast<double>(options.members.size() * payloads.size() * options.quantities.size());
   double done = 0;

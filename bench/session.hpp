@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/burners.hpp"
 #include "bench/remote.hpp"
 #include "bench/stats.hpp"
 
@@ -44,7 +45,7 @@ struct Options {
   bool pin = true;        // if there is a CPU for each member
   double seconds = 10;    // for the rounds of a group
   double limit_s = 10;    // for one batch; after it the subject counts as hung
-  int burners = 0;        // co-tenants (bench/burners.hpp)
+  Load load;              // co-tenants
   std::uint64_t seed = 1;
   std::string worker_directory;  // "": beside the tool, or its libexec
   // further contestants of each engine; contestants() sets their `what` and `quantity`

@@ -90,6 +90,7 @@ const Entry kTable[] = {
     rival("pthread", kBarrier, kThreads, make_pthread),
     rival("pthread_shared", kBarrier, kProcesses, make_pthread_shared),
     rival("std_barrier", kBarrier, kThreads, make_std_barrier),
+    rival("counter_yield", kBarrier, kBothEngines, make_counter_yield),
     {"libcxx_barrier", "", Role::kRival, kBarrier, kThreads, 0, kOnALine, nullptr, kLibcxxWorker, "",
      kNeedsLibcxx},
     rival("fermata_barrier", kBarrier, kThreads, make_fermata_barrier),

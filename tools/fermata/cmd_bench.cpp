@@ -30,7 +30,7 @@ struct BenchArguments {
   std::string quantity = "period", roots = "fixed", json;
   bool no_pin = false, no_floors = false, guidelines = false;
   double seconds = 10, limit = 10;
-  int burners = 0;
+  bench::Load load;
   std::uint64_t seed = 1;
 };
 
@@ -74,7 +74,7 @@ bench::Options options_from(const BenchArguments& a) {
   o.floors = !a.no_floors;
   o.seconds = a.seconds;
   o.limit_s = a.limit;
-  o.burners = a.burners;
+  o.load = a.load;
   o.seed = a.seed;
   return o;
 }
@@ -220,8 +220,11 @@ void add_bench(CLI::App& app) {
   command->add_option("--seconds", a->seconds, "Time for each group of subjects")->capture_default_str();
   command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")
       ->capture_default_str();
-  command->add_option("--burners", a->burners, "Processes that use up CPU time during the run")
+  command->add_option("--burners", a->load.burners, "Processes that use up CPU time during the run")
       ->capture_default_str();
+  command->add_option("--nice", a->load.nice, "How nice they are, 0 to 19")->capture_default_str();
+  command->add_flag("--session", a->load.own_session,
+                    "They have a session of their own: Linux divides CPU time between sessions first");
   command->add_option("--seed", a->seed, "Seed for the order of subjects in a round")->capture_default_str();
   command->add_flag(
       "--guidelines", a->guidelines,

@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-
-#include "bench/burners.hpp"
 
 namespace fermata::bench {
 namespace {
@@ -192,10 +191,16 @@ TEST(Session, AWorkerIsStoppedOutsideItsTurn) {
 TEST(Session, BurnersDoNotOutliveTheRun) {
   std::vector<pid_t> children;
   {
-    const Burners burners(2);
+    const Burners burners({.burners = 2, .nice = 1, .own_session = true});
     children = burners.children();
     ASSERT_EQ(children.size(), 2u);
     for (const pid_t child : children) EXPECT_EQ(kill(child, 0), 0);
+    // Once they burn, they have what was asked for.
+    for (const pid_t child : children) {
+      while (getpriority(PRIO_PROCESS, static_cast<id_t>(child)) != getpriority(PRIO_PROCESS, 0) + 1)
+        sched_yield();
+      EXPECT_EQ(getsid(child), child);
+    }
   }
   for (const pid_t child : children) {
     EXPECT_EQ(kill(child, 0), -1);
