@@ -84,6 +84,9 @@ void report(const RunArguments& a, const Choice& choice, const fs::path& directo
   }
   std::sort(all.begin(), all.end(),
             [](const ProcessStats& x, const ProcessStats& y) { return x.process < y.process; });
+  if (a.stats && a.program.brief_spins)
+    fmt::print(stderr, "fermata run: GOMP_SPINCOUNT={}, because other programs want the same CPUs\n",
+               kBriefSpins);
   if (a.stats) {
     if (choice.libraries.empty())
       fmt::print(stderr, "fermata run: no statistics, since no preload was loaded ({})\n", choice.why);
@@ -147,7 +150,7 @@ class StatsFolder {
   pid_t cleaner_ = -1;
 };
 
-void run(const RunArguments& a) {
+void run(RunArguments& a) {
   if (a.compare > 0 && (a.stats || !a.trace.empty()))
     throw CommandError("--compare excludes --stats and --trace: their own time would distort the comparison");
   check_output(a.trace);
@@ -159,6 +162,10 @@ void run(const RunArguments& a) {
     fmt::print(stderr, "fermata run:{} ({})\n", names.empty() ? " no preload" : names, choice.why);
   }
   bind_to_cpus(a.program);
+  const auto is_openmp = [](const std::string& library) {
+    return file_name(library).find("-openmp.") != std::string::npos;
+  };
+  if (std::any_of(choice.libraries.begin(), choice.libraries.end(), is_openmp)) share_cpus(a.program);
   if (a.compare > 0) return compare(a, choice);
   if (!a.stats && a.trace.empty() && a.json.empty()) become(a.program, choice.libraries);
   Ended ended;

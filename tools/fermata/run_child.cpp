@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -33,6 +34,7 @@ void set_environment(const RunProgram& program, const std::vector<std::string>& 
   };
   if (!stats_directory.empty()) set(os::Variable::kStats, stats_directory);
   if (program.trace) set(os::Variable::kTrace, "1");
+  if (program.brief_spins && !libraries.empty()) setenv("GOMP_SPINCOUNT", kBriefSpins, 0);
   if (program.stall > 0) set(os::Variable::kStallSeconds, fmt::format("{}", program.stall));
 }
 
@@ -104,6 +106,22 @@ void bind_to_cpus(const RunProgram& program) {
     throw CommandError(fmt::format("--cpus {}: {}", program.cpus, std::strerror(errno)));
   setenv("OMP_PLACES", places.c_str(), 0);
   setenv("OMP_PROC_BIND", "true", 0);
+}
+
+void share_cpus(RunProgram& program) {
+  if (getenv("OMP_WAIT_POLICY") != nullptr || getenv("GOMP_SPINCOUNT") != nullptr) return;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return;
+  const int cpus = CPU_COUNT(&set);
+  const char* const asked = getenv("OMP_NUM_THREADS");
+  const int threads = asked != nullptr ? std::max(std::atoi(asked), 1) : cpus;
+  // "0.20 0.18 0.12 1/80 11206": the fourth counts the threads that run or are ready, with this one.
+  int ready = 0;
+  if (std::FILE* const file = std::fopen("/proc/loadavg", "re"); file != nullptr) {
+    if (std::fscanf(file, "%*f %*f %*f %d", &ready) != 1) ready = 0;
+    std::fclose(file);
+  }
+  program.brief_spins = ready > 1 && threads + ready - 1 > cpus;
 }
 
 void become(const RunProgram& program, const std::vector<std::string>& libraries) {

@@ -9,14 +9,22 @@ namespace fermata::tool {
 
 struct RunProgram {
   std::vector<std::string> command;
-  std::string cpus;  // a list; empty: those of this process
-  double stall = 0;  // FERMATA_STALL_SECONDS; 0: as in this process's environment
+  std::string cpus;          // a list; empty: those of this process
+  double stall = 0;          // FERMATA_STALL_SECONDS; 0: as in this process's environment
+  bool brief_spins = false;  // see share_cpus()
   bool trace = false;
 };
 
 // Binds this process, and so the program, to program.cpus, if there are any. Tells OpenMP of them by
 // OMP_PLACES and OMP_PROC_BIND, each unless it is set. Throws CommandError.
 void bind_to_cpus(const RunProgram& program);
+
+// libgomp's threads spin for milliseconds between two regions. Where other programs want the same CPUs, each
+// spin takes their time slices, and costs its own team as much. Sets program.brief_spins if that is so now
+// and the user has not said how threads shall wait (OMP_WAIT_POLICY, GOMP_SPINCOUNT). Then GOMP_SPINCOUNT is
+// kBriefSpins wherever preloads are loaded.
+constexpr const char* kBriefSpins = "8000";
+void share_cpus(RunProgram& program);
 
 // Runs the program instead of this process, with these preload libraries. If that fails, it ends with 126 or
 // 127, as shells do.
