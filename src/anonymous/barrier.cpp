@@ -52,8 +52,7 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   b->generation_.fetch_add(1, std::memory_order_relaxed);                          // order: see above
   b->entry_.store(shape.entry, std::memory_order_relaxed);                         // order: see above
   b->set_name(b);
-  b->pace_.park_until.store(0, std::memory_order_relaxed);  // order: see above
-  b->pace_.length.store(0, std::memory_order_relaxed);      // order: see above
+  forget(b->pace_);
   exclude_until(b->pace_, 0);
   if (leaves == 0) {
     TheCounter::open(b->first_.phase, b->measure_, count, b->drops_, b->any_drops_);

@@ -26,24 +26,6 @@ struct Learned {
 // For barriers without a Pace of their own: each member detects other load on its CPU by itself.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Pace t_pace;
 
-// If there are more members than CPUs: at most this many yields in one wait, then sleep. After a fruitless
-// yield, a thread has run that has arrived already. The scheduler may go on choosing such threads while
-// others have not arrived. Unlike in a team, parking costs no fence here. Microseconds an episode on two
-// cores, median and worst of 9:
-//
-//   yields in a wait   64 members                 16 members
-//   1                  83, worst 114              15
-//   2 to 8             36 to 43, worst 45 to 60   10 to 13
-//   no limit           42, worst 199              18
-//
-// The number is fixed, because a number that threads learn is worse: a thread that sleeps makes the next
-// thread sleep. On these cores, 4 members without work then take 17 to 47 us an episode instead of 1.5.
-// A single yield where waits are long (80 us, and 4 us a member) gains nothing. With 4 to 16 members and 100
-// us of work, the ratio to glibc's barrier is 0.97 to 1.03 instead of 0.99 to 1.02.
-constexpr std::uint32_t kCrowdedYields = 6;
-// But a thread yields for at least this long: an idle CPU takes as long to wake up.
-constexpr std::int64_t kCrowdedNs = 20'000;
-
 // Records which threads wait in which barrier, for stall reports: only if FERMATA_STALL_SECONDS asks for
 // reports, and only for long waits.
 constexpr std::int64_t kAgainNs = 1'000'000'000;
@@ -119,7 +101,7 @@ class Stall {
 
 // A wait reads the clock once before its first action, and once after each action.
 template <class Policy>
-void wait_with(Policy& policy, const LongWait& wait, std::uint32_t yields = UINT32_MAX) {
+void wait_with(Policy& policy, const LongWait& wait) {
   OsCalls os(wait.pace == nullptr);
   Stall stall(wait);
   const std::int64_t start = os::now_ns();
@@ -131,13 +113,6 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint32_t yields = UINT
     view.waited_ns = now - start;
     stall.look(view.waited_ns);
     view.last_action = policy.next(view);
-    if (view.last_action == WaitAction::kYield) {
-      if (yields > 0) {
-        --yields;
-      } else if (view.waited_ns >= kCrowdedNs) {
-        view.last_action = WaitAction::kPark;
-      }
-    }
     switch (view.last_action) {
       case WaitAction::kSpin: break;
       case WaitAction::kYield: os::yield(); break;
@@ -166,10 +141,9 @@ void wait_as_learned(const LongWait& wait) {
       forget(*pace);
       exclude_until(*pace, 0);
     }
-    const bool crowded = wait.count > cpus;
-    mine = {AutoWait(crowded, (wait.count + cpus - 1) / cpus, pace), wait.generation, cpus, wait.count};
+    mine = {AutoWait(wait.count > cpus, wait.count, pace), wait.generation, cpus, wait.count};
   }
-  wait_with(mine.policy, wait, wait.count > cpus ? kCrowdedYields : UINT32_MAX);
+  wait_with(mine.policy, wait);
   t_spins = {wait.barrier, mine.policy.spins()};
 }
 

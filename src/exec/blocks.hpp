@@ -35,7 +35,7 @@ inline constexpr std::uint64_t kLeastRingLines = 4, kMostRingLines = 128;
 // Oversubscribed teams on one host may have more lines: at most kMostCrowdedLines, and over kMostRingLines
 // only while lines x members of a CPU are at most kLinesOfACpu. Each time a member runs, it fills the room in
 // its rings. So calls that do not synchronize share the cost of a context switch. kLinesOfACpu keeps one
-// round of a CPU's members well below the time from which a yield counts as expensive (sync/wait.hpp).
+// round of a CPU's members well below the time from which a wait counts as a stall (sync/wait.hpp).
 inline constexpr std::uint64_t kMostCrowdedLines = 512, kLinesOfACpu = 1024;
 inline constexpr std::size_t kRingLine = 64;
 inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer after the lines

@@ -169,7 +169,7 @@ class Member {
   const Lengths& lengths() const { return lengths_; }
   std::uint64_t calls() const { return log_.sequence(); }
   const Patience& patience() const { return engine_.patience(); }
-  // Announces a slow first call, so that its yields do not count as expensive (sync/wait.hpp).
+  // Announces a slow first call, so that waits for it do not count as stalls (sync/wait.hpp).
   void exclude_call() const { exclude_until(team().header().pace, log_.paced_calls() + 1); }
   bool outstanding() const { return seat_.outstanding(); }
   // From now on measures the poll interval, instead of using the pauses of the compiled programs.

@@ -65,7 +65,7 @@ class Waiter {
   std::uint32_t joined() const { return joined_; }
   void set_joined(std::uint32_t joined, std::uint32_t cpus, Pace* pace) {
     joined_ = joined;
-    auto_ = AutoWait(joined > cpus, (joined + cpus - 1) / cpus, pace);
+    auto_ = AutoWait(joined > cpus, joined, pace);
     choose_spins();
   }
 
