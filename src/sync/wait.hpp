@@ -100,10 +100,9 @@ struct HostsWait {
 // 1. A member that may have a CPU of its own spins for about what a park costs, unless its last spins were
 //    fruitless; then it yields a few times, then it parks.
 // 2. If stalls (waits of a foreign time slice) come so often that parks in every call would cost less, the
-//    whole team parks without yields, for kHold times as long as the stall took.
+//    whole team parks without yields, in so many calls that their parks cost kHold times the stall.
 // 3. Then one member after the other yields once, as a scout. A slow one renews the hold, a few quick ones
-//    end it; and if calls took longer during the hold than before, it ends at once and none begins for a
-//    time.
+//    end it. If waits cost more in the hold than stalls did before, it ends, and none begins for a time.
 //
 // Why:
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the
@@ -114,7 +113,7 @@ struct HostsWait {
 //   runs, one yield in a call costs the team milliseconds. A sleeper that is woken preempts that thread.
 // - One slow yield says little: a hypervisor took the CPU, or a kernel thread ran. And beside threads of
 //   another session (autogroup), yields are slow now and then, and still cheaper than parks. What counts is
-//   how often: a stall after E calls cost stall / E each, and a park of each member costs kParkNs.
+//   how often: a stall once in E calls costs stall / E each, and parks of all members cost kParkNs each.
 // - A scout's yield may cost a slice of the foreign thread: kHold bounds its part of the time. Several scouts
 //   at once would hold each other up.
 // - A team whose members compute for milliseconds, and not equally long, has stalls, too. There parks gain
