@@ -21,7 +21,7 @@ compile = cmake --build --preset $(1) --parallel $(JOBS)
 # One more than CPUs, since many tests wait for the processes that they have started.
 test = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
 
-.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes \
+.PHONY: help bootstrap bootstrap-ci build check demo bench-loaded core sanitize asan-ubsan tsan cross includes \
 	format-check fuzz fuzz-mpi large-mpi random-plans soak install clean
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED), plainly"
 	@echo "                   and preloaded; goes on where it stopped"
 	@echo "make large-mpi     elements and blocks beyond 2 GiB with MPI=$(MPI): a minute or two, 9 GiB of memory"
+	@echo "make bench-loaded  barriers of 2 to 64 threads beside 13 loads, in under 30 minutes"
 	@echo "make install       install build/release into PREFIX=$(PREFIX) (DESTDIR is honoured)"
 	@echo "make clean         remove build/"
 
@@ -62,6 +63,13 @@ demo: bootstrap
 	@scripts/demo --announce $(JOBS)
 	@$(call compile,release) --target fermata_demo
 	@scripts/demo
+
+bench-loaded: bootstrap
+	@$(call configure,release)
+	@$(call compile,release) --target fermata_demo fermata_preload_pthread fermata_preload_openmp \
+	  fermata_bench_worker_pthread
+	@mkdir -p out
+	@scripts/bench-loaded build/release --json out/loaded.json
 
 # As a project that takes all of Fermata in.
 core: bootstrap

@@ -54,15 +54,16 @@ int log2_ceiling(int n) { return n <= 1 ? 0 : std::bit_width(static_cast<unsigne
 
 // The bound for more than two members and for latency: from the one-way latency and the switch of the same
 // run.
-void bound_from_probes(Row& row, const Row* round_trip, const Row* two_switches) {
+void bound_from_probes(Row& row, const Row* round_trip, const Row* one_switch) {
   const int n = row.what.members;
   if (row.what.cpus.empty() && n > 1) {
     // More members than CPUs: on each CPU the last arriver continues without a switch, all others need one.
     const int cpus = static_cast<int>(allowed_cpus().size());
-    if (two_switches == nullptr || n <= cpus) return;
-    const int switches = std::max(1, (n + cpus - 1) / cpus - 1);
-    row.bound = switches * two_switches->summary.median / 2;
-    row.bound_source = format("estimate: %d x switch", switches);
+    if (one_switch == nullptr || n <= cpus) return;
+    const int switches = (n + cpus - 1) / cpus - 1;
+    row.bound = switches * one_switch->summary.median;
+    row.bound_source = format("switch_floor: %d x switch between two %s", switches,
+                              row.what.engine == Engine::kThreads ? "threads" : "processes");
   } else {
     if (round_trip == nullptr || n < 2) return;
     const int stages = row.stages > 0 && row.quantity == Quantity::kLatency ? row.stages : log2_ceiling(n);
@@ -77,12 +78,13 @@ void bound_from_probes(Row& row, const Row* round_trip, const Row* two_switches)
 void settle(std::vector<Row>& rows) {
   keep_fastest_variants(rows);
   const Row* const round_trip = find(rows, "probe_one_way", Engine::kThreads);
-  const Row* const two_switches = find(rows, "probe_switch", Engine::kThreads);
   std::vector<Row> settled = rows;  // lookups use `rows`, which does not change
   for (Row& row : settled) {
     if (row.role == Role::kProbe) {
-      // An episode of a probe does the probed action twice.
-      for (double& value : row.rounds) value /= 2;
+      // A ping-pong goes one way twice in an episode.
+      if (row.subject == "probe_one_way") {
+        for (double& value : row.rounds) value /= 2;
+      }
       row.summary = summarize(row.rounds);
       continue;
     }
@@ -91,7 +93,8 @@ void settle(std::vector<Row>& rows) {
       row.bound = floor->summary.median;
       row.bound_source = labelled(*floor);
     } else {
-      bound_from_probes(row, round_trip, two_switches);
+      const Engine engine = row.what.engine == Engine::kThreads ? Engine::kThreads : Engine::kProcesses;
+      bound_from_probes(row, round_trip, find(rows, "probe_switch", engine));
     }
     if (const Row* const planned = find(rows, "planned", row.what.engine, row.quantity)) {
       row.ratio_to_plan = paired_ratio(row.rounds, planned->rounds);

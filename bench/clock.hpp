@@ -2,6 +2,7 @@
 #ifndef FERMATA_BENCH_CLOCK_HPP
 #define FERMATA_BENCH_CLOCK_HPP
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include <cstdint>
@@ -16,6 +17,19 @@ inline std::uint64_t now_ns() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+// What the calling thread has used so far.
+struct ThreadUse {
+  std::uint64_t cpu_ns, switches;
+};
+inline ThreadUse thread_use() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  rusage use;
+  getrusage(RUSAGE_THREAD, &use);
+  return {static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec),
+          static_cast<std::uint64_t>(use.ru_nvcsw + use.ru_nivcsw)};
 }
 
 // A counter that all CPUs share: on x86 the time stamp counter, which must be invariant (this is not

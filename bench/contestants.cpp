@@ -27,8 +27,9 @@ std::string find_worker(const std::string& name, const std::string& directory) {
 
 bool wanted(const Options& options, const Entry& entry) {
   if (entry.role != Role::kRival) return options.floors;
-  return std::any_of(options.rivals.begin(), options.rivals.end(),
-                     [&](const std::string& name) { return name == "all" || name == entry.name; });
+  return std::any_of(options.rivals.begin(), options.rivals.end(), [&](const std::string& name) {
+    return name == entry.name || (name == "all" && *entry.preload == '\0');
+  });
 }
 
 Contestant from_entry(const Options& options, const Entry& entry, Case what) {
@@ -43,6 +44,11 @@ Contestant from_entry(const Options& options, const Entry& entry, Case what) {
     c.launch.executable = find_worker(entry.worker, options.worker_directory);
     c.launch.environment = split(entry.environment, ' ');
     if (c.launch.executable.empty()) c.unavailable = std::string("not available: needs ") + entry.needs;
+    if (const std::string name = entry.preload; !name.empty()) {
+      const std::string file = options.preload ? options.preload(name) : "";
+      if (file.empty()) c.unavailable = "not available: needs libfermata-" + name + ".so beside the tool";
+      c.launch.environment.push_back("LD_PRELOAD=" + file);
+    }
   } else if (entry.make != nullptr) {
     c.launch.make = entry.make;
   } else {
@@ -69,7 +75,8 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
   base.members = members;
   base.bytes = bytes;
   base.rotating = options.rotating;
-  if (options.pin && members <= static_cast<int>(cpus.size()))
+  // Taking CPUs away would unpin members.
+  if (options.pin && options.load.take_ms == 0 && members <= static_cast<int>(cpus.size()))
     base.cpus.assign(cpus.begin(), cpus.begin() + members);
 
   for (const Engine engine : options.engines) {
@@ -98,14 +105,21 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
   }
   for (Contestant& c : list) c.quantity = quantity;
 
-  // Probes always measure the period of their two members: a round trip, two switches on one CPU.
+  // Probes always measure the period of their two members: a round trip, a switch on one CPU.
   for (const Entry& entry : table()) {
     if (entry.role != Role::kProbe || !wanted(options, entry)) continue;
     const bool same_cpu = std::string_view(entry.name) == "probe_switch";
     if (!same_cpu && cpus.size() < 2) continue;
-    Case two;
-    two.cpus = {cpus[0], same_cpu ? cpus[0] : cpus[1]};
-    list.push_back(from_entry(options, entry, two));
+    for (const Engine engine : {Engine::kThreads, Engine::kProcesses}) {
+      const bool asked = std::any_of(options.engines.begin(), options.engines.end(), [&](Engine e) {
+        return (e == Engine::kThreads) == (engine == Engine::kThreads);
+      });
+      if ((entry.engines & bit(engine)) == 0 || !(asked || engine == Engine::kThreads)) continue;
+      Case two;
+      two.engine = engine;
+      two.cpus = {cpus[0], same_cpu ? cpus[0] : cpus[1]};
+      list.push_back(from_entry(options, entry, two));
+    }
   }
   return list;
 }
@@ -145,9 +159,8 @@ std::string check(const Options& options) {
   if (options.engines.empty() || options.quantities.empty())
     return "--engine and --quantity must not be empty";
   if (!(options.seconds > 0)) return "--seconds must be positive";
-  if (options.load.burners < 0 || options.load.burners > 1024) return "--burners: 0 to 1024";
-  if (options.load.nice < 0 || options.load.nice > 19) return "--nice: 0 to 19";
-  return {};
+  if (options.window_s < 0) return "--window must not be negative";
+  return check(options.load);
 }
 
 }  // namespace fermata::bench

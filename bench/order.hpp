@@ -40,6 +40,9 @@ struct alignas(kMaxLine) MemberLine {
   std::uint64_t episodes = 0;  // timed ones
   std::uint64_t warm = 0;
   double reference_ns = 0;  // what an episode takes without its collective
+  // of this member's thread, in the timed part
+  std::uint64_t cpu_ns = 0;
+  std::uint64_t switches = 0;  // of the scheduler, of its own will or not
   std::uint64_t failures = 0;
   double expected = 0, seen = 0;  // at the first failure
   int about = -1;                 // rank whose data was wrong, or element of the result

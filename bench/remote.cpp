@@ -10,11 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
 
 #include "base/text.hpp"
+#include "bench/clock.hpp"
 
 namespace fermata::bench {
 namespace {
@@ -61,6 +63,7 @@ std::string make_scratch() {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
+  if (!launch.procs.empty() && !join(launch.procs)) _exit(1);
   // Other workers' sockets must not stay open here: the end of such a worker would then go unnoticed.
   if (socket == kWorkerSocket) {
     fcntl(socket, F_SETFD, 0);
@@ -82,6 +85,7 @@ Remote& Remote::operator=(Remote&& other) noexcept {
     pid_ = std::exchange(other.pid_, -1);
     socket_ = std::exchange(other.socket_, -1);
     scratch_ = std::exchange(other.scratch_, {});
+    busy_ = std::exchange(other.busy_, false);
     version = std::move(other.version);
     description = std::move(other.description);
   }
@@ -111,7 +115,7 @@ std::string Remote::start(const Launch& launch, const Case& c) {
   std::string text, error;
   const Order order;
   send_all(socket_, &order, sizeof order);  // if the child has died already, receive reports the cause
-  error = receive(reply, text, kPrepareLimit);
+  error = receive(reply, text, kPrepareLimit, {});
   if (error.empty() && reply.verdict != Reply::kGood) error = text;
   if (!error.empty()) {
     end();
@@ -123,13 +127,39 @@ std::string Remote::start(const Launch& launch, const Case& c) {
   return {};
 }
 
-std::string Remote::receive(Reply& reply, std::string& text, double limit_s) {
-  pollfd poller{socket_, POLLIN, 0};
-  int ready;
-  do {
-    ready = poll(&poller, 1, static_cast<int>(limit_s * 1000));
-  } while (ready < 0 && errno == EINTR);
-  if (ready == 0) return format("hung: no end of a batch within %.3g s", limit_s);
+// Waits until the worker has answered; false: it has not within the limit. Leaves all pulses on.
+bool Remote::await_reply(double limit_s, std::span<const Pulse> pulses) {
+  struct Beat {
+    Pulse pulse;
+    std::uint64_t next_ns;
+    bool on = true;
+  };
+  constexpr std::uint64_t kMs = 1'000'000;
+  const std::uint64_t end_ns = now_ns() + static_cast<std::uint64_t>(limit_s * 1e9);
+  std::vector<Beat> beats;
+  for (const Pulse& pulse : pulses)
+    if (pulse.off_ms > 0) beats.push_back({pulse, now_ns() + static_cast<std::uint64_t>(pulse.on_ms) * kMs});
+  int ready = 0;
+  for (std::uint64_t now = now_ns(); ready <= 0 && now < end_ns; now = now_ns()) {
+    std::uint64_t until = end_ns;
+    for (Beat& beat : beats) {
+      if (now >= beat.next_ns) {
+        beat.on = !beat.on;
+        beat.pulse.act(pid_, beat.on);
+        beat.next_ns = now + static_cast<std::uint64_t>(beat.on ? beat.pulse.on_ms : beat.pulse.off_ms) * kMs;
+      }
+      until = std::min(until, beat.next_ns);
+    }
+    pollfd poller{socket_, POLLIN, 0};
+    ready = poll(&poller, 1, static_cast<int>((until - now) / kMs) + 1);
+  }
+  for (const Beat& beat : beats)
+    if (!beat.on) beat.pulse.act(pid_, true);
+  return ready > 0;
+}
+
+std::string Remote::receive(Reply& reply, std::string& text, double limit_s, std::span<const Pulse> pulses) {
+  if (!await_reply(limit_s, pulses)) return format("hung: no end of a batch within %.3g s", limit_s);
   if (!receive_all(socket_, &reply, sizeof reply)) {
     int status = 0;
     waitpid(pid_, &status, 0);
@@ -152,7 +182,7 @@ void Remote::suspend() {
   if (waitpid(pid_, &status, WUNTRACED) == pid_ && !WIFSTOPPED(status)) pid_ = -1;
 }
 
-Remote::Outcome Remote::turn(const Order& order, double limit_s) {
+Remote::Outcome Remote::turn(const Order& order, double limit_s, std::span<const Pulse> pulses) {
   Outcome outcome;
   if (!alive()) {
     outcome.error = "is gone";
@@ -161,7 +191,7 @@ Remote::Outcome Remote::turn(const Order& order, double limit_s) {
   kill(-pid_, SIGCONT);
   std::string text;
   send_all(socket_, &order, sizeof order);
-  outcome.error = receive(outcome.reply, text, limit_s);
+  outcome.error = receive(outcome.reply, text, limit_s, pulses);
   if (outcome.error.empty() && outcome.reply.verdict != Reply::kGood) outcome.error = text;
   if (outcome.error.empty()) {
     suspend();
@@ -169,6 +199,25 @@ Remote::Outcome Remote::turn(const Order& order, double limit_s) {
     end();
   }
   return outcome;
+}
+
+std::string Remote::keep_busy(const Order& order) {
+  if (!alive()) return "is gone";
+  kill(-pid_, SIGCONT);
+  std::string error;
+  if (pollfd poller{socket_, POLLIN, 0}; busy_ && poll(&poller, 1, 0) > 0) {
+    Reply reply;
+    std::string text;
+    error = receive(reply, text, 1, {});
+    if (error.empty() && reply.verdict != Reply::kGood) error = text;
+    busy_ = false;
+  }
+  if (!busy_ && error.empty()) {
+    send_all(socket_, &order, sizeof order);
+    busy_ = true;
+  }
+  if (!error.empty()) end();
+  return error;
 }
 
 void Remote::end() {

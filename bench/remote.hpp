@@ -6,8 +6,10 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "bench/load.hpp"
 #include "bench/worker.hpp"
 
 namespace fermata::bench {
@@ -19,6 +21,7 @@ struct Launch {
   // The program's settings. Variables of OpenMP run-times and MPIs that are set here are removed before
   // (remote.cpp has the prefixes of their names).
   std::vector<std::string> environment;
+  std::string procs;  // of the control group that the worker joins; "": none
 };
 
 class Remote {
@@ -32,12 +35,16 @@ class Remote {
   // `description`.
   std::string start(const Launch& launch, const Case& c);
   // One turn: the worker's process group runs, answers, and is stopped again. It is killed if it has not
-  // answered after `limit_s` seconds, and after an error.
+  // answered after `limit_s` seconds, and after an error. The pulses act on the group meanwhile.
   struct Outcome {
     Reply reply;
     std::string error;  // not "": no number; the worker is gone
   };
-  Outcome turn(const Order& order, double limit_s);
+  Outcome turn(const Order& order, double limit_s, std::span<const Pulse> pulses = {});
+  // The same without an end: the worker runs until stop(), and begins `order` again whenever it has answered.
+  // Returns "" or the error of an earlier answer; then the worker is gone.
+  std::string keep_busy(const Order& order);
+  void stop() { suspend(); }
   bool alive() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
   void end();
@@ -46,13 +53,15 @@ class Remote {
 
  private:
   void suspend();
-  std::string receive(Reply& reply, std::string& text, double limit_s);
+  bool await_reply(double limit_s, std::span<const Pulse> pulses);
+  std::string receive(Reply& reply, std::string& text, double limit_s, std::span<const Pulse> pulses);
   void remove_scratch();
   // TMPDIR of an executable, in /dev/shm if possible. Removing it removes what a killed run-time has
   // left there.
   std::string scratch_;
   pid_t pid_ = -1;  // also its process group, with the members that it forks
   int socket_ = -1;
+  bool busy_ = false;  // an order of keep_busy() has no answer yet
 };
 
 }  // namespace fermata::bench

@@ -42,6 +42,8 @@ nlohmann::json row_json(const Row& row) {
                          {"p90", row.summary.p90},
                          {"p99", row.summary.p99},
                          {"min", row.summary.min},
+                         {"cpu", row.cpu_ns},
+                         {"switches", row.switches},
                          {"bound", optional_number(row.bound)},
                          {"bound_source", row.bound_source},
                          {"ratio_to_plan", median_of(row.ratio_to_plan)},
@@ -86,6 +88,9 @@ bool same_block(const Row& a, const Row& b) {
          a.what.engine == b.what.engine && (a.role == Role::kProbe) == (b.role == Role::kProbe);
 }
 
+// Where members share CPUs, how they use them says more than how the times are spread.
+bool shows_use(const Row& row) { return row.what.cpus.empty() && row.role != Role::kProbe; }
+
 std::string heading(const Row& row) {
   std::string text;
   if (row.role == Role::kProbe) {
@@ -105,8 +110,10 @@ std::string heading(const Row& row) {
     text += "bound " + short_number(*row.bound) + ": " + row.bound_source + "\n";
   }
   const bool processes = row.what.engine != Engine::kThreads;
-  return text + format("%-32s %6s %6s %6s %6s %6s %9s %11s%s\n", "subject", "median", "p10", "p90", "min",
-                       "xbound", "/planned", "95 %", processes ? " /threads" : "");
+  const bool crowd = shows_use(row);
+  return text + format("%-32s %6s %6s %6s %6s %6s %9s %11s%s\n", "subject", "median",
+                       crowd ? "switch" : "p10", "p90", crowd ? "CPU" : "min", "xbound", "/planned", "95 %",
+                       processes ? " /threads" : "");
 }
 
 std::string line_of(const Row& row) {
@@ -121,11 +128,12 @@ std::string line_of(const Row& row) {
     interval = short_interval(row.ratio_to_plan->interval);
   }
   if (row.ratio_to_threads) over_threads = format("%.2f", row.ratio_to_threads->median);
-  std::string text =
-      format("%-32s %6.6s %6.6s %6.6s %6.6s %6.6s %9.9s %11.11s %8.8s", clipped(label, 32).c_str(),
-             short_number(s.median).c_str(), short_number(s.p10).c_str(), short_number(s.p90).c_str(),
-             short_number(s.min).c_str(), over_bound.c_str(), over_plan.c_str(), interval.c_str(),
-             over_threads.c_str());
+  const bool crowd = shows_use(row);
+  std::string text = format("%-32s %6.6s %6.6s %6.6s %6.6s %6.6s %9.9s %11.11s %8.8s",
+                            clipped(label, 32).c_str(), short_number(s.median).c_str(),
+                            crowd ? short_ratio(row.switches).c_str() : short_number(s.p10).c_str(),
+                            short_number(s.p90).c_str(), short_number(crowd ? row.cpu_ns : s.min).c_str(),
+                            over_bound.c_str(), over_plan.c_str(), interval.c_str(), over_threads.c_str());
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
 }
@@ -198,7 +206,8 @@ std::string to_table(const Outcome& outcome) {
   if (previous != nullptr)
     text +=
         "\n/planned: median of ratios within a round; 95 %: its confidence interval.\n"
-        "< marks subjects that were faster.\n";
+        "< marks subjects that were faster. switch: of the scheduler, an episode and member.\n"
+        "CPU: ns of CPU time that all members use in an episode.\n";
   return text + left_out_table(outcome);
 }
 

@@ -16,6 +16,9 @@ constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
 constexpr double kTooSlowNs = 100e6;  // of an episode; a slower subject would use up the others' rounds
 constexpr double kDelayNs = 100;      // EPCC's delay between episodes
 constexpr double kSkewNs = 300;       // spread of arrivals in latency batches
+// Under load a batch holds many time slices, and several periods of a quota: its length is a time, not a
+// number of episodes. Else slow phases would have long batches.
+constexpr double kWindowNs = 300e6;
 constexpr std::size_t kMinRounds = 5;
 // Overlap: members compute for 2 ms in chunks of 10 us. They begin up to 1 ms apart, so each begins before
 // any has finished computing.
@@ -36,30 +39,41 @@ double delay_rate() {
 struct Player {
   Contestant who;
   Remote remote;
+  Remote second;  // another team of the same subject, which runs at the same time
   Order order;
   double batch_ns = 0;  // time of its last batch, with warm-up
   double batch_episodes = 1;
   double used_ns = 0;  // time of all its rounds
   std::vector<double> rounds, references;
-  double reference_ns = 0;  // in the last batch
+  std::vector<double> cpu_ns, switches;  // of each round that it ran in
+  double reference_ns = 0;               // in the last batch
   std::string error;
 };
 
 class Group {
  public:
-  Group(const Options& options, Outcome& outcome, std::string title, double done, double share)
+  Group(const Options& options, Outcome& outcome, std::string title, double done, double share,
+        const Quota* quota)
       : options_(options),
         outcome_(outcome),
         title_(std::move(title)),
         done_(done),
         share_(share),
-        random_(options.seed) {}
+        random_(options.seed),
+        by_time_(options.window_s > 0 || options.load.any()) {
+    if (quota != nullptr) {
+      procs_ = quota->procs();
+      pulses_.push_back(quota->pulse());
+    }
+    if (options.load.take_ms > 0) pulses_.push_back(taking_cpus(options.load.take_ms));
+  }
 
   void run(std::vector<Contestant> list) {
     rate_ = delay_rate();
     const double per_round_ns = options_.seconds * 1e9 / 40;
     target_ns_ =
         std::clamp(per_round_ns / static_cast<double>(std::max<std::size_t>(list.size(), 1)), 2e6, 20e6);
+    if (by_time_) target_ns_ = options_.window_s > 0 ? options_.window_s * 1e9 : kWindowNs;
     for (std::size_t i = 0; i < list.size(); ++i) {
       report(0.3 * static_cast<double>(i) / static_cast<double>(list.size()), "starting " + list[i].name);
       enlist(std::move(list[i]));
@@ -82,12 +96,31 @@ class Group {
     p.order.check_every =
         std::clamp<std::uint64_t>(p.order.episodes / 8, 1, ns_per_episode < 1000 ? 256 : 16);
     p.order.limit_ns = static_cast<std::uint64_t>(5 * target_ns_);
+    if (!by_time_) return;
+    p.order.limit_ns = static_cast<std::uint64_t>(target_ns_);
+    p.order.warm = 1;
+    // A subject without such a limit (Order::limit_ns) has the number of episodes that fit.
+    const Case& c = p.who.what;
+    if (!c.rotating && !root_gets(c.collective) && p.who.quantity != Quantity::kLatency)
+      p.order.episodes = std::uint64_t{1} << 40;
   }
 
   double take_turn(Player& p) {
     p.order.seed = random_();
-    const Remote::Outcome outcome = p.remote.turn(p.order, options_.limit_s);
+    if (p.second.alive()) {
+      Order order = p.order;
+      order.limit_ns *= 1000;
+      p.error = p.second.keep_busy(order);
+      if (!p.error.empty()) p.error = "its second team: " + p.error;
+      if (!p.error.empty()) return kNever;
+    }
+    const Remote::Outcome outcome = p.remote.turn(p.order, options_.limit_s, pulses_);
+    p.second.stop();
     p.error = outcome.error;
+    if (p.error.empty()) {
+      p.cpu_ns.push_back(outcome.reply.cpu_ns);
+      p.switches.push_back(outcome.reply.switches);
+    }
     p.batch_ns = outcome.reply.elapsed_ns;
     p.reference_ns = outcome.reply.reference_ns;
     p.batch_episodes = static_cast<double>(std::max<std::uint64_t>(outcome.reply.episodes, 1));
@@ -129,7 +162,7 @@ class Group {
       const std::uint64_t before = p.order.episodes;
       size_batch(p, known);
       p.order.episodes = std::min(p.order.episodes, before * 64);
-      if (p.order.episodes <= before && p.batch_ns >= target_ns_ / 2) break;
+      if ((by_time_ || p.order.episodes <= before) && p.batch_ns >= target_ns_ / 2) break;
       take_turn(p);
     }
   }
@@ -138,11 +171,21 @@ class Group {
     auto p = std::make_unique<Player>();
     p->who = std::move(who);
     p->error = p->who.unavailable;
+    p->who.launch.procs = procs_;
     if (p->error.empty()) p->error = p->remote.start(p->who.launch, p->who.what);
     if (p->error.empty()) {
       describe(*p);
       calibrate(*p);
     }
+    if (p->error.empty() && options_.load.beside > 0 && p->who.role != Role::kProbe) {
+      Case second = p->who.what;
+      second.members = options_.load.beside;
+      if (second.members > static_cast<int>(second.cpus.size())) second.cpus.clear();
+      const std::string error = p->second.start(p->who.launch, second);
+      if (!error.empty()) p->error = "its second team: " + error;
+    }
+    p->cpu_ns.clear();
+    p->switches.clear();
     leave_out_failed(*p);
     if (p->error.empty()) players_.push_back(std::move(p));
   }
@@ -171,6 +214,7 @@ class Group {
   void leave_out_failed(Player& p) {
     if (p.error.empty()) return;
     p.remote.end();
+    p.second.end();
     outcome_.left_out.push_back({p.who.name, p.who.variant, p.error, p.who.what, p.who.quantity});
   }
 
@@ -192,7 +236,8 @@ class Group {
         p->rounds.push_back(value);
         p->references.push_back(p->reference_ns);
         p->used_ns += p->batch_ns;
-        if (p->batch_ns > 3 * target_ns_ || p->batch_ns < target_ns_ / 3) size_batch(*p, cost(*p));
+        if (by_time_ || p->batch_ns > 3 * target_ns_ || p->batch_ns < target_ns_ / 3)
+          size_batch(*p, cost(*p));
       }
     }
     for (const auto& p : players_) {
@@ -223,6 +268,8 @@ class Group {
       row.rounds = p->rounds;
       if (has_reference(c.quantity)) row.references = p->references;
       row.summary = summarize(p->rounds);
+      row.cpu_ns = summarize(p->cpu_ns).median;
+      row.switches = summarize(p->switches).median;
       row.stages = c.stages;
     }
     settle(rows);
@@ -234,6 +281,9 @@ class Group {
   const std::string title_;
   const double done_, share_;
   std::mt19937_64 random_;
+  const bool by_time_;  // a batch ends after a time, not after a number of episodes
+  std::string procs_;
+  std::vector<Pulse> pulses_;
   double rate_ = 1, target_ns_ = 5e6;
   std::vector<std::unique_ptr<Player>> players_;
 };
@@ -241,14 +291,16 @@ class Group {
 }  // namespace
 
 void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done,
-               double share, Outcome& outcome) {
-  Group(options, outcome, title, done, share).run(std::move(list));
+               double share, Outcome& outcome, const Quota* quota) {
+  Group(options, outcome, title, done, share, quota).run(std::move(list));
 }
 
 Outcome run(const Options& options) {
   Outcome outcome;
   std::vector<int> payloads = options.bytes;
   if (payloads.empty()) payloads = {options.collective == Collective::kBarrier ? 0 : 8};
+  const Quota quota(options.load.quota);
+  outcome.quota = quota.means();
   const Burners burners(options.load);
   const double groups =
       static_cast<double>(options.members.size() * payloads.size() * options.quantities.size());
@@ -260,7 +312,7 @@ Outcome run(const Options& options) {
         if (bytes != 0) title += " " + std::to_string(bytes) + " bytes";
         if (quantity != Quantity::kPeriod) title += std::string(" ") + name_of(quantity);
         run_group(options, contestants(options, members, bytes, quantity), title, done / groups, 1 / groups,
-                  outcome);
+                  outcome, &quota);
         ++done;
       }
     }

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/burners.hpp"
+#include "bench/load.hpp"
 #include "bench/remote.hpp"
 #include "bench/stats.hpp"
 
@@ -36,7 +36,7 @@ struct Options {
   std::vector<int> bytes;  // empty: 8 for data, 0 for a barrier
   std::vector<Engine> engines = {Engine::kThreads};
   std::vector<Quantity> quantities = {Quantity::kPeriod};
-  std::vector<std::string> rivals = {"all"};      // names of the table, "all", or empty
+  std::vector<std::string> rivals = {"all"};      // names of the table; "all": those without a preload
   std::vector<std::string> algorithms = {"all"};  // as in own_subjects
   std::vector<std::string> layouts;
   bool own = true;        // Fermata's subjects
@@ -45,9 +45,12 @@ struct Options {
   bool pin = true;        // if there is a CPU for each member
   double seconds = 10;    // for the rounds of a group
   double limit_s = 10;    // for one batch; after it the subject counts as hung
-  Load load;              // co-tenants
+  double window_s = 0;    // the time of a batch; 0: 2 to 20 ms, or 0.3 s under load
+  Load load;
   std::uint64_t seed = 1;
   std::string worker_directory;  // "": beside the tool, or its libexec
+  // The file of a preload ("pthread"); "": it is not installed.
+  std::function<std::string(const std::string& name)> preload;
   // further contestants of each engine; contestants() sets their `what` and `quantity`
   std::vector<Contestant> extra;
   std::function<void(double done, const std::string& what)> progress;
@@ -58,8 +61,9 @@ struct Row {
   Role role = Role::kRival;
   Case what;
   Quantity quantity = Quantity::kPeriod;
-  std::vector<double> rounds;      // ns per episode, one per round; NaN if it did not run
-  std::vector<double> references;  // what was subtracted in each round; empty: nothing was
+  std::vector<double> rounds;       // ns per episode, one per round; NaN if it did not run
+  std::vector<double> references;   // what was subtracted in each round; empty: nothing was
+  double cpu_ns = 0, switches = 0;  // medians over the rounds, as in Reply
   Summary summary;
   std::optional<double> bound;
   std::string bound_source;  // which floor, or the formula: "3 x one-way", "estimate: 1 x switch"
@@ -79,6 +83,7 @@ struct Outcome {
   std::vector<LeftOut> left_out;
   std::map<std::string, std::string> versions;  // of rivals and Fermata
   std::map<std::string, std::string> plans;     // of `planned`, by "n=2 threads 8 bytes"
+  std::string quota;                            // by what means it was set
 };
 
 // Checks the names and numbers of `options`. Returns "" or what is wrong and what would be right.
@@ -87,8 +92,9 @@ std::string check(const Options& options);
 Outcome run(const Options& options);
 
 // Runs one group and appends it to `outcome`. `done` and `share`: the parts of the run before and in it.
+// `quota`: the limit of options.load, if there is one.
 void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done,
-               double share, Outcome& outcome);
+               double share, Outcome& outcome, const Quota* quota = nullptr);
 
 // A subject of Fermata's, in this process; the group completes `what`.
 Contestant own_contestant(const std::string& name, std::function<std::unique_ptr<Subject>()> make);

@@ -16,6 +16,7 @@ constexpr unsigned kThreads = bit(Engine::kThreads);
 constexpr unsigned kProcesses = bit(Engine::kProcesses);
 constexpr const char* kGompWorker = "fermata-bench-worker-gomp";
 constexpr const char* kOmpWorker = "fermata-bench-worker-omp";
+constexpr const char* kPthreadWorker = "fermata-bench-worker-pthread";
 constexpr const char* kNeedsGomp = "g++ with libgomp (Debian: g++)";
 constexpr const char* kNeedsOmp =
     "clang++ with libomp (Debian: clang-19 libomp-19-dev), found when configuring";
@@ -27,6 +28,7 @@ constexpr const char* kNeedsOpenMpi = "Open MPI (Debian: libopenmpi-dev openmpi-
 constexpr const char* kNeedsMpich = "MPICH (Debian: libmpich-dev mpich), found when configuring";
 constexpr const char* kNeedsWheels = "scripts/bootstrap --rivals, before configuring";
 
+constexpr const char* kDefaults = "OMP_DYNAMIC=false";
 constexpr const char* kGompActive = "OMP_WAIT_POLICY=active GOMP_SPINCOUNT=infinite OMP_DYNAMIC=false";
 constexpr const char* kGompPassive = "OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=0 OMP_DYNAMIC=false";
 constexpr const char* kOmpHyper =
@@ -46,8 +48,9 @@ constexpr Entry floor(const char* name, const char* variant, unsigned collective
                       std::unique_ptr<Subject> (*make)(), Sizes bytes = kOnALine) {
   return {name, variant, Role::kFloor, collectives, kBothEngines, 2, bytes, make, nullptr, "", ""};
 }
-constexpr Entry probe(const char* name, const char* variant, std::unique_ptr<Subject> (*make)()) {
-  return {name, variant, Role::kProbe, kAnyCollective, kThreads, 0, kAnySize, make, nullptr, "", ""};
+constexpr Entry probe(const char* name, const char* variant, unsigned engines,
+                      std::unique_ptr<Subject> (*make)()) {
+  return {name, variant, Role::kProbe, kAnyCollective, engines, 0, kAnySize, make, nullptr, "", ""};
 }
 constexpr Entry rival(const char* name, unsigned collectives, unsigned engines,
                       std::unique_ptr<Subject> (*make)(), const char* needs = "") {
@@ -56,6 +59,11 @@ constexpr Entry rival(const char* name, unsigned collectives, unsigned engines,
 constexpr Entry runtime(const char* name, const char* worker, const char* environment, const char* needs) {
   return {name,   "",          Role::kRival, kBarrier | kReductions, kThreads, 0, kOnALine, nullptr,
           worker, environment, needs};
+}
+constexpr Entry preloaded(const char* name, const char* preload, unsigned collectives, unsigned engines,
+                          const char* worker, const char* environment, const char* needs) {
+  return {name,    "",     Role::kRival, collectives, engines, 0,      kOnALine,
+          nullptr, worker, environment,  needs,       false,   preload};
 }
 constexpr Entry mpi(const char* name, const char* worker, const char* needs) {
   return {name, "", Role::kRival, kAnyCollective, kProcesses, 0, kAnySize, nullptr, worker, "", needs, true};
@@ -84,20 +92,30 @@ const Entry kTable[] = {
     floor("floor_memcpy", "shared", kMoving, floor_direct_shared, kLarge),
     floor("floor_sum", "own", kFolding, floor_direct_own, kLarge),
     floor("floor_sum", "shared", kFolding, floor_direct_shared, kLarge),
-    probe("probe_one_way", "pause", [] { return probe_one_way(1); }),
-    probe("probe_one_way", "no pause", [] { return probe_one_way(0); }),
-    probe("probe_switch", "", probe_switch),
+    probe("probe_one_way", "pause", kThreads, [] { return probe_one_way(1); }),
+    probe("probe_one_way", "no pause", kThreads, [] { return probe_one_way(0); }),
+    probe("probe_switch", "", kBothEngines, probe_switch),
     rival("pthread", kBarrier, kThreads, make_pthread),
     rival("pthread_shared", kBarrier, kProcesses, make_pthread_shared),
     rival("std_barrier", kBarrier, kThreads, make_std_barrier),
     rival("counter_yield", kBarrier, kBothEngines, make_counter_yield),
+    rival("counter_futex", kBarrier, kBothEngines, make_counter_futex),
     {"libcxx_barrier", "", Role::kRival, kBarrier, kThreads, 0, kOnALine, nullptr, kLibcxxWorker, "",
      kNeedsLibcxx},
     rival("fermata_barrier", kBarrier, kThreads, make_fermata_barrier),
+    runtime("libgomp", kGompWorker, kDefaults, kNeedsGomp),
     runtime("libgomp_active", kGompWorker, kGompActive, kNeedsGomp),
     runtime("libgomp_passive", kGompWorker, kGompPassive, kNeedsGomp),
+    runtime("libomp", kOmpWorker, kDefaults, kNeedsOmp),
     runtime("libomp_hyper", kOmpWorker, kOmpHyper, kNeedsOmp),
     runtime("libomp_dist", kOmpWorker, kOmpDist, kNeedsOmp),
+    preloaded("pthread_preloaded", "pthread", kBarrier, kThreads, kPthreadWorker, "", "the tool's build"),
+    preloaded("pthread_shared_preloaded", "pthread", kBarrier, kProcesses, kPthreadWorker, "",
+              "the tool's build"),
+    preloaded("libgomp_preloaded", "openmp", kBarrier | kReductions, kThreads, kGompWorker, kDefaults,
+              kNeedsGomp),
+    preloaded("libomp_preloaded", "openmp", kBarrier | kReductions, kThreads, kOmpWorker, kDefaults,
+              kNeedsOmp),
     rival("ck_centralized", kBarrier, kBothEngines, FERMATA_CK(centralized), kNeedsCk),
     rival("ck_dissemination", kBarrier, kBothEngines, FERMATA_CK(dissemination), kNeedsCk),
     rival("ck_tournament", kBarrier, kBothEngines, FERMATA_CK(tournament), kNeedsCk),

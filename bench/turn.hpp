@@ -246,9 +246,13 @@ template <class Probe, class Check, class Episode>
 void Turn::timed(int rank, Probe& probe, Check& check, Episode& episode) {
   lines[rank].warm = loop(rank, order.warm, probe, check, episode);
   probe.timed_part();
+  const ThreadUse before = thread_use();
   lines[rank].begin_ns = now_ns();
   lines[rank].episodes = loop(rank, order.episodes, probe, check, episode);
   lines[rank].end_ns = now_ns();
+  const ThreadUse after = thread_use();
+  lines[rank].cpu_ns = after.cpu_ns - before.cpu_ns;
+  lines[rank].switches = after.switches - before.switches;
 }
 
 template <class Check, class Episode>

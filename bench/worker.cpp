@@ -60,6 +60,15 @@ double skewed_of(const Turn& turn) {
   return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
 }
 
+// Sets the use of the CPUs in the timed part.
+void count_use(const Turn& turn, Reply& reply) {
+  const auto episodes = static_cast<double>(std::max<std::uint64_t>(turn.lines[0].episodes, 1));
+  for (int rank = 0; rank < turn.members; ++rank) {
+    reply.cpu_ns += static_cast<double>(turn.lines[rank].cpu_ns) / episodes;
+    reply.switches += static_cast<double>(turn.lines[rank].switches) / episodes / turn.members;
+  }
+}
+
 Reply judge(const Turn& turn, std::string& reason) {
   Reply reply;
   for (int rank = 0; rank < turn.members; ++rank) {
@@ -92,6 +101,7 @@ Reply run_order(const Order& order, Workers& workers, Turn& turn, std::string& r
   reply.elapsed_ns = static_cast<double>(end_ns - begin_ns);
   reply.episodes = turn.lines[0].warm + turn.lines[0].episodes;
   reply.value_ns = period_of(turn);
+  count_use(turn, reply);
   if (order.quantity == Quantity::kLatency) {
     const double scale =
         reply.elapsed_ns / static_cast<double>(std::max<std::uint64_t>(end_ticks - begin_ticks, 1));

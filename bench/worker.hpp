@@ -23,6 +23,8 @@ struct Reply {
   double elapsed_ns = 0;       // of the whole batch with warm-up; calibration uses it
   double reference_ns = 0;     // what was subtracted, per episode
   std::uint64_t episodes = 0;  // that ran, with warm-up; fewer than ordered if they took too long
+  double cpu_ns = 0;           // CPU time of all members, per episode
+  double switches = 0;         // of the scheduler, per episode and member
 };
 static_assert(std::is_trivially_copyable_v<Reply>);
 

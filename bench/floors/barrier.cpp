@@ -111,7 +111,7 @@ class PingPong final : public Floor {
   Word* flags_[2] = {};
 };
 
-// Two members on one CPU yield it to each other: an episode takes two switches of the scheduler.
+// Two members on one CPU yield it to each other: an episode takes one switch of the scheduler.
 class Switch final : public Floor {
  public:
   std::string prepare(const Case&, Arena& arena) override {

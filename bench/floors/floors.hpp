@@ -56,8 +56,8 @@ std::unique_ptr<Subject> floor_stream(int pauses);
 // Large payloads: each member makes its own result, or one half of each result.
 std::unique_ptr<Subject> floor_direct_own();
 std::unique_ptr<Subject> floor_direct_shared();
-// An episode takes two one-way latencies; two switches between members on one CPU. The benchmark reports
-// half of an episode.
+// An episode of probe_one_way takes two one-way latencies; the benchmark reports half of it. One of
+// probe_switch takes one switch between two members on one CPU: the last to arrive goes on without one.
 std::unique_ptr<Subject> probe_one_way(int pauses);
 std::unique_ptr<Subject> probe_switch();
 

@@ -11,6 +11,7 @@ std::unique_ptr<Subject> make_pthread();
 std::unique_ptr<Subject> make_pthread_shared();
 std::unique_ptr<Subject> make_std_barrier();
 std::unique_ptr<Subject> make_counter_yield();
+std::unique_ptr<Subject> make_counter_futex();
 std::unique_ptr<Subject> make_fermata_barrier();
 std::unique_ptr<Subject> make_reduce_naive();
 std::unique_ptr<Subject> make_ck_centralized();

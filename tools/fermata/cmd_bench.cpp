@@ -29,7 +29,7 @@ struct BenchArguments {
   std::string collective, members = "2", engine = "threads", algorithm = "all", layout, rivals = "all", bytes;
   std::string quantity = "period", roots = "fixed", json;
   bool no_pin = false, no_floors = false, guidelines = false;
-  double seconds = 10, limit = 10;
+  double seconds = 10, limit = 10, window = 0;
   bench::Load load;
   std::uint64_t seed = 1;
 };
@@ -74,6 +74,7 @@ bench::Options options_from(const BenchArguments& a) {
   o.floors = !a.no_floors;
   o.seconds = a.seconds;
   o.limit_s = a.limit;
+  o.window_s = a.window;
   o.load = a.load;
   o.seed = a.seed;
   return o;
@@ -182,10 +183,29 @@ void teams(const bench::Options& options, const BenchArguments& a) {
 void bench_command(const BenchArguments& a) {
   bench::Options options = options_from(a);
   options.progress = show_progress;
+  options.preload = [](const std::string& name) {
+    return library_beside("preload/" + name, "libfermata-" + name + ".so");
+  };
   if (a.collective == kPlanning) return planning(options, a);
   if (a.collective == kTeams) return teams(options, a);
   if (a.guidelines) return check_guidelines(options, a);
   a.collective == kOverlap ? overlap(options, a) : compare(options, a);
+}
+
+void add_load(CLI::App& command, bench::Load& load) {
+  command.add_option("--burners", load.burners, "Processes that use up CPU time during the run")
+      ->capture_default_str();
+  command.add_option("--nice", load.nice, "How nice they are, 0 to 19")->capture_default_str();
+  command.add_flag("--session", load.own_session,
+                   "They have a session of their own: Linux divides CPU time between sessions first");
+  command.add_option("--pulse", load.pulse_ms,
+                     "They burn and sleep in turns of so many ms; default: no sleep");
+  command.add_option("--quota", load.quota,
+                     "CPU time that each subject may use, in percent of one CPU; default: all");
+  command.add_option("--beside", load.beside,
+                     "Each subject runs beside a second team of its kind, of so many members");
+  command.add_option("--take", load.take_ms,
+                     "After so many ms each subject has only one CPU, after as many again all CPUs");
 }
 
 }  // namespace
@@ -209,7 +229,8 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--layout", a->layout,
                       "Layouts for --algorithm, e.g. private,packed+2slots; default: the planner's choice");
-  command->add_option("--rivals", a->rivals, "A list, all or none")->capture_default_str();
+  command->add_option("--rivals", a->rivals, "A list, none, or all (which leaves out ..._preloaded)")
+      ->capture_default_str();
   command->add_option(
       "--bytes", a->bytes,
       "Bytes of the vector of a broadcast, reduce, allreduce or scan, else of one member's block: "
@@ -220,11 +241,8 @@ void add_bench(CLI::App& app) {
   command->add_option("--seconds", a->seconds, "Time for each group of subjects")->capture_default_str();
   command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")
       ->capture_default_str();
-  command->add_option("--burners", a->load.burners, "Processes that use up CPU time during the run")
-      ->capture_default_str();
-  command->add_option("--nice", a->load.nice, "How nice they are, 0 to 19")->capture_default_str();
-  command->add_flag("--session", a->load.own_session,
-                    "They have a session of their own: Linux divides CPU time between sessions first");
+  command->add_option("--window", a->window, "Seconds of a batch; default: 2 to 20 ms, under load 0.3 s");
+  add_load(*command, a->load);
   command->add_option("--seed", a->seed, "Seed for the order of subjects in a round")->capture_default_str();
   command->add_flag(
       "--guidelines", a->guidelines,

@@ -4,11 +4,9 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 
@@ -186,26 +184,6 @@ TEST(Session, AWorkerIsStoppedOutsideItsTurn) {
   EXPECT_EQ(state_of(pid), 'T');
   remote.end();
   EXPECT_EQ(kill(pid, 0), -1);
-}
-
-TEST(Session, BurnersDoNotOutliveTheRun) {
-  std::vector<pid_t> children;
-  {
-    const Burners burners({.burners = 2, .nice = 1, .own_session = true});
-    children = burners.children();
-    ASSERT_EQ(children.size(), 2u);
-    for (const pid_t child : children) EXPECT_EQ(kill(child, 0), 0);
-    // Once they burn, they have what was asked for.
-    for (const pid_t child : children) {
-      while (getpriority(PRIO_PROCESS, static_cast<id_t>(child)) != getpriority(PRIO_PROCESS, 0) + 1)
-        sched_yield();
-      EXPECT_EQ(getsid(child), child);
-    }
-  }
-  for (const pid_t child : children) {
-    EXPECT_EQ(kill(child, 0), -1);
-    EXPECT_EQ(errno, ESRCH);
-  }
 }
 
 }  // namespace

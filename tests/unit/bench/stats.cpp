@@ -115,6 +115,23 @@ TEST(Bounds, AboveTwoMembersTheBoundIsCalledAnEstimate) {
   EXPECT_EQ(at(rows, "pthread").bound_source, "estimate: 3 x one-way");
 }
 
+TEST(Bounds, ACrowdsBoundIsItsSwitches) {
+  const int cpus = static_cast<int>(allowed_cpus().size());
+  std::vector<Row> rows = {row("pthread", "", Role::kRival, {500}), row("openmpi", "", Role::kRival, {700}),
+                           row("probe_switch", "", Role::kProbe, {600}),
+                           row("probe_switch", "", Role::kProbe, {1000})};
+  rows[0].what.members = 4 * cpus;
+  rows[1].what.members = 2 * cpus + 1;
+  rows[0].what.cpus = rows[1].what.cpus = {};
+  rows[1].what.engine = rows[3].what.engine = Engine::kProcesses;
+  settle(rows);
+  EXPECT_DOUBLE_EQ(at(rows, "pthread").bound.value(), 3 * 600);
+  EXPECT_EQ(at(rows, "pthread").bound_source, "switch_floor: 3 x switch between two threads");
+  const Row& processes = at(rows, "openmpi", Engine::kProcesses);
+  EXPECT_DOUBLE_EQ(processes.bound.value(), 2 * 1000);
+  EXPECT_EQ(processes.bound_source, "switch_floor: 2 x switch between two processes");
+}
+
 TEST(Bounds, ProcessesAreComparedWithThreadsOfTheSameRound) {
   std::vector<Row> rows = {row("planned", "", Role::kOwn, {30, 300, 30}),
                            row("planned", "", Role::kOwn, {33, 330, 33})};

@@ -1,6 +1,9 @@
-// counter_yield: the barrier that one writes by hand for more threads than CPUs. One counter; whoever waits
-// gives its CPU up.
+// The barriers that one writes by hand for more members than CPUs: one counter. Whoever waits gives its CPU
+// up, by a yield, or by a sleep until the last member wakes all.
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -14,7 +17,23 @@ struct Counter {
   alignas(128) std::atomic<std::uint32_t> phase;
 };
 
-class CounterYield final : public Subject {
+struct Yield {
+  static void wait(std::atomic<std::uint32_t>&, std::uint32_t) { sched_yield(); }
+  static void wake(std::atomic<std::uint32_t>&) {}
+};
+
+// A shared futex, since members can be processes.
+struct Sleep {
+  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t while_equal) {
+    syscall(SYS_futex, &word, FUTEX_WAIT, while_equal, nullptr, nullptr, 0);
+  }
+  static void wake(std::atomic<std::uint32_t>& word) {
+    syscall(SYS_futex, &word, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0);
+  }
+};
+
+template <class Way>
+class CounterBarrier final : public Subject {
  public:
   std::string prepare(const Case& c, Arena& arena) override {
     counter_ = arena.make<Counter>();
@@ -32,10 +51,11 @@ class CounterYield final : public Subject {
       if (counter.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         counter.missing.store(members, std::memory_order_relaxed);  // order: the phase orders it
         counter.phase.store(phase + 1, std::memory_order_release);  // order: release: ends the phase
+        Way::wake(counter.phase);
         return;
       }
       // order: acquire: pairs with the end of the phase
-      while (counter.phase.load(std::memory_order_acquire) == phase) sched_yield();
+      while (counter.phase.load(std::memory_order_acquire) == phase) Way::wait(counter.phase, phase);
     });
   }
 
@@ -46,6 +66,7 @@ class CounterYield final : public Subject {
 
 }  // namespace
 
-std::unique_ptr<Subject> make_counter_yield() { return std::make_unique<CounterYield>(); }
+std::unique_ptr<Subject> make_counter_yield() { return std::make_unique<CounterBarrier<Yield>>(); }
+std::unique_ptr<Subject> make_counter_futex() { return std::make_unique<CounterBarrier<Sleep>>(); }
 
 }  // namespace fermata::bench
