@@ -129,19 +129,31 @@ void wait_with(Policy& policy, const LongWait& wait) {
   policy.done(view);
 }
 
+// Most waits of a crowd. True: the wait is over.
+bool yield_unwatched(const AutoWait& policy, const LongWait& wait) {
+  for (std::uint32_t left = policy.unwatched_yields(wait.call); left > 0; --left) {
+    os::yield();
+    if (is_over(wait.phase, wait.token)) return true;
+  }
+  return false;
+}
+
 void wait_as_learned(const LongWait& wait) {
   Learned& mine = t_learned;
+  const bool known =
+      t_spins.barrier == wait.barrier && mine.generation == wait.generation && mine.count == wait.count;
+  if (known && yield_unwatched(mine.policy, wait)) return;
   look_again(os::now_ns());
   const std::uint32_t cpus = wait.pace != nullptr ? usable_cpus() : cpus_of_processes();
-  if (t_spins.barrier != wait.barrier || mine.generation != wait.generation || mine.cpus != cpus ||
-      mine.count != wait.count) {
+  if (!known || mine.cpus != cpus) {
     Pace* pace = wait.pace;
     if (pace == nullptr) {
       pace = &t_pace;
       forget(*pace);
       exclude_until(*pace, 0);
     }
-    mine = {AutoWait(wait.count > cpus, wait.count, pace), wait.generation, cpus, wait.count};
+    mine = {AutoWait(wait.count > cpus, wait.count, pace, os::thread_id()), wait.generation, cpus,
+            wait.count};
   }
   wait_with(mine.policy, wait);
   t_spins = {wait.barrier, mine.policy.spins()};
@@ -154,7 +166,7 @@ constinit thread_local Spins t_spins;
 std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus) {
   return with_policy(
       wait_kind(), [](auto policy) { return policy.spins(); },
-      [&] { return AutoWait(count > cpus, 1, nullptr).spins(); });
+      [&] { return AutoWait(count > cpus, 1, nullptr, 0).spins(); });
 }
 
 void wait_long(const LongWait& wait) {

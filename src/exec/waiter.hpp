@@ -63,9 +63,9 @@ class Waiter {
   std::uint32_t spins() const { return spins_; }
   // `auto` depends on how many members have joined, and on how many of them can run at once.
   std::uint32_t joined() const { return joined_; }
-  void set_joined(std::uint32_t joined, std::uint32_t cpus, Pace* pace) {
+  void set_joined(std::uint32_t joined, std::uint32_t cpus, Pace* pace, std::uint32_t rank) {
     joined_ = joined;
-    auto_ = AutoWait(joined > cpus, joined, pace);
+    auto_ = AutoWait(joined > cpus, joined, pace, rank);
     choose_spins();
   }
 
@@ -75,7 +75,10 @@ class Waiter {
     const os::ErrnoGuard guard;
     return with_policy(
         collective_, [&](auto policy) { return wait_with(policy, what, call); },
-        [&] { return over_hosts_ ? wait_with(HostsWait{}, what, call) : wait_with(auto_, what, call); });
+        [&] {
+          if (over_hosts_) return wait_with(HostsWait{}, what, call);
+          return yield_unwatched(what, call) ? what.finish() : wait_with(auto_, what, call);
+        });
   }
 
   // True if do_seldom_work() is due in the call of that number.
@@ -132,6 +135,16 @@ class Waiter {
     spins_ = with_policy(
         collective_, [](auto policy) { return policy.spins(); },
         [&] { return over_hosts_ ? HostsWait{}.spins() : auto_.spins(); });
+  }
+  // Most waits of a crowd. True: the wait is over.
+  template <class What>
+  bool yield_unwatched(const What& what, std::uint64_t call) const {
+    if (settings.hook != nullptr || settings.timeout_ns > 0) return false;
+    for (std::uint32_t left = auto_.unwatched_yields(call); left > 0; --left) {
+      os::yield();
+      if (what.advance(0)) return true;
+    }
+    return false;
   }
   // Looks at the team and the clock, before each further step of a wait. kPending: the wait goes on. kOk: it
   // is over.

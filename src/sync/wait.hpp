@@ -121,13 +121,22 @@ struct HostsWait {
 class AutoWait {
  public:
   AutoWait() = default;
-  // crowded: more members than CPUs.
-  AutoWait(bool crowded, std::uint32_t members, Pace* pace)
-      : pace_(pace), members_(members < 2 ? 2 : members), crowded_(crowded) {}
+  // crowded: more members than CPUs. who: a number that mostly differs between members.
+  AutoWait(bool crowded, std::uint32_t members, Pace* pace, std::uint32_t who)
+      : pace_(pace), members_(members < 2 ? 2 : members), who_(who % members_), crowded_(crowded) {}
 
   // After a yield the slot is checked only once. Otherwise a signal that came during the yield would count as
   // one that came during the spin.
   std::uint32_t spins() const { return crowded_ || skips_ > 0 || yields_ > 0 ? 0 : kSpins; }
+
+  // So many yields may come before the first next() of a wait in this call, each before a look at the slot.
+  // Nobody looks at the clock for them, since two looks cost a tenth of a switch. In each call about one
+  // member has 0: it sees the stalls, which hold up all.
+  std::uint32_t unwatched_yields(std::uint64_t call) const {
+    // order: relaxed: a hint, as in next()
+    const bool quiet = crowded_ && pace_->parks_until.load(std::memory_order_relaxed) == 0;
+    return quiet && static_cast<std::uint32_t>(call) % members_ != who_ ? kUnwatched : 0;
+  }
 
   WaitAction next(const WaitView& view) {
     if (view.first) {
@@ -167,6 +176,7 @@ class AutoWait {
   static constexpr std::uint8_t kInVain = 3;
   static constexpr std::uint8_t kSkips = 64;
   static constexpr std::uint8_t kYields = 16;  // of 1,000 waits in a crowd for itself, 999 end within these
+  static constexpr std::uint32_t kUnwatched = 4;  // most waits in a crowd for itself end within these
   // Quiet yields took 0.13 ms at most (64 members), foreign time slices 2 to 4 ms.
   static constexpr std::int64_t kStallNs = 500'000;
   static constexpr std::int64_t kMostStallNs = 16'000'000;  // longer ones count as so long
@@ -265,6 +275,7 @@ class AutoWait {
   std::int64_t stalls_ns_ = 0;
   std::int64_t parked_ns_ = 0;
   std::uint32_t members_ = 2;
+  std::uint32_t who_ = 0;
   std::uint8_t in_vain_ = 0;  // waits in a row whose spin was fruitless
   std::uint8_t skips_ = 0;    // so many waits don't spin
   std::uint8_t yields_ = 0;   // in this wait

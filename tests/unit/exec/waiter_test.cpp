@@ -57,7 +57,7 @@ TEST(Waiter, EndsWhenTheDataHaveCome) {
     Fake::Seen seen;
     Waiter waiter(collective, false, 0);
     Pace pace{};
-    waiter.set_joined(2, 2, &pace);
+    waiter.set_joined(2, 2, &pace, 0);
     EXPECT_EQ(waiter.wait(Fake{.seen = seen, .comes_after = 3}, 1), Status::kOk);
     EXPECT_EQ(seen.advances, 4);
     EXPECT_EQ(seen.finished, 1);
@@ -70,7 +70,7 @@ TEST(Waiter, SpinsFirstOnlyWhereItsPolicyDoes) {
   Waiter waiter(WaitKind::kAuto, false, 0);
   EXPECT_GT(waiter.spins(), 0U);
   Pace pace{};
-  waiter.set_joined(4, 2, &pace);  // crowded: who spins takes the CPU from whom it waits for
+  waiter.set_joined(4, 2, &pace, 0);  // crowded: who spins takes the CPU from whom it waits for
   EXPECT_EQ(waiter.joined(), 4U);
   EXPECT_EQ(waiter.spins(), 0U);
 }

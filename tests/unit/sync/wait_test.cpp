@@ -57,8 +57,8 @@ struct AutoWaitTest : ::testing::Test {
   Pace pace{};
   std::int64_t now = 100 * kMs;
   AutoWaitTest() { exclude_until(pace, 0); }
-  Simulated roomy() { return {AutoWait(false, 2, &pace), now}; }
-  Simulated crowded(std::uint32_t members = 4) { return {AutoWait(true, members, &pace), now}; }
+  Simulated roomy() { return {AutoWait(false, 2, &pace, 0), now}; }
+  Simulated crowded(std::uint32_t members = 4) { return {AutoWait(true, members, &pace, 0), now}; }
   // Two stalls, one soon after the other, from that call on.
   void stall_twice(Simulated& member, std::uint64_t call) {
     EXPECT_EQ(member.wait(call, kSlice), WaitAction::kYield);
@@ -66,6 +66,24 @@ struct AutoWaitTest : ::testing::Test {
     EXPECT_EQ(member.wait(call + 1, kSlice), WaitAction::kYield);
   }
 };
+
+TEST_F(AutoWaitTest, InEachCallOfACrowdOneMemberWatchesTheClock) {
+  for (std::uint64_t call = 1; call <= 8; ++call) {
+    int watch = 0;
+    for (std::uint32_t who = 0; who < 4; ++who)
+      watch += AutoWait(true, 4, &pace, who).unwatched_yields(call) == 0 ? 1 : 0;
+    EXPECT_EQ(watch, 1) << call;
+  }
+  // Numbers of threads may be any.
+  EXPECT_EQ(AutoWait(true, 4, &pace, 4'000'001).unwatched_yields(5), 0u);
+}
+
+TEST_F(AutoWaitTest, AllWatchTheClockWhileTheTeamParksOrEachHasACpu) {
+  EXPECT_EQ(AutoWait(false, 4, &pace, 0).unwatched_yields(5), 0u);
+  Simulated member = crowded();
+  stall_twice(member, 8);
+  for (std::uint64_t call = 9; call <= 16; ++call) EXPECT_EQ(member.policy.unwatched_yields(call), 0u);
+}
 
 TEST_F(AutoWaitTest, WithACpuForEachAWaitSpinsThenYieldsThenParks) {
   Simulated member = roomy();
@@ -145,7 +163,7 @@ TEST_F(AutoWaitTest, WhatParkingCostsCountsForEachMember) {
 TEST_F(AutoWaitTest, AStallSeenByAllMembersInTwoCallsIsOne) {
   Simulated member = crowded(), other = crowded();
   std::int64_t others_now = now;
-  Simulated third = {AutoWait(true, 4, &pace), others_now};
+  Simulated third = {AutoWait(true, 4, &pace, 0), others_now};
   third.wait(10, 700);
   EXPECT_EQ(third.begin(11), WaitAction::kYield);
   member.wait(10, kSlice);
