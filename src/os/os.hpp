@@ -53,7 +53,7 @@ struct CgroupQuota {
 // Reads ROOT/proc/self/cgroup, ROOT/proc/self/mountinfo and the mounts below ROOT; ROOT is empty except in
 // tests.
 CgroupQuota cgroup_quota(const char* root = "");
-// How many of `cpus` may run at the same time: all, or the quota if it is less, rounded down; at least 1.
+// How many of `cpus` may run at the same time: all, or the quota if it is less, rounded up; at least 1.
 std::uint32_t within_quota(std::uint32_t cpus, const char* root = "");
 
 // ---- The file with a compiled barrier for `members` unpinned threads of this machine. The planner writes it

@@ -85,8 +85,10 @@ TEST_F(QuotaTest, AQuotaBelowTheCpusIsWhatCounts) {
   write("/proc/self/mountinfo", kV2Mount);
   write("/proc/self/cgroup", "0::/a\n");
   write("/sys/fs/cgroup/a/cpu.max", "350000 100000\n");
-  EXPECT_EQ(os::within_quota(8, root_.c_str()), 3U);
+  EXPECT_EQ(os::within_quota(8, root_.c_str()), 4U);
   EXPECT_EQ(os::within_quota(2, root_.c_str()), 2U);
+  write("/sys/fs/cgroup/a/cpu.max", "300000 100000\n");
+  EXPECT_EQ(os::within_quota(8, root_.c_str()), 3U);
   write("/sys/fs/cgroup/a/cpu.max", "20000 100000\n");
   EXPECT_EQ(os::within_quota(8, root_.c_str()), 1U);
   write("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
