@@ -8,7 +8,7 @@ namespace {
 
 // How often destroy() checks before it sleeps. To leave, a thread that has its CPU needs one more atomic add.
 constexpr std::uint32_t kLooks = 512;
-constexpr std::int64_t kSleepNs = 50'000'000;  // as long as the longest park
+constexpr std::int64_t kSleepNs = 50'000'000;
 
 Standing standing(const void* barrier, std::uint64_t token) {
   auto* self = const_cast<SharedBarrier*>(static_cast<const SharedBarrier*>(barrier));  // for reads only

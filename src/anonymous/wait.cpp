@@ -11,7 +11,7 @@
 namespace fermata::anonymous {
 namespace {
 
-constexpr std::int64_t kParkNs = 50'000'000;  // the longest park; a lost wake-up would cost as much
+constexpr std::int64_t kParkNs = 50'000'000;  // the longest park if a stall report is wanted
 
 // What a thread has learned about waits in the barrier where it last waited long (t_spins.barrier). Anonymous
 // members have no memory of their own in the barrier.
@@ -60,6 +60,8 @@ class Stall {
   Stall(const Stall&) = delete;
   Stall& operator=(const Stall&) = delete;
 
+  // How long a park may last.
+  std::int64_t longest_park() const { return limit_ns_ != 0 ? kParkNs : os::kNoLimit; }
   // Call this now and then. Once the wait is long enough, this writes one report to stderr: how many threads
   // have arrived, how many are missing, and which threads wait here.
   void look(std::int64_t waited_ns) {
@@ -116,7 +118,7 @@ void wait_with(Policy& policy, const LongWait& wait) {
     switch (view.last_action) {
       case WaitAction::kSpin: break;
       case WaitAction::kYield: os::yield(); break;
-      case WaitAction::kPark: park(wait.phase, wait.token, os, kParkNs); break;
+      case WaitAction::kPark: park(wait.phase, wait.token, os, stall.longest_park()); break;
     }
     for (std::uint32_t n = 0; !(over = is_over(wait.phase, wait.token)) && n < policy.spins(); ++n)
       RealAtomics::pause();

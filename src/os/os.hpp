@@ -69,7 +69,8 @@ bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity);
 std::uint64_t host_id();
 
 // ---- Futex, shared between processes if `shared`. futex_sleep returns after a wake-up, after `ns` (at least
-// 0) or after a signal, or if word != seen.
+// 0) or after a signal, or if word != seen. A limit costs the kernel a timer, a tenth of a short sleep.
+inline constexpr std::int64_t kNoLimit = INT64_MAX;
 enum class Slept { kWoken, kTimeout, kInterrupted, kChanged };  // in this order
 Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t ns, bool shared);
 void futex_wake_all(std::atomic<std::uint32_t>& word, bool shared);

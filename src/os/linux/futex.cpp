@@ -23,7 +23,8 @@ Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int
                  .tv_nsec = static_cast<long>(ns % 1'000'000'000)};
   const int op = shared ? FUTEX_WAIT : FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
   const ErrnoGuard guard;
-  if (syscall(SYS_futex, &word, op, seen, &limit, nullptr, 0) == 0) return Slept::kWoken;
+  if (syscall(SYS_futex, &word, op, seen, ns == kNoLimit ? nullptr : &limit, nullptr, 0) == 0)
+    return Slept::kWoken;
   if (errno == ETIMEDOUT) return Slept::kTimeout;
   return errno == EINTR ? Slept::kInterrupted : Slept::kChanged;
 }
