@@ -179,6 +179,8 @@ class Waiter {
       if (const Status checked = check(limits, now, what); checked != Status::kPending)
         return checked == Status::kOk ? end() : checked;
       const bool others = what.advance_others();
+      // The hook and other requests may take long: last_action_ns is the action's time alone.
+      if (settings.hook != nullptr || others) now = os::now_ns();
       // only while it spins, when it has time for this
       if (view.last_action == WaitAction::kSpin) view.expected_ns = what.expected_ns();
       view.last_action = policy.next(view);
