@@ -58,8 +58,8 @@ struct BasicPace {
   using Atomic = typename A::template Atomic<T>;
   // In calls before this one members park, later they send scouts; 0: they may yield.
   Atomic<std::uint64_t> parks_until;
-  Atomic<std::int64_t>
-      rest_ns;  // no hold begins before stalls have cost that much: the last one gained nothing
+  // No hold begins before stalls have cost that much: the last one gained nothing.
+  Atomic<std::int64_t> rest_ns;
   Atomic<std::int64_t> stalled_ns;     // when the last stall ended,
   Atomic<std::uint64_t> stalled_call;  // and the call of that wait
   Atomic<std::uint64_t> scouted_call;  // the last call in which a scout was sent
