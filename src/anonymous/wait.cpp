@@ -103,13 +103,14 @@ class Stall {
 
 // A wait reads the clock once before its first action, and once after each action.
 template <class Policy>
-void wait_with(Policy& policy, const LongWait& wait) {
+void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
   OsCalls os(wait.pace == nullptr);
   Stall stall(wait);
   const std::int64_t start = os::now_ns();
   std::int64_t now = start;
   WaitView view;
   view.call = wait.call;
+  view.yielded = yielded;
   view.now_ns = start;
   for (bool over = false; !over;) {
     view.waited_ns = now - start;
@@ -131,20 +132,15 @@ void wait_with(Policy& policy, const LongWait& wait) {
   policy.done(view);
 }
 
-// Most waits of a crowd. True: the wait is over.
-bool yield_unwatched(const AutoWait& policy, const LongWait& wait) {
-  for (std::uint32_t left = policy.unwatched_yields(wait.call); left > 0; --left) {
-    os::yield();
-    if (is_over(wait.phase, wait.token)) return true;
-  }
-  return false;
-}
-
 void wait_as_learned(const LongWait& wait) {
   Learned& mine = t_learned;
   const bool known =
       t_spins.barrier == wait.barrier && mine.generation == wait.generation && mine.count == wait.count;
-  if (known && yield_unwatched(mine.policy, wait)) return;
+  const std::uint8_t yields = known ? mine.policy.unwatched_yields(wait.call) : 0;
+  for (std::uint8_t n = 0; n < yields; ++n) {
+    os::yield();
+    if (is_over(wait.phase, wait.token)) return;
+  }
   look_again(os::now_ns());
   const std::uint32_t cpus = wait.pace != nullptr ? usable_cpus() : cpus_of_processes();
   if (!known || mine.cpus != cpus) {
@@ -157,7 +153,7 @@ void wait_as_learned(const LongWait& wait) {
     mine = {AutoWait(wait.count > cpus, wait.count, pace, os::thread_id()), wait.generation, cpus,
             wait.count};
   }
-  wait_with(mine.policy, wait);
+  wait_with(mine.policy, wait, yields);
   t_spins = {wait.barrier, mine.policy.spins()};
 }
 

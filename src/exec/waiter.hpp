@@ -77,7 +77,12 @@ class Waiter {
         collective_, [&](auto policy) { return wait_with(policy, what, call); },
         [&] {
           if (over_hosts_) return wait_with(HostsWait{}, what, call);
-          return yield_unwatched(what, call) ? what.finish() : wait_with(auto_, what, call);
+          const std::uint8_t yields = may_yield_unwatched() ? auto_.unwatched_yields(call) : 0;
+          for (std::uint8_t n = 0; n < yields; ++n) {
+            os::yield();
+            if (what.advance(0)) return what.finish();
+          }
+          return wait_with(auto_, what, call, yields);
         });
   }
 
@@ -136,16 +141,8 @@ class Waiter {
         collective_, [](auto policy) { return policy.spins(); },
         [&] { return over_hosts_ ? HostsWait{}.spins() : auto_.spins(); });
   }
-  // Most waits of a crowd. True: the wait is over.
-  template <class What>
-  bool yield_unwatched(const What& what, std::uint64_t call) const {
-    if (settings.hook != nullptr || settings.timeout_ns > 0) return false;
-    for (std::uint32_t left = auto_.unwatched_yields(call); left > 0; --left) {
-      os::yield();
-      if (what.advance(0)) return true;
-    }
-    return false;
-  }
+  // Without a look at the clock, the hook or the team.
+  bool may_yield_unwatched() const { return settings.hook == nullptr && settings.timeout_ns <= 0; }
   // Looks at the team and the clock, before each further step of a wait. kPending: the wait goes on. kOk: it
   // is over.
   template <class What>
@@ -169,12 +166,13 @@ class Waiter {
   // If members outnumber CPUs, a wait is often a single yield. Such a wait reads the clock twice, before the
   // yield and after it.
   template <class Policy, class What>
-  Status wait_with(Policy&& policy, const What& what, std::uint64_t call) {
+  Status wait_with(Policy&& policy, const What& what, std::uint64_t call, std::uint8_t yielded = 0) {
     std::int64_t now = os::now_ns();
     const bool has_port = what.has_port();
     Limits limits = limits_from(now, has_port);
     WaitView view;
     view.call = call;
+    view.yielded = yielded;
     view.now_ns = now;
     const auto end = [&] {
       policy.done(view);
@@ -192,6 +190,8 @@ class Waiter {
       if (const Status checked = check(limits, now, what); checked != Status::kPending)
         return checked == Status::kOk ? end() : checked;
       const bool others = what.advance_others();
+      // The hook and other requests may take long: last_action_ns is the action's time alone.
+      if (settings.hook != nullptr || others) now = os::now_ns();
       // only while it spins, when it has time for this
       if (view.last_action == WaitAction::kSpin) view.expected_ns = what.expected_ns();
       view.last_action = policy.next(view);

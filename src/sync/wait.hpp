@@ -11,8 +11,9 @@
 #ifndef FERMATA_SYNC_WAIT_HPP
 #define FERMATA_SYNC_WAIT_HPP
 
-#include <atomic>
 #include <cstdint>
+
+#include "sync/atomics.hpp"
 
 namespace fermata {
 
@@ -28,7 +29,8 @@ struct WaitView {
   std::int64_t now_ns = 0;       // monotonic clock
   std::uint64_t call = 0;        // number of the waiting call: mostly the same at all members
   WaitAction last_action = WaitAction::kSpin;
-  bool first = true;  // no action has been taken in this wait yet
+  std::uint8_t yielded = 0;  // yields before the first next(): AutoWait::unwatched_yields()
+  bool first = true;         // no action has been taken in this wait yet
 };
 
 struct SpinWait {
@@ -50,36 +52,44 @@ struct ParkWait {
 };
 
 // What the members of a team have learned together about their CPUs. A member writes it only after a stall,
-// and to send a scout; and before slow work (exclude_until()).
-struct Pace {
+// and to send a scout; and before slow work (exclude_until()). All are hints: no value makes a wait hang.
+template <class A>
+struct BasicPace {
+  template <class T>
+  using Atomic = typename A::template Atomic<T>;
   // In calls before this one members park, later they send scouts; 0: they may yield.
-  std::atomic<std::uint64_t> parks_until;
-  std::atomic<std::uint64_t> rest_until;    // no hold begins before this call: the last one gained nothing
-  std::atomic<std::int64_t> stalled_ns;     // when the last stall ended,
-  std::atomic<std::uint64_t> stalled_call;  // and the call of that wait
-  std::atomic<std::uint64_t> scouted_call;  // the last call in which a scout was sent
-  std::atomic<std::uint64_t> busy_until;    // the call up to which members work more than they wait
-  std::atomic<std::uint32_t> quick;         // scouts that came back quickly since parks_until
+  Atomic<std::uint64_t> parks_until;
+  // No hold begins before stalls have cost that much: the last one gained nothing.
+  Atomic<std::int64_t> rest_ns;
+  Atomic<std::int64_t> stalled_ns;     // when the last stall ended,
+  Atomic<std::uint64_t> stalled_call;  // and the call of that wait
+  Atomic<std::uint64_t> scouted_call;  // the last call in which a scout was sent
+  Atomic<std::uint64_t> busy_until;    // the call up to which members work more than they wait
+  Atomic<std::uint32_t> quick;         // scouts that came back quickly since parks_until
 };
+using Pace = BasicPace<RealAtomics>;
 
 // Resets it to the state before the first wait; call exclude_until() too.
-inline void forget(Pace& pace) {
+template <class A>
+void forget(BasicPace<A>& pace) {
   // order: relaxed throughout: no other thread knows of it yet
-  pace.parks_until.store(0, std::memory_order_relaxed);
-  pace.rest_until.store(0, std::memory_order_relaxed);    // order: see above
-  pace.stalled_ns.store(0, std::memory_order_relaxed);    // order: see above
-  pace.stalled_call.store(0, std::memory_order_relaxed);  // order: see above
-  pace.scouted_call.store(0, std::memory_order_relaxed);  // order: see above
-  pace.quick.store(0, std::memory_order_relaxed);         // order: see above
+  A::store_relaxed(pace.parks_until, std::uint64_t{0});
+  A::store_relaxed(pace.rest_ns, std::int64_t{0});        // order: see above
+  A::store_relaxed(pace.stalled_ns, std::int64_t{0});     // order: see above
+  A::store_relaxed(pace.stalled_call, std::uint64_t{0});  // order: see above
+  A::store_relaxed(pace.scouted_call, std::uint64_t{0});  // order: see above
+  A::store_relaxed(pace.quick, std::uint32_t{0});         // order: see above
 }
+
+inline constexpr std::uint64_t kFirstCalls = 4;
 
 // Long waits in the next few calls are no stalls. The maker of a team or barrier calls it with 0. Each member
 // calls it with the number of its call, before slow work that all members do for the first time: they choose
 // schedules and touch memory, which takes milliseconds.
-inline void exclude_until(Pace& pace, std::uint64_t call) {
-  constexpr std::uint64_t kFirstCalls = 4;
+template <class A>
+void exclude_until(BasicPace<A>& pace, std::uint64_t call) {
   // order: relaxed: a hint, and members mostly write the same value
-  pace.busy_until.store(call + kFirstCalls, std::memory_order_relaxed);
+  A::store_relaxed(pace.busy_until, call + kFirstCalls);
 }
 
 // For teams over several hosts. The awaited line comes through a port that mostly waiting members drive. So a
@@ -102,27 +112,30 @@ struct HostsWait {
 // 2. If stalls (waits of a foreign time slice) come so often that parks in every call would cost less, the
 //    whole team parks without yields, in so many calls that their parks cost kHold times the stall.
 // 3. Then one member after the other yields once, as a scout. A slow one renews the hold, a few quick ones
-//    end it. If waits cost more in the hold than stalls did before, it ends, and none begins for a time.
+//    end it. If waits cost more in the hold than stalls did before, it ends, and none begins before stalls
+//    have cost kRestNs.
 //
-// Why:
+// Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the
 //   better of the two.
 // - Yields are the cheapest waits of a crowd that has its CPUs for itself: one switch, and nobody to wake.
-// But
-//   EEVDF, the scheduler since Linux 6.6, charges a whole time slice for a yield. Beside a thread that always
-//   runs, one yield in a call costs the team milliseconds. A sleeper that is woken preempts that thread.
+//   But EEVDF, the scheduler since Linux 6.6, charges a whole time slice for a yield. Beside a thread that
+//   always runs, one yield in a call costs the team milliseconds. A sleeper that is woken preempts that
+//   thread.
 // - One slow yield says little: a hypervisor took the CPU, or a kernel thread ran. And beside threads of
 //   another session (autogroup), yields are slow now and then, and still cheaper than parks. What counts is
 //   how often: a stall once in E calls costs stall / E each, and parks of all members cost kParkNs each.
 // - A scout's yield may cost a slice of the foreign thread: kHold bounds its part of the time. Several scouts
 //   at once would hold each other up.
 // - A team whose members compute for milliseconds, and not equally long, has stalls, too. There parks gain
-//   nothing, which only the comparison shows.
-class AutoWait {
+//   nothing, which only the comparison shows. But load may come after it, so a rest must not last for long
+//   while each call stalls.
+template <class A>
+class BasicAutoWait {
  public:
-  AutoWait() = default;
+  BasicAutoWait() = default;
   // crowded: more members than CPUs. who: a number that mostly differs between members.
-  AutoWait(bool crowded, std::uint32_t members, Pace* pace, std::uint32_t who)
+  BasicAutoWait(bool crowded, std::uint32_t members, BasicPace<A>* pace, std::uint32_t who = 0)
       : pace_(pace), members_(members < 2 ? 2 : members), who_(who % members_), crowded_(crowded) {}
 
   // After a yield the slot is checked only once. Otherwise a signal that came during the yield would count as
@@ -132,141 +145,163 @@ class AutoWait {
   // So many yields may come before the first next() of a wait in this call, each before a look at the slot.
   // Nobody looks at the clock for them, since two looks cost a tenth of a switch. In each call about one
   // member has 0: it sees the stalls, which hold up all.
-  std::uint32_t unwatched_yields(std::uint64_t call) const {
-    // order: relaxed: a hint, as in next()
-    const bool quiet = crowded_ && pace_->parks_until.load(std::memory_order_relaxed) == 0;
-    return quiet && static_cast<std::uint32_t>(call) % members_ != who_ ? kUnwatched : 0;
+  std::uint8_t unwatched_yields(std::uint64_t call) const {
+    return crowded_ && parks_until(call) == 0 && static_cast<std::uint32_t>(call) % members_ != who_
+               ? kUnwatched
+               : 0;
   }
 
+  // Whatever the others have written: once a wait has spun, at most kYields actions are no parks.
   WaitAction next(const WaitView& view) {
     if (view.first) {
       begun_ns_ = view.now_ns;
-      yields_ = 0;
+      acted_ns_ = 0;
+      yields_ = view.yielded;
       scouting_ = false;
     }
-    end_scouting(view);
+    acted(view);
     if (!crowded_ && skips_ == 0 && view.waited_ns < kSpinNs + view.expected_ns) return WaitAction::kSpin;
-    // order: relaxed: a hint; members may differ for a short time
-    const std::uint64_t until = pace_->parks_until.load(std::memory_order_relaxed);
-    // No hold is longer than that of the longest stall: then a faulty member has written it.
-    if (until != 0 && (view.call >= until || until - view.call <= hold_of(kMostStallNs)))
-      return view.call >= until && scouts(view.call, until) ? WaitAction::kYield : WaitAction::kPark;
     if (yields_ >= kYields) return WaitAction::kPark;
+    const std::uint64_t until = parks_until(view.call);
+    if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
     ++yields_;
     return WaitAction::kYield;
   }
 
   // The awaited signal has come.
   void done(const WaitView& view) {
-    end_scouting(view);
+    if (view.first) return;  // it came before the first action
+    acted(view);
     const bool spun = view.last_action == WaitAction::kSpin;
     if (skips_ > 0) --skips_;
     else if (spun) in_vain_ = 0;
     else if (!crowded_ && ++in_vain_ == kInVain) skips_ = kSkips, in_vain_ = kInVain - 1;
     yields_ = 0;
-    const std::int64_t ns = view.now_ns - begun_ns_;
-    judge(view.call, ns);
-    if (!spun && ns > kStallNs) stalled(view, ns < kMostStallNs ? ns : kMostStallNs);
+    judge(view.call);
+    if (!spun && acted_ns_ > stall_ns()) stalled(view);
   }
 
  private:
-  // Measured on 2 CPUs of Zen 4, Linux 6.18, unless said.
+  // All constants, with kFirstCalls. docs/waiting.md says how each was measured, and what a wrong one costs.
   static constexpr std::uint32_t kSpins = 256;     // pauses between two looks at the clock
-  static constexpr std::int64_t kSpinNs = 20'000;  // about a park: two futex calls, two switches, a wake-up
-  static constexpr std::uint8_t kInVain = 3;
-  static constexpr std::uint8_t kSkips = 64;
-  static constexpr std::uint8_t kYields = 16;  // of 1,000 waits in a crowd for itself, 999 end within these
-  static constexpr std::uint32_t kUnwatched = 4;  // most waits in a crowd for itself end within these
-  // Quiet yields took 0.13 ms at most (64 members), foreign time slices 2 to 4 ms.
-  static constexpr std::int64_t kStallNs = 500'000;
-  static constexpr std::int64_t kMostStallNs = 16'000'000;  // longer ones count as so long
-  static constexpr std::int64_t kParkNs = 4'000;            // what parks cost a call, for each member
-  static constexpr std::int64_t kHold = 32;                 // scouts take at most 1 / kHold of the time
-  static constexpr std::uint32_t kScouts = 4;
+  static constexpr std::int64_t kSpinNs = 20'000;  // ns: about a park, with two futex calls and two switches
+  static constexpr std::uint8_t kInVain = 3;       // waits: after so many fruitless spins in a row,
+  static constexpr std::uint8_t kSkips = 64;       // waits: so many don't spin
+  static constexpr std::uint8_t kYields = 16;    // of 1,000 waits in a crowd for itself, 999 end within these
+  static constexpr std::uint8_t kUnwatched = 4;  // yields: most waits in a crowd for itself end within these
+  static constexpr std::int64_t kStallNs = 500'000;  // ns: above quiet yields (0.13 ms), below time slices
+  static constexpr std::int64_t kMostStallNs = 16'000'000;  // ns: longer stalls count as so long
+  static constexpr std::int64_t kParkNs = 4'000;            // ns: what parks cost a call, for each member
+  static constexpr std::int64_t kHold = 32;       // stalls: what a hold's parks cost; scouts take 1 / kHold
+  static constexpr std::uint32_t kScouts = 4;     // quick scouts that end a hold, at most
+  static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
+  static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
 
+  // The least stall. No stall costs less than parks of all members in one call.
+  std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }
   // The calls that a team parks after such a stall.
   std::uint64_t hold_of(std::int64_t ns) const {
-    return static_cast<std::uint64_t>(kHold * ns / (kParkNs * members_));
+    const std::int64_t counted = ns < kMostStallNs ? ns : kMostStallNs;
+    return static_cast<std::uint64_t>(kHold * counted / (kParkNs * members_));
   }
   void hold(std::uint64_t call, std::int64_t ns) {
     // order: relaxed, both: hints
-    pace_->quick.store(0, std::memory_order_relaxed);
-    pace_->parks_until.store(call + hold_of(ns), std::memory_order_relaxed);  // order: see above
+    A::store_relaxed(pace_->quick, std::uint32_t{0});
+    A::store_relaxed(pace_->parks_until, call + hold_of(ns));  // order: see above
+  }
+
+  // Whether `until` is in the future: by `most` calls, and by kSpread if another member is ahead. If it is
+  // later, a faulty member has written it.
+  static bool is_ahead(std::uint64_t until, std::uint64_t call, std::uint64_t most) {
+    return call < until && until - call <= most + kSpread;
+  }
+  // The call up to which members park; 0: there is no hold.
+  std::uint64_t parks_until(std::uint64_t call) const {
+    // order: relaxed: a hint; members may differ for a short time
+    const std::uint64_t until = A::load_relaxed(pace_->parks_until);
+    return call >= until || is_ahead(until, call, hold_of(kMostStallNs)) ? until : 0;
   }
 
   // True if this member yields as the scout of this call. All members in turn, but some may never wait: the
   // same member again after some calls.
   bool scouts(std::uint64_t call, std::uint64_t until) {
     // order: relaxed, both: hints; the exchange lets only one member go in each call
-    std::uint64_t last = pace_->scouted_call.load(std::memory_order_relaxed);
-    if (last >= call && last - call < kSpread) return false;
-    if (scouted_until_ == until && call < last + 4 * members_) return false;
-    // order: see above
-    if (!pace_->scouted_call.compare_exchange_strong(last, call, std::memory_order_relaxed)) return false;
+    const std::uint64_t last = A::load_relaxed(pace_->scouted_call);
+    const bool again = scouted_until_ == until;
+    if (last >= call ? last - call < kSpread : again && call - last < 4 * members_) return false;
+    if (!A::compare_exchange_relaxed(pace_->scouted_call, last, call)) return false;  // order: see above
     scouted_until_ = until;
     return scouting_ = true;
   }
 
-  // The member that began a hold compares its waits since then with what stalls cost before, again and again
-  // while the team parks.
-  void judge(std::uint64_t call, std::int64_t ns) {
-    if (judges_at_ == 0) return;
-    parked_ns_ += ns;
-    if (call < judges_at_) return;
-    const std::uint64_t calls = call - held_from_;
-    // order: relaxed throughout: hints
-    const bool parks = pace_->parks_until.load(std::memory_order_relaxed) != 0;
-    if (parks && parked_ns_ > stalls_ns_ * static_cast<std::int64_t>(calls)) {
-      pace_->rest_until.store(call + hold_of(kMostStallNs), std::memory_order_relaxed);  // order: see above
-      pace_->parks_until.store(0, std::memory_order_relaxed);                            // order: see above
-    }
-    judges_at_ = parks ? call + (judges_at_ - held_from_) : 0;
-    held_from_ = call;
-    parked_ns_ = 0;
-  }
-
-  void end_scouting(const WaitView& view) {
+  // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
+  void acted(const WaitView& view) {
+    acted_ns_ += view.last_action_ns;
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
-    if (view.last_action_ns > kStallNs)
-      return hold(view.call, view.last_action_ns < kMostStallNs ? view.last_action_ns : kMostStallNs);
+    if (view.last_action_ns > stall_ns()) return hold(view.call, view.last_action_ns);
     // Half of the members: some may always come last, and never wait.
     const std::uint32_t enough = members_ / 2 < kScouts ? members_ / 2 : kScouts;
     // order: relaxed throughout: hints
-    if (pace_->quick.fetch_add(1, std::memory_order_relaxed) + 1 < enough) return;
-    std::uint64_t until = scouted_until_;  // not a hold that a slow scout has renewed meanwhile
-    pace_->parks_until.compare_exchange_strong(until, 0, std::memory_order_relaxed);  // order: see above
+    if (A::add_relaxed(pace_->quick, std::uint32_t{1}) + 1 < enough) return;
+    // order: see above; not a hold that a slow scout has renewed meanwhile
+    A::compare_exchange_relaxed(pace_->parks_until, scouted_until_, std::uint64_t{0});
+  }
+
+  // The member that began a hold compares its waits since then with what stalls cost before, again and again
+  // while the team parks.
+  void judge(std::uint64_t call) {
+    if (judges_at_ == 0) return;
+    if (parks_until(call) == 0) {
+      judges_at_ = 0;
+      return;
+    }
+    parked_ns_ += acted_ns_;
+    if (call < judges_at_) return;
+    const std::uint64_t calls = call - held_from_;
+    judges_at_ = call + (judges_at_ - held_from_);
+    held_from_ = call;
+    if (parked_ns_ > stalls_ns_ * static_cast<std::int64_t>(calls)) {
+      // order: relaxed, both: hints
+      A::store_relaxed(pace_->rest_ns, kRestNs);
+      A::store_relaxed(pace_->parks_until, std::uint64_t{0});  // order: see above
+    }
+    parked_ns_ = 0;
   }
 
   // Waits that overlap are one stall: all members wait for the same one, some in the next call.
-  void stalled(const WaitView& view, std::int64_t ns) {
+  void stalled(const WaitView& view) {
     // order: relaxed throughout: hints
-    if (view.call <= pace_->busy_until.load(std::memory_order_relaxed)) return;
-    if (pace_->parks_until.load(std::memory_order_relaxed) != 0) return;      // order: see above
-    std::int64_t before = pace_->stalled_ns.load(std::memory_order_relaxed);  // order: see above
-    if (begun_ns_ <= before) return;
+    const std::uint64_t busy = A::load_relaxed(pace_->busy_until);
+    if (view.call == busy || is_ahead(busy, view.call, kFirstCalls)) return;
+    if (parks_until(view.call) != 0) return;
+    const std::int64_t before = A::load_relaxed(pace_->stalled_ns);  // order: see above
+    // A time in the future is another machine's, or a faulty member's.
+    if (begun_ns_ <= before && before < view.now_ns + kMostStallNs) return;
     // order: see above
-    if (!pace_->stalled_ns.compare_exchange_strong(before, view.now_ns, std::memory_order_relaxed)) return;
-    // order: see above
-    const std::uint64_t calls =
-        view.call - pace_->stalled_call.exchange(view.call, std::memory_order_relaxed);
-    if (before == 0 || calls >= kSpread * kSpread) return;
-    const auto since = static_cast<std::int64_t>(calls < 1 ? 1 : calls);
-    if (since * members_ * kParkNs >= ns) return;
-    if (view.call < pace_->rest_until.load(std::memory_order_relaxed)) return;  // order: see above
+    if (!A::compare_exchange_relaxed(pace_->stalled_ns, before, view.now_ns)) return;
+    const std::uint64_t calls = view.call - A::load_relaxed(pace_->stalled_call);  // order: see above
+    A::store_relaxed(pace_->stalled_call, view.call);                              // order: see above
+    const std::uint64_t since = calls < 1 ? 1 : calls, parks = hold_of(acted_ns_);
+    if (before == 0 || since >= parks / kHold) return;
+    const std::int64_t rest = A::load_relaxed(pace_->rest_ns);  // order: see above
+    if (rest > 0) {
+      // order: see above
+      A::store_relaxed(pace_->rest_ns, (rest < kRestNs ? rest : kRestNs) - acted_ns_);
+      return;
+    }
     held_from_ = view.call;
-    judges_at_ = view.call + hold_of(ns);
-    stalls_ns_ = ns / since;
+    judges_at_ = view.call + parks;
+    stalls_ns_ = acted_ns_ / static_cast<std::int64_t>(since);
     parked_ns_ = 0;
-    hold(view.call, ns);
+    hold(view.call, acted_ns_);
   }
-
-  static constexpr std::uint64_t kSpread = 1024;  // members are seldom more calls apart
 
   // Ordered by size, so that there are no gaps: each thread has an AutoWait in its static TLS, which takes
   // room from its stack.
-  Pace* pace_ = nullptr;
-  std::int64_t begun_ns_ = 0;        // when this wait began
+  BasicPace<A>* pace_ = nullptr;
+  std::int64_t begun_ns_ = 0;        // when this wait began,
+  std::int64_t acted_ns_ = 0;        // and how long its actions have taken; others' requests do not count
   std::uint64_t scouted_until_ = 0;  // the hold after which this member was a scout
   // Of the hold that this member began: from which call on its waits are added up in parked_ns_, in which
   // call it judges them (0: no hold), and what stalls cost a call before.
@@ -282,6 +317,7 @@ class AutoWait {
   bool scouting_ = false;     // the present yield is a scout's
   bool crowded_ = false;
 };
+using AutoWait = BasicAutoWait<RealAtomics>;
 
 }  // namespace fermata
 #endif

@@ -3,6 +3,7 @@
 #define FERMATA_TESTS_MODEL_SCENARIOS_HPP
 
 #include "anonymous.hpp"
+#include "pace.hpp"
 #include "protocols.hpp"
 #include "scenario.hpp"
 
@@ -203,6 +204,10 @@ inline std::vector<Scenario> protocols() {
       beside("biased_lock", "two threads lock one object", bounded(4), run<BiasedLockSuite>),
       beside("biased_lock_biased", "the owner needs no lock once the others are gone", full(),
              run<BiasedLockBiasedSuite>),
+      beside("pace_one_stall2", "two wait for one stall: no hold begins", full(), run<OneStallSuite<2>>),
+      beside("pace_one_stall3", "three wait for one stall", bounded(3), run<OneStallSuite<3>>),
+      beside("pace_scouts2", "a scout for each call; a slow one's hold stays", full(), run<ScoutSuite<2>>),
+      beside("pace_scouts3", "the same, three members", bounded(3), run<ScoutSuite<3>>),
       beside("break_parked", "breaking a team wakes its parked member", full(), run<BreakParkedSuite>),
   };
 }

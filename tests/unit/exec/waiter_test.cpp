@@ -87,6 +87,27 @@ TEST(Waiter, TheHookInterruptsAndIsCalledBeforeEachAction) {
   EXPECT_EQ(seen.finished, 0);
 }
 
+// A slow hook makes no stall. A yield beside other programs may be one, so one of many tries is enough.
+TEST(Waiter, TheHooksTimeIsNoActions) {
+  bool parks = true;
+  for (int tries = 0; tries < 100 && parks; ++tries) {
+    Waiter waiter(WaitKind::kAuto, false, 0);
+    Pace pace{};
+    exclude_until(pace, 0);
+    waiter.set_joined(4, 2, &pace);
+    waiter.settings.hook = [](void*) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return 0;
+    };
+    for (std::uint64_t call = 10; call < 14; ++call) {
+      Fake::Seen seen;
+      EXPECT_EQ(waiter.wait(Fake{.seen = seen, .comes_after = 2}, call), Status::kOk);
+    }
+    parks = pace.parks_until.load() != 0;
+  }
+  EXPECT_FALSE(parks);
+}
+
 TEST(Waiter, NoParkOutlastsTheTimeLimit) {
   Fake::Seen seen;
   Waiter waiter(WaitKind::kPark, false, 0);

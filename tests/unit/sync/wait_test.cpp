@@ -18,8 +18,9 @@ struct Simulated {
   std::int64_t& now;
 
   // The first action of a wait in that call.
-  WaitAction begin(std::uint64_t call) {
+  WaitAction begin(std::uint64_t call, std::uint8_t yielded = 0) {
     view = {};
+    view.yielded = yielded;
     view.call = call;
     view.now_ns = now;
     return act();
@@ -33,6 +34,13 @@ struct Simulated {
   // The last action took so long, and the signal came.
   void end(std::int64_t ns) {
     pass(ns);
+    policy.done(view);
+  }
+  // A wait that ends before its first action.
+  void end_at_once(std::uint64_t call) {
+    view = {};
+    view.call = call;
+    view.now_ns = now;
     policy.done(view);
   }
   // A wait that one action of that length ends. Returns the action.
@@ -76,6 +84,18 @@ TEST_F(AutoWaitTest, InEachCallOfACrowdOneMemberWatchesTheClock) {
   }
   // Numbers of threads may be any.
   EXPECT_EQ(AutoWait(true, 4, &pace, 4'000'001).unwatched_yields(5), 0u);
+}
+
+TEST_F(AutoWaitTest, YieldsThatNobodyWatchedCountWhenAWaitParks) {
+  const std::uint8_t before = AutoWait(true, 4, &pace, 1).unwatched_yields(4);
+  EXPECT_GT(before, 0);
+  for (const std::uint8_t yielded : {std::uint8_t{0}, before}) {
+    Simulated member = crowded();
+    int yields = yielded;
+    for (WaitAction action = member.begin(4, yielded); action == WaitAction::kYield; ++yields)
+      action = member.go_on(1'000);
+    EXPECT_EQ(yields, 16);
+  }
 }
 
 TEST_F(AutoWaitTest, AllWatchTheClockWhileTheTeamParksOrEachHasACpu) {
@@ -183,18 +203,92 @@ TEST_F(AutoWaitTest, NoHoldIsLongerThanThatOfALongStall) {
   EXPECT_EQ(member.begin(13), WaitAction::kYield);
 }
 
-// Members that compute for a millisecond, and not equally long: parks gain nothing.
+// Members that compute for a millisecond, and not equally long: parks gain nothing, and cost little.
 TEST_F(AutoWaitTest, WhereParksGainNothingTheyEndForATime) {
   Simulated member = crowded();
-  std::int64_t parked = 0;
+  std::int64_t parks = 0, yielding = 0;
   const std::int64_t start = now;
   for (std::uint64_t call = 10; now < start + 5'000 * kMs; ++call) {
-    const bool parks = member.begin(call) == WaitAction::kPark;
-    const std::int64_t took = call % 50 == 0 ? kMs : parks ? 30'000 : 3'000;
-    if (parks) parked += took;
-    member.end(took);
+    const bool parked = member.begin(call) == WaitAction::kPark;
+    parks += parked;
+    yielding += call % 50 == 0 ? kMs : 3'000;
+    member.end(call % 50 == 0 ? kMs : parked ? 30'000 : 3'000);
   }
-  EXPECT_LT(parked, (now - start) / 7);
+  EXPECT_GT(parks, 0);
+  EXPECT_LT(now - start, yielding * 11 / 10);
+}
+
+// A rest costs no more than a hold: where each call is a stall by then, members soon park again.
+TEST_F(AutoWaitTest, ARestEndsOnceStallsHaveCostAsMuchAsALongHold) {
+  Simulated member = crowded();
+  pace.rest_ns = INT64_MAX;  // a faulty member's
+  std::uint64_t call = 10;
+  for (; call < 1'000 && member.wait(call, kSlice) == WaitAction::kYield; ++call) now += 1'000;
+  EXPECT_GT(call, 100U);
+  EXPECT_LT(call, 200U);
+}
+
+// The signal came while the idle hook ran: there was no wait.
+TEST_F(AutoWaitTest, AWaitWithoutAnActionIsNone) {
+  Simulated member = crowded();
+  stall_twice(member, 10);
+  const std::uint64_t until = pace.parks_until;
+  for (std::uint64_t call = 12; call <= until; ++call) {
+    member.end_at_once(call);
+    member.wait(call, 2 * kMs);
+  }
+  EXPECT_NE(pace.parks_until.load(), 0U) << "its parks cost less than stalls";
+}
+
+// Whoever began a hold judges no other one.
+TEST_F(AutoWaitTest, AHoldThatHasEndedIsNotJudged) {
+  Simulated member = crowded();
+  stall_twice(member, 10);
+  const std::uint64_t until = pace.parks_until;
+  pace.parks_until = 0;
+  exclude_until(pace, 12);
+  for (std::uint64_t call = 12; call <= 16; ++call) member.wait(call, 60'000 * kMs);
+  pace.parks_until = until + 1'000;
+  member.wait(until + 1, 16'000);
+  EXPECT_NE(pace.parks_until.load(), 0U);
+}
+
+// A scout's wait timed out, or its thread was cancelled and cleaned up. Its next yield is no scout's.
+TEST_F(AutoWaitTest, AScoutThatTimesOutLeavesNothing) {
+  Simulated member = crowded();
+  stall_twice(member, 10);
+  EXPECT_EQ(member.begin(10'000), WaitAction::kYield);
+  pace.parks_until = 0;
+  EXPECT_EQ(member.wait(10'001, kSlice), WaitAction::kYield);
+  EXPECT_EQ(pace.parks_until.load(), 0U);
+}
+
+// In a team of 1,000 a yield lets hundreds of members run.
+TEST_F(AutoWaitTest, WhatAScoutsYieldMayTakeGrowsWithTheTeam) {
+  for (const std::uint32_t members : {4U, 1'000U}) {
+    Simulated member = crowded(members);
+    forget(pace);
+    pace.parks_until = 10;
+    EXPECT_EQ(member.wait(10, 2 * kMs), WaitAction::kYield);
+    EXPECT_EQ(pace.parks_until.load() != 10, members == 4) << members;
+    EXPECT_EQ(pace.quick.load(), members == 4 ? 0U : 1U);
+  }
+}
+
+// The time of idle hooks and of other requests lies between the actions.
+TEST_F(AutoWaitTest, OnlyTheTimeOfActionsCounts) {
+  Simulated member = crowded();
+  for (std::uint64_t call = 10; call < 20; ++call) {
+    EXPECT_EQ(member.begin(call), WaitAction::kYield);
+    now += kSlice;
+    member.end(700);
+  }
+  stall_twice(member, 20);
+  now += 64 * kSlice;
+  EXPECT_EQ(member.begin(10'000), WaitAction::kYield);
+  now += kSlice;
+  member.end(700);
+  EXPECT_EQ(pace.quick.load(), 1U) << "a quick scout";
 }
 
 TEST_F(AutoWaitTest, WithACpuForEachATeamOfStallsSpinsAndThenParks) {
@@ -251,6 +345,17 @@ TEST_F(AutoWaitTest, AScoutThatIsAwayLongRenewsTheHold) {
   EXPECT_EQ(other.begin(15'000), WaitAction::kPark);
   now += 64 * kSlice;
   EXPECT_EQ(other.begin(20'000), WaitAction::kYield);
+}
+
+TEST_F(AutoWaitTest, QuickScoutsBeforeASlowOneCountNoMore) {
+  std::array<Simulated, 4> team = {crowded(), crowded(), crowded(), crowded()};
+  pace.parks_until = 10'000;
+  EXPECT_EQ(team[0].wait(10'000, 700), WaitAction::kYield);
+  EXPECT_EQ(team[1].wait(10'001, kSlice), WaitAction::kYield);
+  EXPECT_EQ(team[2].wait(20'000, 700), WaitAction::kYield);
+  EXPECT_NE(pace.parks_until.load(), 0U);
+  EXPECT_EQ(team[3].wait(20'001, 700), WaitAction::kYield);
+  EXPECT_EQ(pace.parks_until.load(), 0U);
 }
 
 // In such calls members choose schedules and touch memory for the first time.
