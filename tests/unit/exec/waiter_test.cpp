@@ -94,7 +94,7 @@ TEST(Waiter, TheHooksTimeIsNoActions) {
     Waiter waiter(WaitKind::kAuto, false, 0);
     Pace pace{};
     exclude_until(pace, 0);
-    waiter.set_joined(4, 2, &pace);
+    waiter.set_joined(4, 2, &pace, 0);
     waiter.settings.hook = [](void*) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       return 0;
