@@ -137,7 +137,7 @@ struct Lockstep {
     ticket_ = state_.places[m] == Place::kAtGate;
     std::uint32_t words_carried = words();
     const Carried carried{.words = words_carried,
-                          .fold = is_barrier() ? both : add,
+                          .folds = {.word = is_barrier() ? both : add},
                           .whole = is_barrier() ? nullptr : fold_all,
                           .context = &words_carried};
     const bool over = words() > 1 ? now.cursor.advance<Load::kWords>(members_[m].memory, carried, now.regs, 0)

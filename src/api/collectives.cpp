@@ -239,6 +239,10 @@ int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t 
                               static_cast<unsigned>(op))) [[likely]]
     return answer_and_review(member, member->member->allreduce_again(member->first_signals,
                                                                      in == FERMATA_IN_PLACE ? out : in, out));
+  if (member->member->repeats_words(member->first_signals, count, static_cast<unsigned>(type),
+                                    static_cast<unsigned>(op)))
+    return answer_and_review(member, member->member->allreduce_words_again(
+                                         member->first_signals, in == FERMATA_IN_PLACE ? out : in, out));
   return other_allreduce(member, in, out, count, type, op);
 }
 

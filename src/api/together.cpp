@@ -109,16 +109,16 @@ int call_together(fermata_member* member, const Plain& plain) {
   Call call{.collective = static_cast<Collective>(plain.collective),
             .type = static_cast<std::uint8_t>(plain.type),
             .bytes = block};
-  FoldFn fold = fold_of(Op::kOr, Type::kUint64);
+  Folds folds = folds_of(Op::kOr, Type::kUint64);
   if (call.collective == Collective::kReduceScatter) {
     if (static_cast<unsigned>(plain.op) >= kOpCount || !is_defined(static_cast<Op>(plain.op), type) ||
         size_of(type) > 8)
       return kNotOnLine;
     call.op = static_cast<std::uint8_t>(plain.op);
-    fold = fold_of(static_cast<Op>(plain.op), type);
+    folds = folds_of(static_cast<Op>(plain.op), type);
   }
   if (m.swaps() && block <= kMostSwapped) {
-    const FoldFn folded = call.collective == Collective::kReduceScatter ? fold : nullptr;
+    const FoldFn folded = call.collective == Collective::kReduceScatter ? folds.word : nullptr;
     return answer(member, m.swap(call, plain.count, folded, blocks_of_two(plain, rank, block)));
   }
   Taken taken{.out = out, .bytes = block};
@@ -139,7 +139,7 @@ int call_together(fermata_member* member, const Plain& plain) {
       break;
     default: return kNotOnLine;
   }
-  return answer(member, m.together(slot, call, all, line.at, fold, taken));
+  return answer(member, m.together(slot, call, all, line.at, folds, taken));
 }
 
 int scatter_together(fermata_member* member, const Plain& plain) {
@@ -160,14 +160,14 @@ int scatter_together(fermata_member* member, const Plain& plain) {
   const bool two = m.team().members() == 2;
   if (!is_root) {
     const std::uint32_t first = two ? 0 : m.rank() * block;
-    return answer(member, m.together(slot, call, all, nullptr, nullptr,
+    return answer(member, m.together(slot, call, all, nullptr, Folds{},
                                      {.out = plain.out, .bytes = block, .first = first}));
   }
   if (const int bad = check_overlap(member, plain, m.team().members() * block, block); bad != FERMATA_OK)
     return bad;
   const auto* const in = static_cast<const std::byte*>(plain.in);
   const int status =
-      answer(member, m.together(slot, call, all, two ? in + (1 - m.rank()) * block : in, nullptr, {}));
+      answer(member, m.together(slot, call, all, two ? in + (1 - m.rank()) * block : in, Folds{}, {}));
   // The root copies its own block after its signals, so that they leave earlier.
   if (status == FERMATA_OK && plain.out != FERMATA_IN_PLACE)
     copy_bytes(plain.out, in + m.rank() * block, block);
@@ -194,17 +194,18 @@ int gather_together(fermata_member* member, const Plain& plain) {
   const std::uint32_t own = m.rank() * block;
   if (m.team().members() == 2) {
     auto* const out = static_cast<std::byte*>(plain.out);
-    const FoldFn fold = fold_of(Op::kOr, Type::kUint64);
-    if (!is_root) return answer(member, m.together(slot, call, all, plain.in, fold, {}));
+    const Folds folds = folds_of(Op::kOr, Type::kUint64);
+    if (!is_root) return answer(member, m.together(slot, call, all, plain.in, folds, {}));
     if (plain.in != FERMATA_IN_PLACE) copy_bytes(out + own, plain.in, block);
-    return answer(member, m.together(slot, call, all, nullptr, fold,
+    static constexpr Line kNone;
+    return answer(member, m.together(slot, call, all, kNone.at, folds,
                                      {.out = out + (1 - m.rank()) * block, .bytes = block}));
   }
   Line line;
   copy_bytes(line.at + own,
              plain.in == FERMATA_IN_PLACE ? static_cast<const std::byte*>(plain.out) + own : plain.in, block);
   const Taken taken{.out = is_root ? plain.out : nullptr, .bytes = all};
-  return answer(member, m.together(slot, call, all, line.at, fold_of(Op::kOr, Type::kUint64), taken));
+  return answer(member, m.together(slot, call, all, line.at, folds_of(Op::kOr, Type::kUint64), taken));
 }
 
 // For a reduce_scatter whose blocks differ in size: an allreduce of all blocks, one after the other.
@@ -236,8 +237,8 @@ int differing_together(fermata_member* member, const fermata_operation& o) {
                   .op = static_cast<std::uint8_t>(o.op),
                   .bytes = c.sizes,
                   .irregular = true};
-  const FoldFn fold = fold_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
-  return answer(member, m.together(slot, call, static_cast<std::uint32_t>(all), line.at, fold, taken));
+  const Folds folds = folds_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
+  return answer(member, m.together(slot, call, static_cast<std::uint32_t>(all), line.at, folds, taken));
 }
 
 // on_line does the call if its blocks are small enough.

@@ -182,8 +182,8 @@ bool Lengths::start_ride(BlockRequest* r, const Call& call) {
   const std::uint32_t words = words_of(call.bytes);
   to.bytes = call.bytes;
   to.load = one ? Load::kOneWord : Load::kWords;
-  to.carried = {.words = one ? 1 : words,
-                .fold = folds ? fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type)) : nullptr};
+  to.carried.words = one ? 1 : words;
+  if (folds) to.carried.folds = folds_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
   if (folds && !one && log2_size_of(static_cast<Type>(call.type)) > 3) carry_wide(to.carried, call);
   const std::uint64_t mine = r->call.bytes;
   if (folds) copy_bytes(to.regs[0], own.input.base, static_cast<std::uint32_t>(std::min(mine, to.bytes)));

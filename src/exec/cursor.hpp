@@ -5,7 +5,8 @@
 // that has parked.
 //
 // A is the atomics policy (sync/atomics.hpp). M is the memory that a program's offsets refer to:
-//   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i);
+//   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset);
+//   Plain& payload(offset, i): the words of a payload are adjacent
 //   void ring(const Step&);
 //   void carry(const Step&, offset, header, words, payload): writes a slot or a credit of the step's peer on
 //     another host
@@ -22,50 +23,17 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/collective.hpp"
 #include "base/status.hpp"
+#include "base/word.hpp"
+#include "exec/carried.hpp"
 #include "exec/program.hpp"
 #include "sync/atomics.hpp"
 
 namespace fermata {
 
-inline constexpr std::uint32_t kPayloadWords = kLinePayload / 8;
-
-// left op right, element by element of a word. By value, because passing the words through memory would take
-// as long as the rest of a short call.
-using FoldFn = std::uint64_t (*)(std::uint64_t left, std::uint64_t right);
-
-// acc = acc op other, on the whole payload. The two never overlap.
-using WholeFold = void (*)(void* acc, const void* other, void* context);
-
-// What one call carries: the number of 8-byte words per register, and how to fold.
-struct Carried {
-  std::uint32_t words = 0;
-  FoldFn fold = nullptr;
-  WholeFold whole = nullptr;  // null: use `fold`. Load::kOneWord ignores it: a call that has it takes kWords
-  void* context = nullptr;
-};
-
-// How much a register holds. Each case has its own code, so that one word needs no loop.
-enum class Load : std::uint8_t { kNothing, kOneWord, kWords };
-
 template <class A>
 inline void pause(std::uint32_t times) {
   for (std::uint32_t i = 0; i < times; ++i) A::pause();
-}
-
-// True if the program is a sequence of rounds: a send, then an await that folds (or carries nothing), all in
-// register 0.
-template <Load L>
-inline bool goes_in_rounds(const Step* step) {
-  for (; step->code == Code::kSend; step += 2) {
-    const Step& await = step[1];
-    const bool folds = await.fold == Fold::kCombineLeft || await.fold == Fold::kCombineRight;
-    if (step->reg != 0 || await.code != Code::kAwait || await.reg != 0 || folds != (L == Load::kOneWord))
-      return false;
-    if (step[2].code == Code::kEnd) return true;
-  }
-  return false;
 }
 
 template <class A, class M>
@@ -202,6 +170,14 @@ class Cursor {
     if constexpr (L != Load::kNothing) A::plain_store(*signal.payload, value);
     publish(*signal.at, signal.header);
   }
+  // The same with the `bytes` bytes at `from`, several words.
+  [[gnu::always_inline]] static void send_prepared(const PreparedSignal& signal, const void* from,
+                                                   std::uint32_t bytes) {
+    each_word_of(from, bytes, [&](std::uint32_t i, std::uint64_t word) __attribute__((always_inline)) {
+      A::plain_store(signal.payload[i], word);
+    });
+    publish(*signal.at, signal.header);
+  }
   // After send_prepared(): the episode has begun and waits at its first await. The caller still has to wake
   // the threads that park at the first signal's doorbell.
   [[gnu::always_inline]] void follow(M& memory, const Step* program, std::uint64_t episode, Header header) {
@@ -234,6 +210,18 @@ class Cursor {
       return Round::kOver;
     send<L>(memory, next_slot_, header, 1, [&](std::uint32_t) { return value; });
     return Round::kMore;
+  }
+  // The parts of a round of several words, which are in register 0, `mine`. await_words(), false: kLate.
+  [[gnu::always_inline]] bool await_words(std::uint32_t spins) const {
+    return watch(*awaited_, header_, pauses_at(*step_), spins) == header_.bits;
+  }
+  bool is_last_round() const { return step_[1].code == Code::kEnd; }
+  [[gnu::always_inline]] Status fold_words(void* to, const std::uint64_t* mine, LineFold fold,
+                                           std::uint32_t words) const {
+    return fold_line(to, mine, awaited_payload_, words, fold, step_->fold);
+  }
+  void send_words(M& memory, const std::uint64_t* mine, std::uint32_t words) const {
+    send<Load::kWords>(memory, next_slot_, header_, words, [&](std::uint32_t i) { return mine[i]; });
   }
   void ring_again(M& memory) {
     step_ += 2;
@@ -328,9 +316,10 @@ class Cursor {
   template <Load L, class Word>
   [[gnu::always_inline]] static void send(M& memory, std::uint32_t slot, Header header, std::uint32_t carried,
                                           Word&& word) {
-    if constexpr (L != Load::kNothing) {
-      for (std::uint32_t i = 0; i < words<L>(carried); ++i) A::plain_store(memory.payload(slot, i), word(i));
-    }
+    if constexpr (L != Load::kNothing)
+      each_word(words<L>(carried), [&](std::uint32_t i) __attribute__((always_inline)) {
+        A::plain_store(memory.payload(slot, i), word(i));
+      });
     publish(memory.header(slot), header);
   }
   [[gnu::always_inline]] static void publish(typename M::Counter& at, Header header) {
@@ -352,28 +341,38 @@ class Cursor {
   void take(M& memory, const Carried& carried, const Step& s, std::uint32_t slot,
             std::uint64_t (*regs)[kPayloadWords]) {
     if (s.fold == Fold::kNone) return;
+    std::uint64_t* const mine = regs[s.reg];
     if (s.fold == Fold::kCopy) {
-      for (std::uint32_t i = 0; i < words<L>(carried.words); ++i)
-        regs[s.reg][i] = A::plain_load(memory.payload(slot, i));
-      return;
+      each_word(words<L>(carried.words), [&](std::uint32_t i) __attribute__((always_inline)) {
+        mine[i] = A::plain_load(memory.payload(slot, i));
+      });
+    } else if constexpr (L == Load::kWords) {
+      if (carried.whole != nullptr) return fold_whole(memory, carried, s, slot, mine);
+      fold_line(mine, mine, &memory.payload(slot, 0), carried.words, carried.folds.line, s.fold);
+    } else {
+      const std::uint64_t theirs = A::plain_load(memory.payload(slot, 0));
+      *mine = s.fold == Fold::kCombineLeft ? carried.folds.word(theirs, *mine)
+                                           : carried.folds.word(*mine, theirs);
     }
-    if constexpr (L == Load::kWords) {
-      if (carried.whole != nullptr) return fold_whole(memory, carried, s, slot, regs[s.reg]);
-    }
-    for (std::uint32_t i = 0; i < words<L>(carried.words); ++i) {
-      const std::uint64_t theirs = A::plain_load(memory.payload(slot, i));
-      std::uint64_t& mine = regs[s.reg][i];
-      mine = s.fold == Fold::kCombineLeft ? carried.fold(theirs, mine) : carried.fold(mine, theirs);
-    }
+  }
+
+  [[gnu::always_inline]] static Status fold_line(void* to, const std::uint64_t* mine, const Payload* payload,
+                                                 std::uint32_t words, LineFold fold, Fold side) {
+    std::uint64_t room[kPayloadWords];
+    const std::uint64_t* const theirs = A::plain_words(payload, words, room);
+    const bool left = side == Fold::kCombineLeft;
+    return fold(to, left ? theirs : mine, left ? mine : theirs, words);
   }
 
   static void fold_whole(M& memory, const Carried& carried, const Step& s, std::uint32_t slot,
                          std::uint64_t* mine) {
     alignas(16) std::uint64_t theirs[kPayloadWords];  // nobody reads beyond carried.words
-    for (std::uint32_t i = 0; i < carried.words; ++i) theirs[i] = A::plain_load(memory.payload(slot, i));
+    each_word(carried.words, [&](std::uint32_t i) __attribute__((always_inline)) {
+      theirs[i] = A::plain_load(memory.payload(slot, i));
+    });
     if (s.fold == Fold::kCombineRight) return carried.whole(mine, theirs, carried.context);
     carried.whole(theirs, mine, carried.context);
-    for (std::uint32_t i = 0; i < carried.words; ++i) mine[i] = theirs[i];
+    each_word(carried.words, [&](std::uint32_t i) __attribute__((always_inline)) { mine[i] = theirs[i]; });
   }
 
   const Step* program_ = nullptr;

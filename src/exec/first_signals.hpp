@@ -20,10 +20,16 @@ struct FirstSignals {
   TeamCursor::PreparedSignal word;
   TeamCursor::PreparedSignal whole;  // of one word with the caller's own fold
   TeamCursor::PreparedSignal swap;
+  TeamCursor::PreparedSignal words;  // of several words
   // The call that `word` is for. Its arguments are valid.
   std::size_t count = 0;
   std::uint32_t type = 0;
   std::uint32_t op = 0;
+  // The call that `words` is for. Its arguments are valid.
+  std::size_t words_count = 0;
+  std::uint32_t words_type = 0;
+  std::uint32_t words_op = 0;
+  std::uint32_t words_bytes = 0;
   // The call that `swap` is for.
   Collective swapped_collective = Collective::kBarrier;
   std::size_t swapped_count = 0;
@@ -32,10 +38,10 @@ struct FirstSignals {
   std::uint32_t swapped_bytes = 0;
 };
 
-// The last blocking allreduce of exactly 8 bytes with a built-in operator, if its plan goes in rounds
-// (goes_in_rounds()).
+// The last blocking allreduce of exactly 8 bytes, or of more bytes, with a built-in operator, if its plan
+// goes in rounds (goes_in_rounds()).
 struct Repeat {
-  FoldFn fold = nullptr;
+  Folds folds;
   std::uint64_t call = 0;  // Call::packed()
   std::uint64_t tag = 0;   // History::own_tag(call)
   bool sums_doubles = false;

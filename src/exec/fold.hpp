@@ -3,17 +3,17 @@
 #define FERMATA_EXEC_FOLD_HPP
 
 #include "base/collective.hpp"
-#include "exec/cursor.hpp"
+#include "exec/carried.hpp"
 
 namespace fermata {
 
 // Null if the operator is not defined for the type. Several elements in a word are folded one by one. For
-// pairs that are wider than a word, the function folds nothing and returns `left`: use whole_fold_of().
-FoldFn fold_of(Op op, Type type);
+// pairs that are wider than a word, `line` is null and `word` folds nothing: use whole_fold_of().
+Folds folds_of(Op op, Type type);
 
 // For pairs that are wider than a word, and kMinloc or kMaxloc: it does not check that the operator is one of
-// these. Null for all other types: fold word by word with fold_of(). The context of the function is the
-// number of pairs, cast to a pointer.
+// these. Null for all other types: use folds_of(). The context of the function is the number of pairs, cast
+// to a pointer.
 WholeFold whole_fold_of(Op op, Type type);
 
 // UPC's tagged barrier (hybrid-collectives-p7ih section 5.1, note 2). The register is {max(tag), max(~tag)},

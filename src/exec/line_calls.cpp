@@ -47,8 +47,10 @@ LineCalls::~LineCalls() {
 void LineCalls::choose_paths() {
   const Team& team = *memory_.team;
   const Step* const word = plan(PlanSlot::kAllreduce8).steps;
+  const Step* const words = plan(PlanSlot::kAllreduce56).steps;
   const Step* const barrier = plan(PlanSlot::kBarrier).steps;
   rounds_ = word != nullptr && goes_in_rounds<Load::kOneWord>(word);
+  rounds_of_words_ = words != nullptr && goes_in_rounds<Load::kWords>(words);
   swaps_ = rounds_ && team.members() == 2 && is_exchange(team);
   barrier_rounds_ = barrier != nullptr && !tagged_ && goes_in_rounds<Load::kNothing>(barrier);
   barrier_has_words_ =

@@ -13,6 +13,7 @@
 #include "base/word.hpp"
 #include "exec/call.hpp"
 #include "exec/first_signals.hpp"
+#include "exec/fold.hpp"
 #include "exec/team_memory.hpp"
 
 namespace fermata::exec {
@@ -41,33 +42,46 @@ class LineCalls {
   bool carries(PlanSlot slot) const { return plan(slot).steps != nullptr; }
   std::uint64_t uses(PlanSlot slot) const;  // episodes of a plan so far, over all roots
   bool tagged() const { return tagged_; }   // this team's barrier carries tags
-  // The paths that the plans allow: the one-word allreduce goes in rounds; it is one exchange of two members;
-  // the barrier goes in rounds and carries no tags; the next barrier carries tags or the history.
+  // The paths that the plans allow: the allreduce of one word, or of several, goes in rounds; that of one
+  // word is one exchange of two members; the barrier goes in rounds and carries no tags; the next barrier
+  // carries tags or the history.
   bool rounds() const { return rounds_; }
+  bool rounds_of_words() const { return rounds_of_words_; }
   bool swaps() const { return swaps_; }
   bool barrier_rounds() const { return barrier_rounds_; }
   bool barrier_carries() const { return barrier_carries_; }
 
   // Starts a call, and sends the first signal if the program begins with kSend. call: the packed descriptor.
-  // word(i): this member's contribution. False: there is no memory for the root's program, or the program in
-  // the segment is not sound.
-  template <Load L, class Word>
+  // in: this member's contribution of `bytes` bytes, which goes to register 0; null: none. False: there is no
+  // memory for the root's program, or the program in the segment is not sound.
+  template <Load L>
   [[gnu::always_inline]] bool start(PlanSlot slot, const Bound& plan, std::uint32_t root, std::uint64_t call,
-                                    const History& history, std::uint32_t words, Word&& word) {
+                                    const History& history, const void* in, std::uint32_t bytes) {
     const Step* const steps = turn_to(slot, plan, root);
     if (steps == nullptr) [[unlikely]]
       return false;
     const std::uint64_t tag = history.tag(History::own_tag(call));
-    cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
+    const std::uint64_t episode = ++plan.episodes[root];
+    if constexpr (L == Load::kWords) {
+      if (in != nullptr) fill(in, bytes);
+      cursor_.start<L>(memory_, steps, episode, tag, words_of(bytes),
+                       [&](std::uint32_t i) __attribute__((always_inline)) { return regs_[0][i]; });
+    } else {
+      const std::uint64_t value = L == Load::kNothing || in == nullptr ? 0 : word_at(in, 0, bytes);
+      cursor_.start<L>(memory_, steps, episode, tag, 1, [&](std::uint32_t) { return value; });
+      if (in != nullptr) regs_[0][0] = value;
+    }
     if (slot == PlanSlot::kBarrier) first_signals_->barrier.forget();
-    if (slot == PlanSlot::kAllreduce8) forget_words();
+    if (slot == PlanSlot::kAllreduce8) forget_word();
+    if (slot == PlanSlot::kAllreduce56) first_signals_->words.forget();
     return true;
   }
   // For a started call that another member can end without a signal from this one, so a mismatch may go
   // unnoticed: the next call compares histories.
   [[gnu::always_inline]] void history_has_changed() {
     first_signals_->barrier.forget();
-    forget_words();
+    forget_word();
+    first_signals_->words.forget();
     barrier_carries_ = tagged_ || barrier_has_words_;
   }
   void set_barrier_carries(bool on) { barrier_carries_ = on; }
@@ -86,11 +100,11 @@ class LineCalls {
     carried_ = carried;
     taken_ = taken;
   }
-  // Sets register 0, which has the result at the end. The loop indexes the array itself, so that the compiler
-  // knows its bound.
-  template <class Word>
-  [[gnu::always_inline]] void fill(std::uint32_t words, Word&& word) {
-    for (std::uint32_t i = 0; i < words; ++i) regs_[0][i] = word(i);
+  // Sets register 0, which has the result at the end.
+  [[gnu::always_inline]] void fill(const void* in, std::uint32_t bytes) {
+    each_word_of(in, bytes, [&](std::uint32_t i, std::uint64_t word) __attribute__((always_inline)) {
+      regs_[0][i] = word;
+    });
   }
   std::uint64_t* result() { return regs_[0]; }
   [[gnu::always_inline]] void take(const Taken& taken) const {
@@ -109,11 +123,23 @@ class LineCalls {
 
   FirstSignals& first_signals() const { return *first_signals_; }
   const Repeat& repeated() const { return repeat_; }
+  const Repeat& repeated_words() const { return repeat_words_; }
   void set_repeated(const Repeat& call, std::size_t count, std::uint32_t type, std::uint32_t op) {
     repeat_ = call;
     first_signals_->count = count;
     first_signals_->type = type;
     first_signals_->op = op;
+  }
+  void set_repeated_words(const Call& call) {
+    const auto type = static_cast<Type>(call.type);
+    const auto bytes = static_cast<std::uint32_t>(call.bytes);
+    const Folds folds = folds_of(static_cast<Op>(call.op), type);
+    repeat_words_ = {.folds = folds, .call = call.packed(), .tag = History::own_tag(call.packed())};
+    FirstSignals& o = *first_signals_;
+    o.words_count = bytes >> log2_size_of(type);
+    o.words_type = call.type;
+    o.words_op = call.op;
+    o.words_bytes = bytes;
   }
   Swapped& swapped() { return swapped_; }
   void set_swapped(const Call& call, std::size_t count, FoldFn fold) {
@@ -178,7 +204,7 @@ class LineCalls {
   // Returns this member's program for another root. Over several hosts each root has programs; on one host
   // ranks 0 and root exchange their programs.
   const Step* steps_of_root(PlanSlot slot, std::uint32_t root);
-  void forget_words() {
+  void forget_word() {
     first_signals_->word.forget();
     first_signals_->whole.forget();
     first_signals_->swap.forget();
@@ -187,12 +213,12 @@ class LineCalls {
   std::uint32_t rank_;
   bool over_hosts_;
   bool tagged_;
-  bool rounds_ = false, swaps_ = false, barrier_rounds_ = false;
+  bool rounds_ = false, rounds_of_words_ = false, swaps_ = false, barrier_rounds_ = false;
   // Words carry no history. So a barrier with words that must compare histories runs as an 8-byte allreduce.
   bool barrier_has_words_ = false;
   bool barrier_carries_;
   Load load_ = Load::kNothing;
-  Repeat repeat_;
+  Repeat repeat_, repeat_words_;
   Swapped swapped_;
   FirstSignals own_first_signals_;
   FirstSignals* first_signals_ = &own_first_signals_;

@@ -39,7 +39,7 @@ Status Member::other_barrier() {
     return barrier();
   }
   if (lines_.barrier_carries()) return barrier_with_tag(0);
-  const Status ready = start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
+  const Status ready = start<Load::kNothing>(PlanSlot::kBarrier, Call{}, nullptr, 0);
   if (ready != Status::kOk) [[unlikely]]
     return ready;
   if (!lines_.advance<Load::kNothing>({}, waiter_.spins())) [[unlikely]] {
@@ -56,10 +56,9 @@ Status Member::other_barrier() {
 // the tag of the history.
 Status Member::start_barrier_with(std::uint64_t folded) {
   const PlanSlot slot = lines_.tagged() ? PlanSlot::kBarrier : PlanSlot::kAllreduce8;
-  const Status ready = start<Load::kOneWord>(slot, Call{}, 1, [&](std::uint32_t) { return folded; });
+  const Status ready = start<Load::kOneWord>(slot, Call{}, &folded, sizeof folded);
   if (ready != Status::kOk) return ready;
-  lines_.result()[0] = folded;
-  lines_.set_pending(Load::kOneWord, {.words = 1, .fold = fold_tags});
+  lines_.set_pending(Load::kOneWord, {.words = 1, .folds = {.word = fold_tags}});
   tag_check_ = lines_.tagged();
   lines_.set_barrier_carries(tag_check_);
   return Status::kOk;
@@ -79,7 +78,7 @@ Status Member::barrier_tagged(std::uint32_t tag) {
 Status Member::arrive() {
   const bool carries = lines_.barrier_carries();
   const Status ready =
-      carries ? start_barrier_with(0) : start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
+      carries ? start_barrier_with(0) : start<Load::kNothing>(PlanSlot::kBarrier, Call{}, nullptr, 0);
   if (ready != Status::kOk) return ready;
   if (!carries) lines_.set_pending(Load::kNothing);
   lines_.advance(0);
@@ -167,10 +166,8 @@ Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, co
 template <Load L>
 Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in,
                         const Carried& carried, const Taken& taken) {
-  const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, bytes); };
-  const Status ready = start<L>(slot, call, carried.words, word);
+  const Status ready = start<L>(slot, call, in, bytes);
   if (ready != Status::kOk) return ready;
-  lines_.fill(carried.words, word);
   if (lines_.advance<L>(carried, waiter_.spins()) && lines_.cursor().status() == Status::kOk) [[likely]] {
     lines_.take(taken);
     over();

@@ -58,10 +58,12 @@ class Member {
                     bytes};
     if (bytes == 8 && lines_.rounds() && seat_.is_open()) {
       const bool sums_doubles = op == Op::kSum && type == Type::kDouble;
-      repeat({fold_of(op, type), call.packed(), History::own_tag(call.packed()), sums_doubles}, count, type,
+      repeat({folds_of(op, type), call.packed(), History::own_tag(call.packed()), sums_doubles}, count, type,
              op);
       return allreduce_again(lines_.first_signals(), in, out);
     }
+    if (bytes > 8 && lines_.rounds_of_words() && log2_size_of(type) <= 3 && seat_.is_open())
+      return first_allreduce_of_words(call, in, out);
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
@@ -77,6 +79,17 @@ class Member {
     const std::uint64_t value = word_at(in, 0, 8);
     TeamCursor::send_prepared<Load::kOneWord>(first_signals.word, value);
     return rest_of_allreduce(value, out);
+  }
+  // The same for more than 8 bytes.
+  [[gnu::always_inline]] bool repeats_words(const FirstSignals& first_signals, std::size_t count,
+                                            std::uint32_t type, std::uint32_t op) const {
+    return count == first_signals.words_count && type == first_signals.words_type &&
+           op == first_signals.words_op && first_signals.words.is_known() && seat_.is_open();
+  }
+  [[gnu::always_inline]] Status allreduce_words_again(const FirstSignals& first_signals, const void* in,
+                                                      void* out) {
+    TeamCursor::send_prepared(first_signals.words, in, first_signals.words_bytes);
+    return rest_of_allreduce_words(in, out);
   }
   // Folds `data` (1..56 bytes) of all members with `fold`, in rank order if the plan folds in that order.
   [[gnu::always_inline]] Status allreduce_whole(const FirstSignals& first_signals, void* data,
@@ -109,9 +122,9 @@ class Member {
   // member's result.
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in,
                   const Carried& carried, const Taken& taken);
-  Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold,
+  Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Folds& folds,
                   const Taken& taken) {
-    return together(slot, call, bytes, in, Carried{.words = words_of(bytes), .fold = fold}, taken);
+    return together(slot, call, bytes, in, Carried{.words = words_of(bytes), .folds = folds}, taken);
   }
   Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
   Status broadcast(void* data, std::uint32_t bytes, std::uint32_t root);
@@ -186,17 +199,16 @@ class Member {
   const char* detail() const { return diagnosis_.text(); }
 
  private:
-  static constexpr auto kNoWord = [](std::uint32_t) { return std::uint64_t{0}; };
   Member(Team& team, std::uint32_t rank);
 
-  // Starts a line call, which is outstanding until over().
-  template <Load L, class Word>
-  [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, std::uint32_t words, Word&& word) {
+  // Starts a line call, which is outstanding until over(). in, bytes: see LineCalls::start().
+  template <Load L>
+  [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, const void* in, std::uint32_t bytes) {
     const Bound& plan = lines_.plan(slot);
     if (!seat_.is_open() || plan.steps == nullptr) [[unlikely]]
       return seat_.refusal();
     const std::uint64_t packed = call.packed();
-    if (!lines_.start<L>(slot, plan, call.root, packed, log_.history(), words, word)) [[unlikely]]
+    if (!lines_.start<L>(slot, plan, call.root, packed, log_.history(), in, bytes)) [[unlikely]]
       return refuse_root();
     // After the first signal: members read the status line mostly after a long wait.
     seat_.close();
@@ -210,19 +222,16 @@ class Member {
   template <Load L>
   [[gnu::always_inline]] Status start_with(PlanSlot slot, const Call& call, const void* in,
                                            Carried& carried) {
-    const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, call.bytes); };
-    const std::uint32_t words = L == Load::kOneWord ? 1 : words_of(call.bytes);
-    const Status ready = start<L>(slot, call, words, word);
+    const auto bytes = static_cast<std::uint32_t>(call.bytes);
+    const Status ready = start<L>(slot, call, in, bytes);
     if (ready != Status::kOk) [[unlikely]]
       return ready;
-    const FoldFn fold = call.collective == Collective::kBroadcast
-                            ? nullptr
-                            : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
-    carried = {words, fold};
+    carried.words = L == Load::kOneWord ? 1 : words_of(bytes);
+    if (call.collective != Collective::kBroadcast)
+      carried.folds = folds_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
     if constexpr (L == Load::kWords)
       if (log2_size_of(static_cast<Type>(call.type)) > 3) [[unlikely]]
         carry_wide(carried, call);
-    if (in != nullptr) lines_.fill(words, word);
     return Status::kOk;
   }
   // Like start_with(), and completes the call. out: where the result goes, null if this member gets none.
@@ -252,10 +261,12 @@ class Member {
   // There is no memory for this root's program, or the program is not sound: breaks the team.
   [[gnu::cold]] Status refuse_root();
   Status run() { return lines_.advance(waiter_.spins()) ? finish() : wait(); }
-  // The fast path after the first signal, for barriers and one-word calls that go in rounds. Separate
+  // The fast path after the first signal, for barriers and allreduces that go in rounds. Separate
   // functions: no stack frame is set up before the signal or taken down after the last read.
   [[gnu::noinline]] Status rest_of_barrier();
   [[gnu::noinline]] Status rest_of_allreduce(std::uint64_t value, void* out);
+  [[gnu::noinline]] Status rest_of_allreduce_words(const void* in, void* out);
+  [[gnu::noinline]] Status first_allreduce_of_words(const Call& call, const void* in, void* out);
   [[gnu::noinline]] Status rest_of_swap(std::uint64_t sent, const Swap& swap);
   [[gnu::noinline]] Status rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold,
                                                    void* context);
@@ -270,16 +281,18 @@ class Member {
     prepare(PlanSlot::kAllreduce8, lines_.first_signals().word, call.tag);
   }
   bool follow(PlanSlot slot, TeamCursor::PreparedSignal& signal, std::uint64_t call, std::uint64_t own_tag);
-  template <Load L, class Folds>
-  Status go(bool attend, std::uint64_t value, void* out, Folds fold);
-  template <Load L, class Folds>
-  Status attend_and_go(std::uint64_t value, void* out, Folds fold);
-  template <Load L, class Folds>
-  Status go_round(std::uint64_t value, void* out, Folds fold);
-  template <Load L, class Folds>
-  Status ring_and_go_round(std::uint64_t value, void* out, Folds fold);
-  template <Load L, class Folds>
-  Status late(std::uint64_t value, void* out, const Folds& fold);
+  template <Load L, class F>
+  Status go(bool attend, std::uint64_t value, void* out, F fold);
+  template <Load L, class F>
+  Status attend_and_go(std::uint64_t value, void* out, F fold);
+  template <Load L, class F>
+  Status go_round(std::uint64_t value, void* out, F fold);
+  template <Load L, class F>
+  Status ring_and_go_round(std::uint64_t value, void* out, F fold);
+  struct SeveralWords;
+  Status fold_and_go_on(void* out, SeveralWords words);
+  template <Load L, class F>
+  Status late(std::uint64_t value, void* out, F fold);
   template <Load L>
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in,
                   const Carried& carried, const Taken& taken);

@@ -1,4 +1,4 @@
-// The fast path: barriers and one-word calls whose plans go in rounds and whose first signal is prepared.
+// The fast path: barriers and allreduces whose plans go in rounds and whose first signal is prepared.
 #include <bit>
 #include <type_traits>
 
@@ -40,6 +40,12 @@ struct Member::SwappedWord {
   std::uint32_t bytes() const { return swapped->bytes; }
 };
 
+// Several words, which stay in register 0.
+struct Member::SeveralWords {
+  LineFold fold;
+  std::uint32_t bytes;
+};
+
 void Member::prepare(PlanSlot slot, TeamCursor::PreparedSignal& signal, std::uint64_t own_tag) {
   lines_.prepare(slot, signal, log_.history().tag(own_tag));
 }
@@ -61,28 +67,28 @@ bool Member::do_seldom_work() {
   return broken == Status::kOk;
 }
 
-template <Load L, class Folds>
-[[gnu::always_inline]] inline Status Member::go(bool attend, std::uint64_t value, void* out, Folds fold) {
+template <Load L, class F>
+[[gnu::always_inline]] inline Status Member::go(bool attend, std::uint64_t value, void* out, F fold) {
   if (attend) [[unlikely]]
     return attend_and_go<L>(value, out, fold);
   return go_round<L>(value, out, fold);
 }
 
-template <Load L, class Folds>
-[[gnu::noinline, gnu::cold]] Status Member::attend_and_go(std::uint64_t value, void* out, Folds fold) {
+template <Load L, class F>
+[[gnu::noinline, gnu::cold]] Status Member::attend_and_go(std::uint64_t value, void* out, F fold) {
   lines_.memory().ring(lines_.cursor().sent());
   if (waiter_.is_due(calls()) && !do_seldom_work()) return seat_.broken();
   return go_round<L>(value, out, fold);
 }
 
-template <Load L, class Folds>
-[[gnu::noinline]] Status Member::go_round(std::uint64_t value, void* out, Folds fold) {
+template <Load L, class F>
+[[gnu::noinline]] Status Member::go_round(std::uint64_t value, void* out, F fold) {
   switch (lines_.cursor().round<L>(lines_.memory(), value, fold, waiter_.spins())) {
     case TeamCursor::Round::kOver: break;
     case TeamCursor::Round::kMore: return ring_and_go_round<L>(value, out, fold);
     case TeamCursor::Round::kLate: return late<L>(value, out, fold);
   }
-  if constexpr (std::is_same_v<Folds, SwappedWord>) {
+  if constexpr (std::is_same_v<F, SwappedWord>) {
     copy_bytes(out, &value, fold.bytes());
   } else if constexpr (L != Load::kNothing) {
     copy_bytes(out, &value, 8);
@@ -91,27 +97,31 @@ template <Load L, class Folds>
   return Status::kOk;
 }
 
-template <Load L, class Folds>
-[[gnu::noinline]] Status Member::ring_and_go_round(std::uint64_t value, void* out, Folds fold) {
+template <Load L, class F>
+[[gnu::noinline]] Status Member::ring_and_go_round(std::uint64_t value, void* out, F fold) {
   lines_.cursor().ring_again(lines_.memory());
   return go_round<L>(value, out, fold);
 }
 
 // Called after go_round() has stopped at an await whose signal has not come, or is of another call.
-template <Load L, class Folds>
-[[gnu::noinline, gnu::cold]] Status Member::late(std::uint64_t value, void* out, const Folds& fold) {
+template <Load L, class F>
+[[gnu::noinline, gnu::cold]] Status Member::late(std::uint64_t value, void* out, F fold) {
   seat_.close();
   if constexpr (L == Load::kNothing) {
     lines_.set_pending(L);
     return run();
   }
-  Carried carried{.words = 1, .fold = lines_.repeated().fold};
+  if constexpr (L == Load::kWords) {
+    lines_.set_pending(L, {.words = words_of(fold.bytes), .folds = {.line = fold.fold}}, {out, fold.bytes});
+    return run();
+  }
+  Carried carried{.words = 1, .folds = lines_.repeated().folds};
   Taken taken{out, 8};
-  if constexpr (std::is_same_v<Folds, WholeWord>) {
+  if constexpr (std::is_same_v<F, WholeWord>) {
     carried.whole = fold.fold;
     carried.context = fold.context;
   }
-  if constexpr (std::is_same_v<Folds, SwappedWord>) {
+  if constexpr (std::is_same_v<F, SwappedWord>) {
     carried.whole = SwappedWord::fold;
     carried.context = &lines_.swapped();
     taken.bytes = lines_.swapped().bytes;
@@ -119,6 +129,32 @@ template <Load L, class Folds>
   lines_.set_pending(carried.whole != nullptr ? Load::kWords : L, carried, taken);
   lines_.result()[0] = value;
   return run();
+}
+
+// It ends with the fold, so that it needs no stack frame.
+template <>
+[[gnu::noinline]] Status Member::go_round<Load::kWords>(std::uint64_t, void* out, SeveralWords words) {
+  const TeamCursor& cursor = lines_.cursor();
+  if (!cursor.await_words(waiter_.spins())) [[unlikely]]
+    return late<Load::kWords>(0, out, words);
+  if (!cursor.is_last_round() || words.bytes % 8 != 0) [[unlikely]]
+    return fold_and_go_on(out, words);
+  log_.say_over();
+  return cursor.fold_words(out, lines_.result(), words.fold, words.bytes / 8);
+}
+
+// The rest of a round that is not the last, or whose words have a part of a word.
+[[gnu::noinline]] Status Member::fold_and_go_on(void* out, SeveralWords words) {
+  TeamCursor& cursor = lines_.cursor();
+  std::uint64_t* const mine = lines_.result();
+  cursor.fold_words(mine, mine, words.fold, words_of(words.bytes));
+  if (!cursor.is_last_round()) {
+    cursor.send_words(lines_.memory(), mine, words_of(words.bytes));
+    return ring_and_go_round<Load::kWords>(0, out, words);
+  }
+  copy_bytes(out, mine, words.bytes);
+  log_.say_over();
+  return Status::kOk;
 }
 
 Status Member::rest_of_barrier() {
@@ -133,11 +169,27 @@ Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
   lines_.first_signals().swap.forget();
   const bool attend = follow(PlanSlot::kAllreduce8, lines_.first_signals().word, lines_.repeated().call,
                              lines_.repeated().tag);
-  if (!lines_.repeated().sums_doubles) return go<Load::kOneWord>(attend, value, out, lines_.repeated().fold);
+  if (!lines_.repeated().sums_doubles)
+    return go<Load::kOneWord>(attend, value, out, lines_.repeated().folds.word);
   return go<Load::kOneWord>(attend, value, out, [](std::uint64_t left, std::uint64_t right) {
     return std::bit_cast<std::uint64_t>(
         apply<Op::kSum>(std::bit_cast<double>(left), std::bit_cast<double>(right)));
   });
+}
+
+Status Member::first_allreduce_of_words(const Call& call, const void* in, void* out) {
+  lines_.set_repeated_words(call);
+  prepare(PlanSlot::kAllreduce56, lines_.first_signals().words, lines_.repeated_words().tag);
+  return allreduce_words_again(lines_.first_signals(), in, out);
+}
+
+Status Member::rest_of_allreduce_words(const void* in, void* out) {
+  const Repeat& call = lines_.repeated_words();
+  FirstSignals& first_signals = lines_.first_signals();
+  const bool attend = follow(PlanSlot::kAllreduce56, first_signals.words, call.call, call.tag);
+  const SeveralWords words{call.folds.line, first_signals.words_bytes};
+  lines_.fill(in, words.bytes);
+  return go<Load::kWords>(attend, 0, out, words);
 }
 
 Status Member::rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context) {
@@ -155,7 +207,7 @@ Status Member::other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold 
     prepare(PlanSlot::kAllreduce8, lines_.first_signals().whole, History::own_tag(call.packed()));
     return allreduce_whole(lines_.first_signals(), data, bytes, fold, context);
   }
-  const Carried carried{.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
+  const Carried carried{.words = words_of(bytes), .folds = {}, .whole = fold, .context = context};
   return together(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, bytes, data, carried,
                   {data, bytes});
 }

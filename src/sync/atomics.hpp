@@ -138,6 +138,8 @@ struct RealAtomics {
   }
   static std::uint64_t plain_load(const Plain& p) { return opaque(p); }
   static void plain_store(Plain& p, std::uint64_t v) { p = opaque(v); }
+  // Adjacent words, for a function that reads them at once, in place. Other policies may copy them to `room`.
+  static const std::uint64_t* plain_words(const Plain* p, std::uint32_t, std::uint64_t*) { return p; }
 
   static void pause() {
 #if defined(__x86_64__)

@@ -95,6 +95,10 @@ struct ModelAtomics {
   static void light_fence() {}
   static std::uint64_t plain_load(const Plain& p) { return p(RL_INFO); }
   static void plain_store(Plain& p, std::uint64_t v) { p(RL_INFO) = v; }
+  static const std::uint64_t* plain_words(const Plain* p, std::uint32_t words, std::uint64_t* room) {
+    for (std::uint32_t i = 0; i < words; ++i) room[i] = plain_load(p[i]);
+    return room;
+  }
   static void pause() { rl::yield(1, RL_INFO); }
 
   static bool is_weak(Site site) { return weakened.site == site; }

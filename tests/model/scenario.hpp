@@ -38,7 +38,11 @@ struct Scenario {
 inline const Scenario* scenario = nullptr;  // the running scenario
 inline Programs programs;
 
-inline std::uint64_t add_words(std::uint64_t left, std::uint64_t right) { return left + right; }
+inline std::uint64_t add_word(std::uint64_t left, std::uint64_t right) { return left + right; }
+inline Status add_line(void* to, const std::uint64_t* left, const std::uint64_t* right, std::uint32_t words) {
+  for (std::uint32_t i = 0; i < words; ++i) static_cast<std::uint64_t*>(to)[i] = left[i] + right[i];
+  return Status::kOk;
+}
 
 template <std::uint32_t N>
 struct ProgramSuite : Suite<N> {
@@ -63,16 +67,8 @@ struct ProgramSuite : Suite<N> {
         carry(cursor, member, episode);
       } else {
         written[member][episode % 2](RL_INFO) = episode;
-        const Step* const steps = programs.steps[member].data();
-        std::uint64_t nothing = 0;
-        // Uses both ways to run a program, as carry() does.
-        if (!goes_in_rounds<Load::kNothing>(steps) || (episode + member) % 2 == 1) {
-          cursor.template start<Load::kNothing>(memory, steps, episode, tag(episode), 0,
-                                                [](std::uint32_t) { return 0; });
-          finish<Load::kNothing>(cursor, {}, nullptr);
-        } else if (!go_in_rounds<Load::kNothing>(cursor, steps, episode, nothing)) {
-          finish<Load::kNothing>(cursor, {}, nullptr);
-        }
+        std::uint64_t nothing[kMaxRegisters][kPayloadWords] = {};
+        run<Load::kNothing>(cursor, member, episode, {}, nothing);
         for (auto& pair : written) RL_ASSERT(pair[episode % 2](RL_INFO) == episode);
       }
     }
@@ -89,23 +85,9 @@ struct ProgramSuite : Suite<N> {
     const auto words = static_cast<std::uint32_t>(scenario->wanted.payload) / 8;
     std::uint64_t regs[kMaxRegisters][kPayloadWords] = {};
     for (std::uint32_t i = 0; i < words; ++i) regs[0][i] = value(member, episode) + 1000 * i;
-    const Carried carried{.words = words, .fold = add_words};
-    const auto word = [&](std::uint32_t i) { return regs[0][i]; };
-    // There are two ways to run such a program: members and episodes alternate between them.
-    if (words == 1 && goes_in_rounds<Load::kOneWord>(programs.steps[member].data()) &&
-        (episode + member) % 2 == 0) {
-      const Step* const steps = programs.steps[member].data();
-      if (!go_in_rounds<Load::kOneWord>(cursor, steps, episode, regs[0][0]))
-        finish<Load::kOneWord>(cursor, carried, regs);
-    } else if (words == 1) {
-      cursor.template start<Load::kOneWord>(memory, programs.steps[member].data(), episode, tag(episode),
-                                            words, word);
-      finish<Load::kOneWord>(cursor, carried, regs);
-    } else {
-      cursor.template start<Load::kWords>(memory, programs.steps[member].data(), episode, tag(episode), words,
-                                          word);
-      finish<Load::kWords>(cursor, carried, regs);
-    }
+    const Carried carried{.words = words, .folds = {.word = add_word, .line = add_line}};
+    if (words == 1) run<Load::kOneWord>(cursor, member, episode, carried, regs);
+    else run<Load::kWords>(cursor, member, episode, carried, regs);
     if (scenario->wanted.collective == Collective::kReduce && member != 0) return;
     const std::uint32_t givers = scenario->wanted.collective == Collective::kBroadcast ? 1 : N;
     for (std::uint32_t i = 0; i < words; ++i) {
@@ -115,22 +97,52 @@ struct ProgramSuite : Suite<N> {
     }
   }
 
+  using Registers = std::uint64_t (*)[kPayloadWords];
+
+  // There are two ways to run a program that goes in rounds: members and episodes alternate between them.
+  template <Load L>
+  void run(TheCursor& cursor, std::uint32_t member, std::uint64_t episode, const Carried& carried,
+           Registers regs) {
+    const Step* const steps = programs.steps[member].data();
+    if (goes_in_rounds<L>(steps) && (episode + member) % 2 == 0) {
+      if (go_in_rounds<L>(cursor, steps, episode, carried, regs)) return;
+    } else {
+      cursor.template start<L>(memory, steps, episode, tag(episode), carried.words,
+                               [&](std::uint32_t i) { return regs[0][i]; });
+    }
+    finish<L>(cursor, carried, regs);
+  }
+
   // Returns false if the program has stopped at an await.
   template <Load L>
-  bool go_in_rounds(TheCursor& cursor, const Step* steps, std::uint64_t episode, std::uint64_t& value) {
+  bool go_in_rounds(TheCursor& cursor, const Step* steps, std::uint64_t episode, const Carried& carried,
+                    Registers regs) {
     const auto signal = TheCursor::prepare_signal(memory, steps, episode, tag(episode));
-    TheCursor::template send_prepared<L>(signal, value);
+    if constexpr (L == Load::kWords) TheCursor::send_prepared(signal, regs[0], carried.words * 8);
+    else TheCursor::template send_prepared<L>(signal, regs[0][0]);
     cursor.follow(memory, steps, episode, signal.header);
     if (memory.must_wake(*steps)) memory.wake(cursor.sent());
     for (;;) {
-      const auto round = cursor.template round<L>(memory, value, add_words, 0);
+      const auto round = next_round<L>(cursor, carried, regs);
       if (round != TheCursor::Round::kMore) return round == TheCursor::Round::kOver;
       cursor.ring_again(memory);
     }
   }
 
   template <Load L>
-  void finish(TheCursor& cursor, const Carried& carried, std::uint64_t (*regs)[kPayloadWords]) {
+  typename TheCursor::Round next_round(TheCursor& cursor, const Carried& carried, Registers regs) {
+    if constexpr (L != Load::kWords) return cursor.template round<L>(memory, regs[0][0], add_word, 0);
+    else {
+      if (!cursor.await_words(0)) return TheCursor::Round::kLate;
+      cursor.fold_words(regs[0], regs[0], add_line, carried.words);
+      if (cursor.is_last_round()) return TheCursor::Round::kOver;
+      cursor.send_words(memory, regs[0], carried.words);
+      return TheCursor::Round::kMore;
+    }
+  }
+
+  template <Load L>
+  void finish(TheCursor& cursor, const Carried& carried, Registers regs) {
     while (!cursor.template advance<L>(memory, carried, regs, 0)) {
       if (scenario->parks) {
         park<ModelAtomics>(memory.door(cursor.at()), memory.full_fence(), memory.os, 0,

@@ -49,7 +49,10 @@ struct CheckedMemory {
   }
 };
 
-std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
+Status add(void* to, const std::uint64_t* left, const std::uint64_t* right, std::uint32_t words) {
+  for (std::uint32_t i = 0; i < words; ++i) static_cast<std::uint64_t*>(to)[i] = left[i] + right[i];
+  return Status::kOk;
+}
 
 // Runs a set of programs, one member after the other, as long as any member makes progress. A program that
 // nobody can finish is for the proof to find; this walk checks bounds only.
@@ -58,7 +61,7 @@ void walk(const unsigned char* blob, const ProgramHeader& program, std::uint32_t
   const auto* members =
       reinterpret_cast<const MemberProgram*>(blob + program.programs_offset) + root * program.members;
   const auto* steps = reinterpret_cast<const Step*>(blob + program.steps_offset);
-  const Carried carried{.words = (program.payload + 7) / 8, .fold = add};
+  const Carried carried{.words = (program.payload + 7) / 8, .folds = {.line = add}};
   std::uint64_t registers[kMaxRegisters][kPayloadWords] = {};
   std::vector<Cursor<RealAtomics, CheckedMemory>> cursors(program.members);
   for (std::uint64_t episode = 1; episode <= 3; ++episode) {

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -189,13 +191,13 @@ void check_word() {
       E a[8 / sizeof(E)], b[8 / sizeof(E)], got[8 / sizeof(E)];
       std::memcpy(a, &words[0], 8);
       std::memcpy(b, &words[1], 8);
-      const std::uint64_t folded = fold_of(O, T)(words[0], words[1]);
+      const std::uint64_t folded = folds_of(O, T).word(words[0], words[1]);
       std::memcpy(got, &folded, 8);
       for (std::size_t i = 0; i < 8 / sizeof(E); ++i)
         EXPECT_TRUE(same_bits(got[i], apply<O>(a[i], b[i]))) << name_of(O) << " " << name_of(T);
     }
   } else {
-    EXPECT_EQ(fold_of(O, T) == nullptr, !is_defined(O, T)) << name_of(O) << " " << name_of(T);
+    EXPECT_EQ(folds_of(O, T).word == nullptr, !is_defined(O, T)) << name_of(O) << " " << name_of(T);
   }
 }
 
@@ -206,6 +208,50 @@ void check_words(std::index_sequence<I...>) {
 
 TEST(Fold, EveryLaneOfEveryTypeAndOperator) {
   check_words(std::make_index_sequence<kOpCount * kTypeCount>());
+}
+
+// The words of a line are folded as each word by itself, into any place, and nothing beyond them is written.
+void check_line(const Folds& folds, const std::uint64_t* left, const std::uint64_t* right) {
+  constexpr std::uint64_t kNone = 0x5a5a5a5a5a5a5a5au;
+  for (std::uint32_t words = 1; words <= kPayloadWords; ++words) {
+    std::uint64_t a[kPayloadWords], b[kPayloadWords], in_left[kPayloadWords], in_right[kPayloadWords];
+    std::copy_n(left, kPayloadWords, a);
+    std::copy_n(right, kPayloadWords, b);
+    std::copy_n(a, kPayloadWords, in_left);
+    std::copy_n(b, kPayloadWords, in_right);
+    unsigned char apart[sizeof a + 16];
+    std::memset(apart, 0x5a, sizeof apart);
+    folds.line(apart + 1, a, b, words);
+    folds.line(in_left, in_left, b, words);
+    folds.line(in_right, a, in_right, words);
+    for (std::uint32_t i = 0; i < kPayloadWords; ++i) {
+      const std::uint64_t folded = folds.word(a[i], b[i]);
+      std::uint64_t got;
+      std::memcpy(&got, apart + 1 + 8 * i, 8);
+      EXPECT_EQ(got, i < words ? folded : kNone) << words << " words, word " << i;
+      EXPECT_EQ(in_left[i], i < words ? folded : a[i]) << words << " words, word " << i;
+      EXPECT_EQ(in_right[i], i < words ? folded : b[i]) << words << " words, word " << i;
+    }
+    EXPECT_EQ(apart[0], 0x5a);
+    EXPECT_EQ(apart[1 + sizeof a], 0x5a);
+  }
+}
+
+TEST(Fold, LinesOfEveryTypeAndOperatorFoldWordByWord) {
+  std::uint64_t left[kPayloadWords], right[kPayloadWords];
+  for (std::uint32_t i = 0; i < kPayloadWords; ++i) {
+    left[i] = 0x3ff123456789abcdu * (i + 1);
+    right[i] = 0x40045f0a1b2c3d4eu * (2 * i + 1);
+  }
+  for (int o = 0; o < kOpCount; ++o)
+    for (int t = 0; t < kTypeCount; ++t) {
+      const auto op = static_cast<Op>(o);
+      const auto type = static_cast<Type>(t);
+      SCOPED_TRACE(std::string(name_of(op)) + " of " + name_of(type));
+      const Folds folds = folds_of(op, type);
+      EXPECT_EQ(folds.line != nullptr, is_defined(op, type) && size_of(type) <= 8);
+      if (folds.line != nullptr) check_line(folds, left, right);
+    }
 }
 
 TEST(Fold, WidePairsFoldWhole) {

@@ -71,5 +71,50 @@ TEST(Rounds, RingBehindEachSignal) {
   EXPECT_EQ(memory.rung.size(), 1u);
 }
 
+Status add_line(void* to, const std::uint64_t* left, const std::uint64_t* right, std::uint32_t words) {
+  for (std::uint32_t i = 0; i < words; ++i) static_cast<std::uint64_t*>(to)[i] = left[i] + right[i];
+  return Status::kOk;
+}
+
+TEST(Rounds, SeveralWordsInPartsOfARound) {
+  const Step program[] = {step(Code::kSend, 0), step(Code::kAwait, 1), step(Code::kSend, 2),
+                          step(Code::kAwait, 3), step(Code::kEnd, 0)};
+  ASSERT_TRUE(goes_in_rounds<Load::kWords>(program));
+  constexpr std::uint64_t kEpisode = 9, kTag = 3;
+  const Header header = Header::of(kEpisode, kTag);
+  Memory memory;
+  TestCursor cursor;
+  std::uint64_t mine[2] = {5, 6}, result[2] = {};
+  const TestCursor::PreparedSignal signal = TestCursor::prepare_signal(memory, program, kEpisode, kTag);
+  TestCursor::send_prepared(signal, mine, sizeof mine);
+  cursor.follow(memory, program, kEpisode, signal.header);
+  EXPECT_EQ(memory.lines[0][0], header.bits);
+  EXPECT_EQ(memory.words[0][0], 5u);
+  EXPECT_EQ(memory.words[0][1], 6u);
+  memory.lines[1][0] = Header::of(kEpisode, kTag + 1).bits;
+  EXPECT_FALSE(cursor.await_words(0)) << "the signal is of another call";
+  memory.words[1][0] = 20, memory.words[1][1] = 30;
+  memory.lines[1][0] = header.bits;
+  ASSERT_TRUE(cursor.await_words(0));
+  EXPECT_FALSE(cursor.is_last_round());
+  EXPECT_EQ(cursor.fold_words(mine, mine, add_line, 2), Status::kOk);
+  cursor.send_words(memory, mine, 2);
+  EXPECT_EQ(memory.words[2][0], 25u);
+  EXPECT_EQ(memory.words[2][1], 36u);
+  EXPECT_EQ(memory.lines[2][0], header.bits);
+  EXPECT_TRUE(memory.rung.empty());
+  cursor.ring_again(memory);
+  EXPECT_EQ(memory.rung, std::vector<const Step*>{&program[2]});
+  EXPECT_FALSE(cursor.await_words(0));
+  memory.words[3][0] = 100, memory.words[3][1] = 200;
+  memory.lines[3][0] = header.bits;
+  ASSERT_TRUE(cursor.await_words(0));
+  EXPECT_TRUE(cursor.is_last_round());
+  EXPECT_EQ(cursor.fold_words(result, mine, add_line, 2), Status::kOk);
+  EXPECT_EQ(result[0], 125u);
+  EXPECT_EQ(result[1], 236u);
+  EXPECT_EQ(mine[0], 25u);
+}
+
 }  // namespace
 }  // namespace fermata::exec
