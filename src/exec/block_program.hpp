@@ -91,6 +91,9 @@ inline constexpr std::int32_t kMostBlockMembers = 1024;  // members of a team th
 // (exec/blocks.hpp). This is the most bytes of such a piece. Transports accept blocks of this size
 // (net/net.hpp).
 inline constexpr std::size_t kMostPiece = 16384;
+// The bytes that fit on a line of a ring. Between hosts, adjacent transfers of an edge share a line if they
+// fit: then a stage sends one message, not several.
+inline constexpr std::size_t kOnLine = 48;
 
 // One member's program. The two ends of an edge run its transfers in the same order.
 struct BlockProgram {

@@ -97,7 +97,7 @@ BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_
     spend(w.elements * call_.element);
     return Moved::kQuietly;
   }
-  return x.code == BlockCode::kSend ? send(x, w) : receive(stage, t);
+  return x.code == BlockCode::kSend ? send(t) : receive(stage, t);
 }
 
 bool BlockOperation::goes_direct(const Work& w) const {
@@ -106,7 +106,8 @@ bool BlockOperation::goes_direct(const Work& w) const {
   return one_process() || (call_.single_copy[w.alone ? 1 : 0].has(bytes) && !w.end->refused);
 }
 
-BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
+BlockOperation::Moved BlockOperation::send(std::uint32_t t) {
+  Work& w = work_[t];
   Channel::End& end = *w.end;
   Counter& credit = credit_of(w.ring);
   if (w.announced != 0) {
@@ -119,7 +120,7 @@ BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
   const bool direct = goes_direct(w);
   if (!has_room(w, direct, end.credit_seen)) return Moved::kNothing;
   if (w.away) [[unlikely]]
-    return send_away(x, w);
+    return send_away(t);
   std::byte* line = this->line(w);
   const std::uint64_t tag = tag_of(w) | (direct ? kByAddress : 0);
   memcpy(line + kTagAt, &tag, sizeof tag);
@@ -199,7 +200,9 @@ BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint
   if (!Pieces::has_come(header_of(line), end.next)) return Moved::kNothing;
   std::uint64_t tag;
   memcpy(&tag, line + kTagAt, sizeof tag);
-  if ((tag & ~kByAddress) != tag_of(w) && !takes_length_of(w, tag & ~kByAddress)) [[unlikely]] {
+  // The tag of a shared line is that of its first transfer.
+  if ((tag & ~kByAddress) != tag_of(w) && w.at_byte == 0 && !takes_length_of(w, tag & ~kByAddress))
+      [[unlikely]] {
     foreigner_ = x.peer;
     their_bytes_ = call_.bytes != 0 ? length_in(tag & ~kByAddress, call_.tag) : 0;
     status_ = Status::kMismatch;
@@ -212,7 +215,9 @@ BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint
   const std::size_t bytes = elements * call_.element;
   bool leaves_quarter = false;
   if (bytes <= kOnLine) {
-    take(x, w, line + kDataAt, elements);
+    take(x, w, line + kDataAt + w.at_byte, elements);
+    if (w.joined) [[unlikely]]
+      return Moved::kQuietly;  // the last transfer that shares the line gives credit
   } else {
     const Channel::Extent extent = channel_->extent_of(end.place, bytes);
     take(x, w, channel_->at(w.ring, extent.start), elements);
@@ -343,40 +348,6 @@ bool BlockOperation::peer_has_acted(std::uint32_t t) const {
     return has_room(w, goes_direct(w), seen);
   }
   return Pieces::has_come(header_of(line(w)), w.end->next);
-}
-
-// ---- For members on other hosts: pieces and credits go through the port. Not inlined into the paths of one
-// host.
-
-// Like send(), but writes the piece through the port.
-[[gnu::noinline, gnu::cold]] BlockOperation::Moved BlockOperation::send_away(const BlockTransfer& x,
-                                                                             Work& w) {
-  const Team& team = *call_.team;
-  const std::size_t elements = piece_elements(w);
-  const std::size_t bytes = elements * call_.element;
-  const std::byte* from = w.from + w.done * call_.element;
-  const auto offset_of = [&](const std::byte* at) { return static_cast<std::uint64_t>(at - team.base()); };
-  net::Line out{.offset = offset_of(line(w)), .header = w.end->next, .to = x.peer, .words = 1};
-  out.payload[0] = tag_of(w);
-  net::Block block;
-  if (bytes <= kOnLine) {
-    out.words = static_cast<std::uint16_t>(1 + (bytes + 7) / 8);
-    copy_bytes(&out.payload[1], from, static_cast<std::uint32_t>(bytes));
-  } else {
-    block = {offset_of(room_for(w, bytes)), bytes, from};
-  }
-  team.port().write(out, block.bytes != 0 ? &block : nullptr);
-  ++w.end->next;
-  w.done += elements;
-  spend(bytes);
-  return Moved::kQuietly;
-}
-
-[[gnu::noinline, gnu::cold]] void BlockOperation::give_credit_away(const BlockTransfer& x, const Work& w,
-                                                                   std::uint64_t piece) const {
-  const Team& team = *call_.team;
-  net::Line credit{.offset = static_cast<std::uint64_t>(w.ring - team.base()), .header = piece, .to = x.peer};
-  team.port().write(credit);
 }
 
 }  // namespace fermata::exec

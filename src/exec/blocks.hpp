@@ -14,7 +14,8 @@
 // carries no addresses.
 //
 // Between two hosts each host has a copy of the ring, at the same offset. The sender's port writes lines and
-// buffer into the receiver's copy; the receiver's port writes credits into the sender's.
+// buffer into the receiver's copy; the receiver's port writes credits into the sender's. A line is a message
+// there, so transfers of an edge in one stage share a line if they fit on it.
 #ifndef FERMATA_EXEC_BLOCKS_HPP
 #define FERMATA_EXEC_BLOCKS_HPP
 
@@ -37,13 +38,17 @@ inline constexpr std::uint64_t kLeastRingLines = 4, kMostRingLines = 128;
 // its rings. So calls that do not synchronize share the cost of a context switch. kLinesOfACpu keeps one
 // round of a CPU's members well below the time from which a wait counts as a stall (sync/wait.hpp).
 inline constexpr std::uint64_t kMostCrowdedLines = 512, kLinesOfACpu = 1024;
+// Teams over several hosts have more lines, too, if the rings have room. Calls that do not synchronize run
+// ahead until the ring is full. A credit for half of the lines takes a round trip, and longer if ranks share
+// CPUs. So the rate is at most half of the lines in a round trip: with 2 ms each way, a call every 4 us.
+inline constexpr std::uint64_t kMostLinesOverHosts = 2048;
 inline constexpr std::size_t kRingLine = 64;
 inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer after the lines
 // The most bytes of a quarter: several of the longest pieces. If a piece filled a quarter, the sender would
 // stop at each piece.
 inline constexpr std::size_t kMostInQuarter = 65536;
-inline constexpr std::size_t kOnLine = 48;  // bytes of a piece that fit on a line
 using fermata::kMostPiece;
+using fermata::kOnLine;
 static_assert(kMostPiece <= net::kMostBlock && kRingLine == (1 + net::kLineWords) * 8);
 inline constexpr std::size_t kBounce = 65536;  // bytes that a fold reads from another process at a time
 // bytes read from another process between two checks whether the team is broken
@@ -183,6 +188,8 @@ class BlockOperation {
     bool overwritten = false;  // a send: receives of this stage write memory that it reads
     bool alone = false;        // a send: this member sends and receives nothing else in this stage
     bool away = false;         // the peer is on another host
+    bool joined = false;       // the next transfer on its edge shares its line; only between hosts
+    std::uint8_t at_byte = 0;  // where its data begin on a shared line
     // A send: how many pieces ahead it prefetches the place of a piece; 0: it does not.
     std::uint8_t ahead = 0;
     std::uint16_t in_buffer = 0;  // bytes of that place in the buffer
@@ -259,6 +266,7 @@ class BlockOperation {
   };
   Range locate(const BlockTransfer& transfer, const BlockAt& at) const;
   void relate(const BlockStage& stage);
+  void join_lines(const BlockStage& stage);
   bool is_done(std::uint32_t t) const { return work_[t].done == work_[t].elements; }
   // True if it is the next transfer on its edge.
   bool is_next(std::uint32_t t) const { return work_[t].after == 0 || is_done(work_[t].after - 1); }
@@ -278,8 +286,9 @@ class BlockOperation {
   bool could_move(const BlockStage& stage, std::uint32_t t) const;
   bool peer_has_acted(std::uint32_t t) const;
   Moved move(const BlockStage& stage, std::uint32_t t);
-  Moved send(const BlockTransfer& transfer, Work& w);
-  Moved send_away(const BlockTransfer& transfer, Work& w);
+  Moved send(std::uint32_t transfer);
+  Moved send_away(std::uint32_t transfer);
+  std::size_t copy_joined(std::uint32_t transfer, std::byte* line);
   void give_credit_away(const BlockTransfer& transfer, const Work& w, std::uint64_t piece) const;
   std::byte* room_for(const Work& w, std::size_t bytes) const;
   Moved receive(const BlockStage& stage, std::uint32_t transfer);

@@ -101,7 +101,7 @@ TeamLayout layout_for(const TeamOptions& options, double usable_cpus, std::size_
   if (options.blocks && options.members <= kMostBlockMembers) {
     // the same on all hosts
     const std::uint64_t most =
-        options.hosts == nullptr ? most_ring_lines(options.members / usable_cpus) : kMostRingLines;
+        options.hosts == nullptr ? most_ring_lines(options.members / usable_cpus) : kMostLinesOverHosts;
     bytes = lay_out_blocks(bytes, most, laid);
   }
   if (options.shared && options.within == nullptr) {

@@ -55,7 +55,10 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
     }
     work_[t].elements = work_[t].room = x.code == BlockCode::kSend ? from.elements : to.elements;
   }
-  for (std::uint32_t s = 0; s < program.stage_count; ++s) relate(program.stages[s]);
+  for (std::uint32_t s = 0; s < program.stage_count; ++s) {
+    relate(program.stages[s]);
+    join_lines(program.stages[s]);
+  }
   restart();
 }
 
@@ -95,6 +98,20 @@ void BlockOperation::relate(const BlockStage& stage) {
       const bool alike = sent.from == w.to && sent.elements == w.elements;
       (alike ? w.follows : w.shifted) = true;
     }
+  }
+}
+
+// Lets transfers to another host share lines. The two ends of an edge have the same transfers in the same
+// order, of the same sizes, so both find the same. A bounded call knows the sizes only when data have come.
+void BlockOperation::join_lines(const BlockStage& stage) {
+  for (std::uint32_t t = stage.first; t < stage.first + stage.count && !call_.bounded; ++t) {
+    Work& w = work_[t];
+    if (!w.away || w.after == 0 || w.elements == 0) continue;
+    Work& before = work_[w.after - 1];
+    const std::size_t at = before.at_byte + before.elements * call_.element;
+    if (at > kOnLine || w.elements * call_.element > kOnLine - at) continue;
+    before.joined = true;
+    w.at_byte = static_cast<std::uint8_t>(at);
   }
 }
 

@@ -28,7 +28,7 @@ Status TeamSegment::check() {
   TeamLayout blocks;
   blocks.members = h.members;
   if (h.members > kMostBlockMembers || h.rings > bytes() || h.rings % kMaxPage != 0) return Status::kMismatch;
-  if (h.ring_lines > kMostCrowdedLines || !std::has_single_bit(h.ring_lines)) return Status::kMismatch;
+  if (h.ring_lines > kMostLinesOverHosts || !std::has_single_bit(h.ring_lines)) return Status::kMismatch;
   const bool fits = lay_out_blocks(h.rings, h.ring_lines, blocks) == (has_places ? h.places : bytes());
   const bool same = blocks.ring_lines == h.ring_lines && blocks.in_quarter == h.in_quarter &&
                     blocks.heap == h.heap && blocks.heap_bytes == h.heap_bytes;

@@ -16,15 +16,16 @@ constexpr std::int32_t kAllDegreesUpTo = 64;
 constexpr std::int32_t kSmallDegrees = 16;
 constexpr std::int32_t kHeader = 8;
 constexpr std::int32_t kLeastStreaming = 4, kMostStreaming = 128;  // slots
-// Slots where members share CPUs: a member advances one episode per slot in each of its time slices.
-constexpr std::int32_t kMostCrowded = 512;
+// Slots where members share CPUs: a member advances one episode per slot in each of its time slices. Over
+// several hosts: a credit takes a round trip, and half of the slots are used meanwhile.
+constexpr std::int32_t kMostAhead = 512;
 constexpr std::int64_t kStreamingSpace = std::int64_t{16} << 20;  // bytes for one plan's slots, all roots
 constexpr double kWorthwhile = 0.95;                              // a smaller gain of a stride is noise
 
 // A team has a region for each root. Each region has about as many edges as there are members.
-std::int32_t streaming_slots(std::int32_t members, std::int32_t stride, bool crowded) {
+std::int32_t streaming_slots(std::int32_t members, std::int32_t stride, bool far_ahead) {
   const std::int64_t lines = std::int64_t{members} * members * stride * kMaxLine;
-  std::int32_t slots = crowded ? kMostCrowded : kMostStreaming;
+  std::int32_t slots = far_ahead ? kMostAhead : kMostStreaming;
   while (slots > kLeastStreaming && lines * slots > kStreamingSpace) slots /= 2;
   return slots;
 }
@@ -74,7 +75,7 @@ std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topolo
   for (const LayoutChoice& choice : layouts.listed()) stride = std::max(stride, choice.stride);
   std::vector<std::int32_t> counts = {1, 2, 4};
   if (key.collective == Collective::kReduce || key.collective == Collective::kBroadcast)
-    counts = {4, streaming_slots(key.members, stride, crowded)};
+    counts = {4, streaming_slots(key.members, stride, crowded || !key.hosts.empty())};
   if (counts.back() == counts.front()) counts.pop_back();
   for (const std::int32_t slots : counts) {
     variants.push_back(layouts.changed([&](LayoutChoice& choice) { choice.slots = slots; }));

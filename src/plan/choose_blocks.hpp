@@ -39,6 +39,7 @@ struct BlockCandidate {
   // The number of transfers between two members, and of stages that have such transfers, times `segments`. A
   // transfer between hosts counts twice: it is also work for another process and the network.
   std::size_t steps = 0;
+  double period_ns = 0;  // of scans over several hosts: predicted, a call of many back to back; else 0
   const Algorithm* algorithm = nullptr;  // of the table; null: a composition, number `composed`
   std::int32_t degree = 2, segments = 1;
   std::size_t composed = 0;
@@ -55,6 +56,7 @@ class BlockChooser {
   // successive calls overlap:
   // - Rooted collectives: among the candidates near the cheapest, fewer steps come first.
   // - Scans, if members share CPUs: among all candidates, fewer steps come first.
+  // - Scans over several hosts: by the worse of latency and period, each relative to the least one.
   // No candidate is verified yet. Only compositions are stored as schedules, since hundreds of schedules for
   // many members would fill the memory.
   const std::vector<BlockCandidate>& ranked() const { return ranked_; }
@@ -62,7 +64,9 @@ class BlockChooser {
 
  private:
   Request request(std::int32_t degree) const;
+  double chunk_bytes(const Schedule& schedule) const;
   void predict(const Schedule& schedule, BlockCandidate& candidate) const;
+  void sort_by_regret();
   void consider_table();
   void consider_compositions();
   void consider(const Schedule& schedule, BlockCandidate candidate);

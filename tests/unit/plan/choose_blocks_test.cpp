@@ -1,8 +1,10 @@
 // The choice of schedules for blocks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "algo/algorithm.hpp"
 #include "operators.hpp"
@@ -123,6 +125,51 @@ TEST(BlockChoice, WhereCpusAreSharedAScanTakesTheFewestSteps) {
     model.members_per_cpu = 4;
     EXPECT_EQ(choose_blocks(wanted, &model).algorithm, "chain");
   }
+}
+
+// `each` members on each of `hosts` hosts, 200 us apart.
+CostModel hosts_model(std::int32_t hosts, std::int32_t each) {
+  CostModel model = flat_model(hosts * each);
+  for (std::int32_t i = 0; i < model.members; ++i) model.hosts.push_back(i / each);
+  for (std::int32_t i = 0; i < model.members; ++i)
+    for (std::int32_t j = 0; j < model.members; ++j)
+      if (model.is_message(i, j)) {
+        model.o[static_cast<std::size_t>(i * model.members + j)] = 200'000;
+        model.l[static_cast<std::size_t>(i * model.members + j)] = 40'000;
+      }
+  return model;
+}
+
+// A chain sends the fewest messages, so a stream of calls is fastest. But over many hosts a call that stands
+// alone would take too long.
+TEST(BlockChoice, OverHostsAScanWeighsItsPeriodAgainstItsLatency) {
+  for (const Collective collective : {Collective::kScan, Collective::kExscan}) {
+    const CostModel few = hosts_model(4, 2), many = hosts_model(256, 1);
+    const BlockCase of_few{.collective = collective, .members = 8, .bytes = 8, .op = kSum};
+    const BlockChooser chooser(of_few, &few);
+    const std::vector<BlockCandidate>& ranked = chooser.ranked();
+    EXPECT_EQ(ranked.front().name, "chain");
+    for (const BlockCandidate& c : ranked) EXPECT_LE(ranked.front().period_ns, c.period_ns) << c.name;
+    EXPECT_TRUE(std::any_of(ranked.begin(), ranked.end(),
+                            [&](const BlockCandidate& c) { return c.ns < ranked.front().ns; }));
+    const BlockCase of_many{.collective = collective, .members = 256, .bytes = 8, .op = kSum};
+    EXPECT_NE(choose_blocks(of_many, &many).algorithm, "chain");
+  }
+}
+
+// Two blocks of 24 bytes fit on a line, so they are one message. Two of 25 bytes are two.
+TEST(BlockChoice, BlocksThatShareALineAreOneMessage) {
+  const CostModel model = hosts_model(4, 2);
+  const auto steps = [&](std::size_t bytes) {
+    const BlockCase wanted{.collective = Collective::kScatter, .members = 8, .bytes = bytes, .op = kSum};
+    const BlockChooser chooser(wanted, &model);
+    for (const BlockCandidate& c : chooser.ranked())
+      if (c.name.starts_with("linear/linear")) return c.steps;
+    return std::size_t{0};
+  };
+  // Three messages count twice, four blocks stay on their hosts, in two stages.
+  EXPECT_EQ(steps(24), 2u * 3 + 4 + 2);
+  EXPECT_EQ(steps(25), 2u * 6 + 4 + 2);
 }
 
 TEST(BlockChoice, WhatLeavesTheCachesIsCut) {

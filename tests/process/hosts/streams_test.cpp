@@ -1,0 +1,91 @@
+// Calls that do not wait for an answer stream from host to host: their senders are far ahead, and send few
+// messages.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "fermata/fermata.h"
+#include "house.hpp"
+
+namespace fermata::test {
+namespace {
+
+struct Stream {
+  const char* name;
+  int ahead;            // the rank that waits for no other
+  std::uint64_t calls;  // more than a ring of one host holds
+  int (*call)(fermata_member* member, const std::uint64_t* in, std::uint64_t* out);
+};
+
+// Short gathers and scatters of two members are reduces and broadcasts on lines, scans go through rings.
+const Stream kStreams[] = {
+    {"gather", 1, 400,
+     [](fermata_member* m, const std::uint64_t* in, std::uint64_t* out) {
+       return fermata_gather(m, in, out, 1, FERMATA_UINT64, 0);
+     }},
+    {"scatter", 0, 400,
+     [](fermata_member* m, const std::uint64_t* in, std::uint64_t* out) {
+       return fermata_scatter(m, in, out, 1, FERMATA_UINT64, 0);
+     }},
+    {"scan", 0, 1000,
+     [](fermata_member* m, const std::uint64_t* in, std::uint64_t* out) {
+       return fermata_scan(m, in, out, 1, FERMATA_UINT64, FERMATA_SUM);
+     }},
+    {"exscan", 0, 1000,
+     [](fermata_member* m, const std::uint64_t* in, std::uint64_t* out) {
+       return fermata_exscan(m, in, out, 1, FERMATA_UINT64, FERMATA_SUM);
+     }},
+};
+
+// The other rank makes no call until the first has made them all. If the ring were full before that, the
+// first would wait until its time limit.
+TEST(HostStreams, ARankThatWaitsForNoOtherIsHundredsOfCallsAhead) {
+  for (const Stream& stream : kStreams) {
+    SCOPED_TRACE(stream.name);
+    House house({}, false, {0, 1});
+    std::atomic<bool> done{false};
+    const auto ends = house.run(10, [&](fermata_member* m, int rank) {
+      while (rank != stream.ahead && !done) std::this_thread::yield();
+      int status = FERMATA_OK;
+      for (std::uint64_t i = 0; i < stream.calls && status == FERMATA_OK; ++i) {
+        const std::uint64_t in[2] = {i, 2 * i};
+        std::uint64_t out[2] = {0, 0};
+        status = stream.call(m, in, out);
+        if (rank == stream.ahead || status != FERMATA_OK) continue;
+        const std::string name = stream.name;
+        if (name == "gather") EXPECT_EQ(out[1], i);
+        else EXPECT_EQ(out[0], name == "exscan" ? i : 2 * i);
+      }
+      if (rank == stream.ahead) done = true;
+      return status;
+    });
+    for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
+  }
+}
+
+// The blocks of two ranks go to their host together. All four blocks do not fit on one line, else the scatter
+// would be a broadcast.
+TEST(HostStreams, ShortBlocksToOneRankShareAMessage) {
+  constexpr std::uint64_t kCalls = 64;
+  House house({}, false, {0, 0, 1, 1});
+  const auto ends = house.run(10, [&](fermata_member* m, int rank) {
+    for (std::uint64_t i = 0; i < kCalls; ++i) {
+      std::uint64_t in[8], out[2] = {0, 0};
+      for (std::uint64_t k = 0; k < 8; ++k) in[k] = i + k;
+      if (const int status = fermata_scatter(m, in, out, 2, FERMATA_UINT64, 0); status != FERMATA_OK)
+        return status;
+      for (std::uint64_t k = 0; k < 2; ++k) EXPECT_EQ(out[k], i + 2 * static_cast<std::uint64_t>(rank) + k);
+    }
+    return static_cast<int>(FERMATA_OK);
+  });
+  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
+  const std::uint64_t lines = house.loop.packets_between(0, 1) - house.loop.counts().repeats;
+  EXPECT_GE(lines, kCalls);
+  EXPECT_LT(lines, 2 * kCalls) << "a message for each of the two blocks";
+}
+
+}  // namespace
+}  // namespace fermata::test
