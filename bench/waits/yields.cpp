@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/burners.hpp"
+#include "bench/load.hpp"
 
 namespace {
 
