@@ -81,7 +81,7 @@ template <class F>
             [&](std::uint32_t i) __attribute__((always_inline)) { f(i, word_at(from, i, 8 * i + 8)); });
 }
 
-// Copies at most kMostWords words, and then the rest of less than 8 bytes.
+// Precondition: at most kMostWords words, and a rest of less than 8 bytes.
 inline void copy_bytes(void* to, const void* from, std::uint32_t bytes) {
   const std::uint32_t whole = bytes / 8;
   auto* const at = static_cast<unsigned char*>(const_cast<void*>(opaque(to)));

@@ -147,7 +147,7 @@ def check_one(code, what):
 
 
 def check_plain(code, name):
-    """plain_store and plain_load: four words, each by itself (no vector), ordered with the header."""
+    """plain_store, plain_load, plain_words: four words, each by itself, ordered with the header."""
     wide = {"x86_64": r"%[xyz]mm", "aarch64": r"\b[qv]\d+\b",
             "ppc64le": r"^(?:lxv|stxv|lvx|stvx)"}[code.architecture]
     if code.count(wide):

@@ -18,7 +18,7 @@ std::array<unsigned char, 80> counted() {
 
 TEST(Word, CopiesAnyNumberOfBytesAndNoOther) {
   const auto from = counted();
-  for (std::uint32_t bytes = 0; bytes <= 64; ++bytes) {
+  for (std::uint32_t bytes = 0; bytes < 64; ++bytes) {
     std::array<unsigned char, 80> to{};
     copy_bytes(to.data() + 8, from.data(), bytes);
     EXPECT_EQ(std::memcmp(to.data() + 8, from.data(), bytes), 0) << bytes;
