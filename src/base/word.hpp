@@ -61,16 +61,17 @@ template <class F>
   }
 }
 
-// The bytes after the last whole word of the `bytes` bytes at `from`, more than 8; zeros follow them.
+// The bytes after the last whole word of the `bytes` bytes at `from`; zeros follow them.
 inline std::uint64_t last_part_of(const void* from, std::uint32_t bytes) {
+  if (bytes < 8) return word_at(from, 0, bytes);
   std::uint64_t v;
   std::memcpy(&v, static_cast<const unsigned char*>(from) + bytes - 8, 8);
   const std::uint32_t bits = 64 - bytes % 8 * 8;
   return opaque(std::endian::native == std::endian::little ? v >> bits : v << bits);
 }
 
-// Calls f(i, word) for each word of the `bytes` bytes at `from`, more than 8. Zeros follow the last byte. f
-// must be always_inline.
+// Calls f(i, word) for each word of the `bytes` bytes at `from`. Zeros follow the last byte. f must be
+// always_inline.
 template <class F>
 [[gnu::always_inline]] inline void each_word_of(const void* from, std::uint32_t bytes, F&& f) {
   const std::uint32_t whole = bytes / 8;

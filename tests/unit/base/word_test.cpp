@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace fermata {
 namespace {
@@ -35,6 +36,24 @@ TEST(Word, HasZerosAfterTheLastByte) {
   EXPECT_EQ(word_at(from.data(), 1, 16), whole);
   EXPECT_EQ(word_at(from.data(), 1, 11), part);
   EXPECT_EQ(word_at(from.data(), 1, 8), 0u);
+}
+
+// The bytes lie alone on the heap: AddressSanitizer sees reads of others.
+TEST(Word, EachWordOfAnyNumberOfBytes) {
+  for (std::uint32_t bytes = 0; bytes < 64; ++bytes) {
+    std::vector<unsigned char> from(bytes);
+    for (std::uint32_t i = 0; i < bytes; ++i) from[i] = static_cast<unsigned char>(i + 1);
+    std::array<std::uint64_t, 8> seen{};
+    std::uint32_t calls = 0;
+    each_word_of(from.data(), bytes, [&](std::uint32_t i, std::uint64_t word) __attribute__((always_inline)) {
+      seen[i] = word;
+      ++calls;
+    });
+    EXPECT_EQ(calls, (bytes + 7) / 8);
+    std::array<std::uint64_t, 8> expected{};
+    if (bytes != 0) std::memcpy(expected.data(), from.data(), bytes);
+    EXPECT_EQ(seen, expected) << bytes;
+  }
 }
 
 }  // namespace
