@@ -229,6 +229,17 @@ int fermata_resume(fermata_member* member) {
                                    retracted ? static_cast<int>(status) : answer_outstanding(member, status));
 }
 
+// A function of its own: the copy of several words needs registers, which an allreduce of one word would have
+// to save.
+[[gnu::noinline]] static int allreduce_of_words(fermata_member* member, const void* in, void* out,
+                                                size_t count, int type, int op) {
+  if (member->member->repeats_words(member->first_signals, count, static_cast<unsigned>(type),
+                                    static_cast<unsigned>(op))) [[likely]]
+    return answer_and_review(member, member->member->allreduce_words_again(
+                                         member->first_signals, in == FERMATA_IN_PLACE ? out : in, out));
+  return other_allreduce(member, in, out, count, type, op);
+}
+
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
   // One test finds two null pointers. Valid pointers that have no bit in common only take the longer path.
   const bool may_be_null =
@@ -239,11 +250,7 @@ int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t 
                               static_cast<unsigned>(op))) [[likely]]
     return answer_and_review(member, member->member->allreduce_again(member->first_signals,
                                                                      in == FERMATA_IN_PLACE ? out : in, out));
-  if (member->member->repeats_words(member->first_signals, count, static_cast<unsigned>(type),
-                                    static_cast<unsigned>(op)))
-    return answer_and_review(member, member->member->allreduce_words_again(
-                                         member->first_signals, in == FERMATA_IN_PLACE ? out : in, out));
-  return other_allreduce(member, in, out, count, type, op);
+  return allreduce_of_words(member, in, out, count, type, op);
 }
 
 int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op,

@@ -44,10 +44,11 @@ inline std::uint64_t word_at(const void* from, std::uint32_t i, std::uint32_t by
 // The most words in a call of each_word(): a line's payload.
 inline constexpr std::uint32_t kMostWords = 7;
 
-// Calls f(i) for each i < words, from the last to the first. It is one jump into the calls. f must be
-// always_inline.
+// Calls f(i) for each i < words, from the last to the first. It is one jump into the calls; one word, the
+// most frequent number, needs none. f must be always_inline.
 template <class F>
 [[gnu::always_inline]] inline void each_word(std::uint32_t words, F&& f) {
+  if (words == 1) return f(0);
   switch (words) {
     case 7: f(6); [[fallthrough]];
     case 6: f(5); [[fallthrough]];

@@ -20,11 +20,12 @@ struct FirstSignals {
   TeamCursor::PreparedSignal word;
   TeamCursor::PreparedSignal whole;  // of one word with the caller's own fold
   TeamCursor::PreparedSignal swap;
-  TeamCursor::PreparedSignal words;  // of several words
   // The call that `word` is for. Its arguments are valid.
   std::size_t count = 0;
   std::uint32_t type = 0;
   std::uint32_t op = 0;
+  // After what calls of one word read.
+  TeamCursor::PreparedSignal words;  // of several words
   // The call that `words` is for. Its arguments are valid.
   std::size_t words_count = 0;
   std::uint32_t words_type = 0;
