@@ -13,10 +13,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 
 #include "bench/case.hpp"
 #include "bench/clock.hpp"
+#include "os/os.hpp"
 
 namespace fermata::bench {
 namespace {
@@ -40,33 +40,6 @@ bool write_to(const std::string& path, const std::string& text) {
   const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   close(file);
   return written;
-}
-
-// Whether `list`, as "cpu,cpuacct", names `word`.
-bool has_word(const std::string& list, const std::string& word) {
-  const std::vector<std::string> words = split(list);
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// The folder of this process's control group: of version 1 with the controller "cpu", or of version 2; "": it
-// is not mounted.
-std::string own_group(int version) {
-  std::string mount, path;
-  std::ifstream mounts("/proc/self/mounts");
-  for (std::string line; mount.empty() && std::getline(mounts, line);) {
-    const std::vector<std::string> field = split(line, ' ');
-    if (field.size() < 4) continue;
-    if (version == 2 ? field[2] == "cgroup2" : field[2] == "cgroup" && has_word(field[3], "cpu"))
-      mount = field[1];
-  }
-  std::ifstream groups("/proc/self/cgroup");  // lines of hierarchy:controllers:path
-  for (std::string line; path.empty() && std::getline(groups, line);) {
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (version == 2 ? controllers.empty() : has_word(controllers, "cpu")) path = line.substr(second + 1);
-  }
-  return mount.empty() || path.empty() ? std::string() : mount + path;
 }
 
 void stop_or_continue(pid_t group, bool on) { kill(-group, on ? SIGCONT : SIGSTOP); }
@@ -151,10 +124,9 @@ bool Quota::try_group(const std::string& parent, const char* file, const std::st
 Quota::Quota(int percent) {
   if (percent == 0) return;
   const std::string us = std::to_string(percent * kPeriodMs * 10);  // the kernel's own period is 100 ms, too
-  if (try_group(own_group(2), "cpu.max", us)) {
-    version_ = 2;
-  } else if (try_group(own_group(1), "cpu.cfs_quota_us", us)) {
-    version_ = 1;
+  const os::CgroupQuota own = os::cgroup_quota();
+  if (try_group(own.group, own.version == 1 ? "cpu.cfs_quota_us" : "cpu.max", us)) {
+    version_ = own.version;
   } else {
     // A subject that uses all CPUs has its quota after this part of the period.
     const int on = percent * kPeriodMs / (100 * static_cast<int>(allowed_cpus().size()));
