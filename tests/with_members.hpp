@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <thread>
 #include <vector>
 
@@ -28,6 +29,24 @@ void with_members(int members, Body&& body, fermata_team_config config = FERMATA
     });
   for (std::thread& t : workers) t.join();
   fermata_team_destroy(team);
+}
+
+// The same with a linear plan for allreduces of so many bytes: no rounds, one member folds.
+template <class Body>
+void with_linear_allreduces(int members, std::size_t bytes, Body&& body) {
+  fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
+  request.members = members;
+  request.collective = FERMATA_ALLREDUCE;
+  request.payload = bytes;
+  request.algorithm = "linear";
+  fermata_plan* plan = nullptr;
+  ASSERT_EQ(fermata_plan_make(&request, &plan), FERMATA_OK) << fermata_error_detail();
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  const fermata_plan* const plans[] = {plan};
+  config.plans = plans;
+  config.plan_count = 1;
+  with_members(members, body, config);
+  fermata_plan_destroy(plan);
 }
 
 }  // namespace fermata::test

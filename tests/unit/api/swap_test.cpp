@@ -116,21 +116,7 @@ void every_width(fermata_member* m, int rank) {
 TEST(Swap, BlocksOfTwoMembersAreTheRightOnes) { with_members(2, every_width); }
 
 // A linear plan folds at one member: blocks of both members must be carried.
-TEST(Swap, PlansThatAreNoExchangeGiveTheSame) {
-  fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
-  request.members = 2;
-  request.collective = FERMATA_ALLREDUCE;
-  request.payload = 8;
-  request.algorithm = "linear";
-  fermata_plan* plan = nullptr;
-  ASSERT_EQ(fermata_plan_make(&request, &plan), FERMATA_OK) << fermata_error_detail();
-  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-  const fermata_plan* const plans[] = {plan};
-  config.plans = plans;
-  config.plan_count = 1;
-  with_members(2, every_width, config);
-  fermata_plan_destroy(plan);
-}
+TEST(Swap, PlansThatAreNoExchangeGiveTheSame) { with_linear_allreduces(2, 8, every_width); }
 
 // A member that gives up waiting continues later, with the complete result.
 TEST(Swap, OneThatWasInterruptedIsCompletedByResume) {

@@ -91,21 +91,7 @@ TEST(Words, TheSameWithMoreMembers) {
 }
 
 // Another plan has no rounds: its members send what they have folded to each other.
-TEST(Words, PlansWithoutRoundsGiveTheSame) {
-  fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
-  request.members = 2;
-  request.collective = FERMATA_ALLREDUCE;
-  request.payload = 56;
-  request.algorithm = "linear";
-  fermata_plan* plan = nullptr;
-  ASSERT_EQ(fermata_plan_make(&request, &plan), FERMATA_OK) << fermata_error_detail();
-  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-  const fermata_plan* const plans[] = {plan};
-  config.plans = plans;
-  config.plan_count = 1;
-  with_members(2, every_count_of_all_types, config);
-  fermata_plan_destroy(plan);
-}
+TEST(Words, PlansWithoutRoundsGiveTheSame) { with_linear_allreduces(2, 56, every_count_of_all_types); }
 
 // The prepared first signals of calls of one word and of several are independent, and each call that changes
 // the history forgets both.
