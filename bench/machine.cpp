@@ -59,6 +59,7 @@ nlohmann::json machine_json(const Options& options, const Outcome& outcome, cons
           {"quota_by", outcome.quota},
           {"second_team", options.load.beside},
           {"take_cpus_ms", options.load.take_ms},
+          {"energy", outcome.energy},
           {"seed", options.seed},
           {"seconds", options.seconds},
           {"versions", outcome.versions},

@@ -44,6 +44,7 @@ nlohmann::json row_json(const Row& row) {
                          {"min", row.summary.min},
                          {"cpu", row.cpu_ns},
                          {"switches", row.switches},
+                         {"joules", optional_number(row.joules)},
                          {"bound", optional_number(row.bound)},
                          {"bound_source", row.bound_source},
                          {"ratio_to_plan", median_of(row.ratio_to_plan)},
@@ -91,6 +92,9 @@ bool same_block(const Row& a, const Row& b) {
 // Where members share CPUs, how they use them says more than how the times are spread.
 bool shows_use(const Row& row) { return row.what.cpus.empty() && row.role != Role::kProbe; }
 
+// The column of the energy takes its room from the subject's name.
+int width_of_subject(const Row& row) { return row.joules ? 25 : 32; }
+
 std::string heading(const Row& row) {
   std::string text;
   if (row.role == Role::kProbe) {
@@ -111,9 +115,9 @@ std::string heading(const Row& row) {
   }
   const bool processes = row.what.engine != Engine::kThreads;
   const bool crowd = shows_use(row);
-  return text + format("%-32s %6s %6s %6s %6s %6s %9s %11s%s\n", "subject", "median",
-                       crowd ? "switch" : "p10", "p90", crowd ? "CPU" : "min", "xbound", "/planned", "95 %",
-                       processes ? " /threads" : "");
+  return text + format("%-*s %6s %6s %6s %6s%s %6s %9s %11s%s\n", width_of_subject(row), "subject", "median",
+                       crowd ? "switch" : "p10", "p90", crowd ? "CPU" : "min", row.joules ? "     uJ" : "",
+                       "xbound", "/planned", "95 %", processes ? " /threads" : "");
 }
 
 std::string line_of(const Row& row) {
@@ -129,11 +133,14 @@ std::string line_of(const Row& row) {
   }
   if (row.ratio_to_threads) over_threads = format("%.2f", row.ratio_to_threads->median);
   const bool crowd = shows_use(row);
-  std::string text = format("%-32s %6.6s %6.6s %6.6s %6.6s %6.6s %9.9s %11.11s %8.8s",
-                            clipped(label, 32).c_str(), short_number(s.median).c_str(),
-                            crowd ? short_ratio(row.switches).c_str() : short_number(s.p10).c_str(),
-                            short_number(s.p90).c_str(), short_number(crowd ? row.cpu_ns : s.min).c_str(),
-                            over_bound.c_str(), over_plan.c_str(), interval.c_str(), over_threads.c_str());
+  const int width = width_of_subject(row);
+  std::string text = format(
+      "%-*s %6.6s %6.6s %6.6s %6.6s", width, clipped(label, static_cast<std::size_t>(width)).c_str(),
+      short_number(s.median).c_str(), crowd ? short_ratio(row.switches).c_str() : short_number(s.p10).c_str(),
+      short_number(s.p90).c_str(), short_number(crowd ? row.cpu_ns : s.min).c_str());
+  if (row.joules) text += format(" %6.6s", short_ratio(*row.joules * 1e6).c_str());
+  text += format(" %6.6s %9.9s %11.11s %8.8s", over_bound.c_str(), over_plan.c_str(), interval.c_str(),
+                 over_threads.c_str());
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
 }
@@ -208,6 +215,8 @@ std::string to_table(const Outcome& outcome) {
         "\n/planned: median of ratios within a round; 95 %: its confidence interval.\n"
         "< marks subjects that were faster. switch: of the scheduler, an episode and member.\n"
         "CPU: ns of CPU time that all members use in an episode.\n";
+  if (previous != nullptr && previous->joules)
+    text += "uJ: energy of the whole machine in an episode (" + outcome.energy + ").\n";
   return text + left_out_table(outcome);
 }
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/text.hpp"
+#include "bench/energy.hpp"
 #include "bench/own.hpp"
 
 namespace fermata::bench {
@@ -45,8 +46,9 @@ struct Player {
   double batch_episodes = 1;
   double used_ns = 0;  // time of all its rounds
   std::vector<double> rounds, references;
-  std::vector<double> cpu_ns, switches;  // of each round that it ran in
-  double reference_ns = 0;               // in the last batch
+  std::vector<double> cpu_ns, switches;    // of each round that it ran in
+  double joules = 0, joules_episodes = 0;  // of all its turns with a known energy, warm-up included
+  double reference_ns = 0;                 // in the last batch
   std::string error;
 };
 
@@ -60,11 +62,13 @@ class Group {
         done_(done),
         share_(share),
         random_(options.seed),
+        energy_(options.energy_root),
         by_time_(options.window_s > 0 || options.load.any()) {
     if (quota != nullptr) {
       procs_ = quota->procs();
       pulses_.push_back(quota->pulse());
     }
+    outcome.energy = energy_.source();
     if (options.load.take_ms > 0) pulses_.push_back(taking_cpus(options.load.take_ms));
   }
 
@@ -114,12 +118,18 @@ class Group {
       if (!p.error.empty()) p.error = "its second team: " + p.error;
       if (!p.error.empty()) return kNever;
     }
+    energy_.spent();
     const Remote::Outcome outcome = p.remote.turn(p.order, options_.limit_s, pulses_);
+    const std::optional<double> joules = energy_.spent();
     p.second.stop();
     p.error = outcome.error;
     if (p.error.empty()) {
       p.cpu_ns.push_back(outcome.reply.cpu_ns);
       p.switches.push_back(outcome.reply.switches);
+    }
+    if (p.error.empty() && joules) {
+      p.joules += *joules;
+      p.joules_episodes += static_cast<double>(outcome.reply.episodes);
     }
     p.batch_ns = outcome.reply.elapsed_ns;
     p.reference_ns = outcome.reply.reference_ns;
@@ -186,6 +196,7 @@ class Group {
     }
     p->cpu_ns.clear();
     p->switches.clear();
+    p->joules = p->joules_episodes = 0;
     leave_out_failed(*p);
     if (p->error.empty()) players_.push_back(std::move(p));
   }
@@ -270,6 +281,7 @@ class Group {
       row.summary = summarize(p->rounds);
       row.cpu_ns = summarize(p->cpu_ns).median;
       row.switches = summarize(p->switches).median;
+      if (p->joules_episodes > 0) row.joules = p->joules / p->joules_episodes;
       row.stages = c.stages;
     }
     settle(rows);
@@ -281,6 +293,7 @@ class Group {
   const std::string title_;
   const double done_, share_;
   std::mt19937_64 random_;
+  Energy energy_;
   const bool by_time_;  // a batch ends after a time, not after a number of episodes
   std::string procs_;
   std::vector<Pulse> pulses_;

@@ -49,6 +49,7 @@ struct Options {
   Load load;
   std::uint64_t seed = 1;
   std::string worker_directory;  // "": beside the tool, or its libexec
+  std::string energy_root;       // a folder with another /sys for the energy; "": the machine's
   // The file of a preload ("pthread"); "": it is not installed.
   std::function<std::string(const std::string& name)> preload;
   // further contestants of each engine; contestants() sets their `what` and `quantity`
@@ -64,6 +65,8 @@ struct Row {
   std::vector<double> rounds;       // ns per episode, one per round; NaN if it did not run
   std::vector<double> references;   // what was subtracted in each round; empty: nothing was
   double cpu_ns = 0, switches = 0;  // medians over the rounds, as in Reply
+  // of the whole machine in an episode: all rounds' energy by their episodes; nothing if it was not read
+  std::optional<double> joules;
   Summary summary;
   std::optional<double> bound;
   std::string bound_source;  // which floor, or the formula: "3 x one-way", "estimate: 1 x switch"
@@ -84,6 +87,7 @@ struct Outcome {
   std::map<std::string, std::string> versions;  // of rivals and Fermata
   std::map<std::string, std::string> plans;     // of `planned`, by "n=2 threads 8 bytes"
   std::string quota;                            // by what means it was set
+  std::string energy;                           // what the joules are of, or why there are none
 };
 
 // Checks the names and numbers of `options`. Returns "" or what is wrong and what would be right.

@@ -28,6 +28,7 @@ Outcome outcome_with_wide_rows() {
       row.ratio_to_plan =
           Ratio{1e-12 + std::fabs(scale), Interval{0.9 * std::fabs(scale), 1.1 * std::fabs(scale)}};
       row.ratio_to_threads = Ratio{1e9, std::nullopt};
+      if (engine == Engine::kProcesses) row.joules = scale;
       outcome.rows.push_back(row);
     }
   }
@@ -113,7 +114,7 @@ TEST(Report, EachResultHasTheFieldsThatReadersRelyOn) {
     for (const char* key : {"n", "bytes"}) EXPECT_TRUE(result.at(key).is_number_integer()) << key;
     for (const char* key : {"median", "p10", "p90", "p99", "min"})
       EXPECT_TRUE(result.at(key).is_number()) << key;
-    for (const char* key : {"bound", "ratio_to_plan"}) {
+    for (const char* key : {"bound", "ratio_to_plan", "joules"}) {
       EXPECT_TRUE(result.at(key).is_number() || result.at(key).is_null()) << key;
     }
     EXPECT_EQ(result.at("ratio_to_plan_interval").size(), 2u);
