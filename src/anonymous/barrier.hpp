@@ -82,6 +82,7 @@ struct Standing {
 // A wait that goes on after look_often() has failed.
 struct LongWait {
   Phase<RealAtomics>& phase;
+  std::atomic<std::uint32_t>& bell;  // on which the barrier's waiters park
   std::uint64_t token;
   const void* barrier;  // what this thread learns holds for this barrier and generation (but see t_spins)
   std::uint32_t generation;

@@ -1,4 +1,6 @@
 // A phase: the line that waiters poll and park on. counter.hpp and tree.hpp advance it, each in its own way.
+// Where a barrier has several phases, all waiters park on the first one's bell: one call wakes them all,
+// which is faster than one call after the other (docs/waiting.md).
 //
 // Its word is 2 x a number that only grows, + 1 while a thread may be parked. A waiter for a number waits
 // until word >= 2 x number, its `token`; the odd bit does not disturb this test. The bit is in the word
@@ -54,17 +56,18 @@ inline void ring(Phase<A>& phase, bool word_keeps_bit, Os&& os) {
   os.wake_all(phase.bell);
 }
 
-// Sleeps for at most ns, unless the phase is over. Os::sleep(bell, seen, ns) sleeps while *bell == seen.
-template <class A, class Os>
-inline void park(Phase<A>& phase, std::uint64_t token, Os&& os, std::int64_t ns) {
+// Sleeps on that bell for at most ns, unless the phase is over. Os::sleep(bell, seen, ns) sleeps while
+// *bell == seen.
+template <class A, class Bell, class Os>
+inline void park(Phase<A>& phase, Bell& bell, std::uint64_t token, Os&& os, std::int64_t ns) {
   // order: acquire: the word that is read below is no older than the one that the ringer saw. Pairs with
   // kBellRing.
-  const std::uint32_t seen = A::template load_acquire<Site::kBellRead>(phase.bell);
+  const std::uint32_t seen = A::template load_acquire<Site::kBellRead>(bell);
   // order: relaxed: only decides whether to sleep; the caller checks again with is_over().
   std::uint64_t word = A::load_relaxed(phase.word);
   // order: relaxed: one word's changes are in one order.
   if ((word & kParked) == 0 && word < token) word = A::or_relaxed(phase.word, kParked);
-  if (word < token) os.sleep(phase.bell, seen, ns);
+  if (word < token) os.sleep(bell, seen, ns);
 }
 
 }  // namespace fermata::anonymous

@@ -29,7 +29,8 @@ Met SharedBarrier::meet() {
     const std::uint32_t looks =
         t_spins.barrier == this ? t_spins.looks : choose_spins(count(), cpus_of_processes());
     if (!look_often(phase(), arrival.token, looks)) {
-      wait_long({phase(), arrival.token, this, 0, count(), arrival.token / 2 / count(), nullptr, standing});
+      wait_long({phase(), phase().bell, arrival.token, this, 0, count(), arrival.token / 2 / count(), nullptr,
+                 standing});
     }
   }
   leave(os);  // step 3

@@ -11,7 +11,8 @@
 //   2. Whoever takes the last ticket of a leaf climbs: it takes a ticket of the parent, and so on.
 //   3. Whoever takes the root's last ticket has filled the episode, and is its completer.
 //   4. The completer releases: it makes all nodes ready for the next episode, then advances every domain's
-//      phase, then rings where a thread parks.
+//      phase. If a thread parks, it then rings the bell of domain 0, on which the threads of all domains
+//      park.
 //   5. All others wait for their domain's phase.
 // Cost: mostly one atomic add for each call that arrives, on a line that stays in the domain. In each
 //   episode, each leaf of several takes one more, and above eight leaves each group of eight leaves takes
@@ -157,17 +158,16 @@ class Tree {
     A::plain_store(members.count, count);
     A::plain_store(members.dropped_before, dropped);
     make_ready(static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(count));
-    std::uint64_t parked = 0;
+    std::uint64_t parked = 0;  // kParked if a thread parks in any domain
     const std::uint32_t domains = memory_.leaves();
     for (std::uint32_t d = 0; d < domains; ++d) {
       // order: release: publishes the nodes, and what all wrote before they arrived. Pairs with kWordPoll and
       // kFlipAwait.
       const std::uint64_t old =
           A::template exchange_release<Site::kWordFlip>(memory_.domain(d).phase.word, 2 * number);
-      parked |= (old & kParked) << d;
+      parked |= old & kParked;
     }
-    for (std::uint32_t d = 0; parked != 0; ++d, parked >>= 1)
-      if ((parked & 1) != 0) ring(memory_.domain(d).phase, false, os_);
+    if (parked != 0) ring(memory_.domain(0).phase, false, os_);
   }
 
   // Waits until the last release has written all phases. A waiter of any domain but the last may give the

@@ -119,7 +119,7 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
     switch (view.last_action) {
       case WaitAction::kSpin: break;
       case WaitAction::kYield: os::yield(); break;
-      case WaitAction::kPark: park(wait.phase, wait.token, os, stall.longest_park()); break;
+      case WaitAction::kPark: park(wait.phase, wait.bell, wait.token, os, stall.longest_park()); break;
     }
     for (std::uint32_t n = 0; !(over = is_over(wait.phase, wait.token)) && n < policy.spins(); ++n)
       RealAtomics::pause();
@@ -179,7 +179,7 @@ Met Barrier::wait_longer(Phase<RealAtomics>& phase, std::uint64_t token) {
   const auto ask = [](const void* barrier, std::uint64_t of) {
     return static_cast<const Barrier*>(barrier)->standing(of);
   };
-  wait_long({phase, token, this, generation, count, call, &pace_, ask});
+  wait_long({phase, first_.phase.bell, token, this, generation, count, call, &pace_, ask});
   return Met::kOther;
 }
 

@@ -17,11 +17,11 @@ struct AnonymousOs : ModelOs<N> {
   void relax() { ModelAtomics::pause(); }
 };
 
-template <bool Parks, class Os>
-inline void await(anonymous::Phase<ModelAtomics>& phase, std::uint64_t token, Os& os) {
+template <bool Parks, class Bell, class Os>
+inline void await(anonymous::Phase<ModelAtomics>& phase, Bell& bell, std::uint64_t token, Os& os) {
   while (!anonymous::is_over(phase, token)) {
     if (Parks) {
-      anonymous::park(phase, token, os, 0);
+      anonymous::park(phase, bell, token, os, 0);
     } else {
       ModelAtomics::pause();
     }
@@ -56,6 +56,7 @@ struct ModelCounter {
   void finished() { barrier().finished(os); }
   void reopen(std::uint32_t count) { Barrier::open(phase, measure, count, drops, any); }
   anonymous::Phase<ModelAtomics>& of(unsigned) { return phase; }
+  auto& bell() { return phase.bell; }
 };
 
 // Member m enters at leaf m modulo Leaves; with Crowd, every member enters at leaf 0.
@@ -75,11 +76,9 @@ struct ModelTree {
 
   Barrier barrier() { return {*this, os}; }
   void prepare() {
-    for (auto& d : domains) {
-      d.phase.word.store(0, rl::mo_relaxed, RL_INFO);
-      d.phase.bell.store(0, rl::mo_relaxed, RL_INFO);
-      os.add_bell(&d.phase.bell);
-    }
+    for (auto& d : domains) d.phase.word.store(0, rl::mo_relaxed, RL_INFO);
+    bell().store(0, rl::mo_relaxed, RL_INFO);
+    os.add_bell(&bell());
     barrier().open(Count, 1);
   }
   std::uint32_t entry(unsigned member) const { return Crowd ? 0 : member % Leaves; }
@@ -92,7 +91,7 @@ struct ModelTree {
           step();
           barrier().release(token);
         },
-        [&](std::uint64_t token) { await<false>(of(member), token, os); });
+        [&](std::uint64_t token) { await<false>(of(member), bell(), token, os); });
   }
   Arrival arrive(unsigned member) {
     return arrive(member, [] {});
@@ -104,6 +103,7 @@ struct ModelTree {
   void finished() { barrier().finished(); }
   void reopen(std::uint32_t count) { barrier().open(count, barrier().next_number()); }
   anonymous::Phase<ModelAtomics>& of(unsigned member) { return domains[entry(member)].phase; }
+  auto& bell() { return domains[0].phase.bell; }
 };
 
 // N members meet Episodes times. Each writes plain data before a meeting; all see them afterwards, and the
@@ -123,7 +123,7 @@ struct MeetSuite : Suite<N> {
     for (std::uint64_t episode = 1; episode <= Episodes; ++episode) {
       written[member][episode % 2](RL_INFO) = episode;
       const Arrival arrival = memory.arrive(member);
-      await<Parks>(memory.of(member), arrival.token, memory.os);
+      await<Parks>(memory.of(member), memory.bell(), arrival.token, memory.os);
       for (auto& pair : written) RL_ASSERT(pair[episode % 2](RL_INFO) == episode);
     }
   }
@@ -142,7 +142,7 @@ struct StrangerSuite : Suite<3> {
     for (int i = 0; i < (member == 2 ? 2 : 1); ++i) {
       const Arrival arrival = memory.arrive(member);
       if (arrival.last) ModelAtomics::add_relaxed(filled, std::uint32_t{1});
-      if (member < 2) await<Parks>(memory.of(member), arrival.token, memory.os);
+      if (member < 2) await<Parks>(memory.of(member), memory.bell(), arrival.token, memory.os);
     }
   }
   void after() override { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 2); }
@@ -180,7 +180,7 @@ struct StepSuite : Suite<2> {
     memory.os.enter(member);
     for (std::uint64_t episode = 1; episode <= 2; ++episode) {
       const Arrival arrival = memory.arrive(member, [&] { steps(RL_INFO) = steps(RL_INFO) + 1; });
-      await<false>(memory.of(member), arrival.token, memory.os);
+      await<false>(memory.of(member), memory.bell(), arrival.token, memory.os);
       RL_ASSERT(steps(RL_INFO) == episode);
     }
   }
@@ -204,7 +204,7 @@ struct HalvesSuite : Suite<2> {
       written[member][episode % 2](RL_INFO) = episode;
       const Arrival arrival = memory.arrive(member, [] {}, Each);
       if (arrival.last) ModelAtomics::add_relaxed(filled, std::uint32_t{1});
-      await<false>(memory.of(member), arrival.token, memory.os);
+      await<false>(memory.of(member), memory.bell(), arrival.token, memory.os);
       for (auto& pair : written) RL_ASSERT(pair[episode % 2](RL_INFO) == episode);
     }
   }
@@ -233,7 +233,7 @@ struct DropSuite : Suite<N> {
         return;
       }
       const Arrival arrival = memory.arrive(member);
-      await<false>(memory.of(member), arrival.token, memory.os);
+      await<false>(memory.of(member), memory.bell(), arrival.token, memory.os);
       for (std::uint32_t other = 0; other < N; ++other)
         if (other < N - 1 || episode <= last) RL_ASSERT(written[other][episode % 2](RL_INFO) == episode);
     }
@@ -256,7 +256,7 @@ struct RecycleSuite : Suite<3> {
     memory.os.enter(member);
     written[member](RL_INFO) = 1;
     const Arrival arrival = memory.arrive(member);
-    await<Parks>(memory.of(member), arrival.token, memory.os);
+    await<Parks>(memory.of(member), memory.bell(), arrival.token, memory.os);
     for (auto& word : written) RL_ASSERT(word(RL_INFO) == 1);
     if (member != 0 || arrival.last) return;
     memory.finished();
@@ -293,7 +293,7 @@ struct SharedSuite : Suite<N> {
     for (std::uint64_t episode = 1; episode <= Episodes; ++episode) {
       written[member][episode % 2](RL_INFO) = episode;
       arrival = barrier.arrive(os);
-      await<Parks>(barrier.phase(), arrival.token, os);
+      await<Parks>(barrier.phase(), barrier.phase().bell, arrival.token, os);
       for (auto& pair : written) RL_ASSERT(pair[episode % 2](RL_INFO) == episode);
       RL_ASSERT(life(RL_INFO) == 1);
       barrier.leave(os);

@@ -1,0 +1,113 @@
+// wakes MEMBERS BURNERS: how the last to arrive best wakes members that sleep (docs/waiting.md). MEMBERS
+// threads meet at a counter, and all but the last sleep until they are woken, in one of three ways:
+//   all    everybody sleeps on one word, and the last one wakes all by one call
+//   chain  each has a word of its own; the last one wakes the first, which wakes the second, and so on
+//   tree   the same, but each wakes two others
+// For each way it prints the median time of a call over nine windows, interleaved, beside BURNERS processes.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "base/line.hpp"
+#include "bench/load.hpp"
+
+namespace {
+
+constexpr int kWindows = 9;
+constexpr auto kWindow = std::chrono::milliseconds(300);
+
+struct alignas(fermata::kMaxLine) Word {
+  std::atomic<std::uint32_t> phase{0};
+  std::atomic<bool> asleep{false};
+};
+
+void sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+}
+void wake(std::atomic<std::uint32_t>& word, int most) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, most, nullptr, nullptr, 0);
+}
+
+struct Team {
+  Team(std::uint32_t members, std::uint32_t fan_out) : members(members), fan_out(fan_out), words(members) {}
+  const std::uint32_t members;
+  const std::uint32_t fan_out;  // how many each wakes; 0: one call wakes all
+  std::vector<Word> words;
+  Word all;
+  std::atomic<std::uint32_t> arrived{0};
+  std::atomic<bool> stop{false};
+  std::uint32_t last = 0;  // who arrived last; with `over` written before the wakes and read after them
+  bool over = false;
+
+  // The members whose turn it is to be woken by the one that is `place` places after the last.
+  void wake_next(std::uint32_t place, std::uint32_t phase) {
+    for (std::uint32_t next = fan_out * place + 1; next <= fan_out * (place + 1) && next < members; ++next) {
+      Word& word = words[(last + next) % members];
+      word.phase = phase;
+      if (word.asleep) wake(word.phase, 1);
+    }
+  }
+  void meet(std::uint32_t rank) {
+    for (std::uint32_t phase = 1;; ++phase) {
+      if (arrived.fetch_add(1) + 1 == members) {
+        arrived = 0;
+        last = rank;
+        over = stop;
+        words[rank].phase = phase;
+        if (fan_out == 0) {
+          all.phase = phase;
+          wake(all.phase, INT_MAX);
+        }
+      } else {
+        Word& word = fan_out == 0 ? all : words[rank];
+        word.asleep = true;
+        while (word.phase != phase) sleep_on(word.phase, phase - 1);
+        if (fan_out != 0) word.asleep = false;
+      }
+      const bool ends = over;
+      if (fan_out != 0) wake_next((rank + members - last) % members, phase);
+      if (ends) return;
+      if (rank == last) calls += 1;
+    }
+  }
+  std::atomic<std::uint64_t> calls{0};
+};
+
+double us_a_call(std::uint32_t members, std::uint32_t fan_out) {
+  Team team(members, fan_out);
+  std::vector<std::thread> threads;
+  for (std::uint32_t m = 0; m < members; ++m) threads.emplace_back([&, m] { team.meet(m); });
+  std::this_thread::sleep_for(kWindow / 6);
+  const std::uint64_t before = team.calls;
+  const auto begin = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(kWindow);
+  const std::uint64_t calls = team.calls - before;
+  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - begin;
+  team.stop = true;
+  for (std::thread& thread : threads) thread.join();
+  return time.count() / static_cast<double>(std::max<std::uint64_t>(calls, 1));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 || std::atoi(argv[1]) < 2) return std::fprintf(stderr, "wakes MEMBERS BURNERS\n"), 2;
+  const auto members = static_cast<std::uint32_t>(std::atoi(argv[1]));
+  const fermata::bench::Burners burners({.burners = std::atoi(argv[2])});
+  std::vector<double> us[3];
+  for (int window = 0; window < kWindows; ++window)
+    for (std::uint32_t fan_out : {0u, 1u, 2u}) us[fan_out].push_back(us_a_call(members, fan_out));
+  for (std::vector<double>& each : us) std::sort(each.begin(), each.end());
+  std::printf("%u members, %s burners: all %.1f, chain %.1f, tree %.1f us a call\n", members, argv[2],
+              us[0][kWindows / 2], us[1][kWindows / 2], us[2][kWindows / 2]);
+}
