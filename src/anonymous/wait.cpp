@@ -6,6 +6,7 @@
 #include "anonymous/barrier.hpp"
 #include "anonymous/machine.hpp"
 #include "os/os.hpp"
+#include "sync/monitor.hpp"
 #include "sync/wait_wanted.hpp"
 
 namespace fermata::anonymous {
@@ -106,6 +107,7 @@ template <class Policy>
 void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
   OsCalls os(wait.pace == nullptr);
   Stall stall(wait);
+  const Monitor monitor = chosen_monitor();  // settle() has made the choice
   const std::int64_t start = os::now_ns();
   std::int64_t now = start;
   WaitView view;
@@ -121,7 +123,12 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
       case WaitAction::kYield: os::yield(); break;
       case WaitAction::kPark: park(wait.phase, wait.bell, wait.token, os, stall.longest_park()); break;
     }
-    for (std::uint32_t n = 0; !(over = is_over(wait.phase, wait.token)) && n < policy.spins(); ++n)
+    const bool watches = monitor != Monitor::kNone && view.last_action == WaitAction::kSpin;
+    if (watches)
+      monitored_wait(monitor, &wait.phase.word, longest_monitored_wait(),
+                     [&] { return is_over(wait.phase, wait.token); });
+    const std::uint32_t spins = watches ? 0 : policy.spins();
+    for (std::uint32_t n = 0; !(over = is_over(wait.phase, wait.token)) && n < spins; ++n)
       RealAtomics::pause();
     const std::int64_t then = now;
     now = os::now_ns();

@@ -256,6 +256,14 @@ class Cursor {
     }
   }
 
+  // The word that the step awaits; null: none.
+  const typename M::Counter* awaited_word(M& memory) const {
+    const Step& s = *step_;
+    if (s.code == Code::kAwait) return &memory.header(slot_of(s, episode_));
+    if (s.code == Code::kPoll) return &memory.word(s.offset);
+    return s.code == Code::kCreditAwait ? &memory.credit(s.offset) : nullptr;
+  }
+
   // The present contents of the header that a step awaits in this episode, even if it is still of an earlier
   // one; 0 if the step awaits no slot.
   static std::uint64_t come_at(M& memory, const Step& step, std::uint64_t episode) {

@@ -186,6 +186,7 @@ class LineCalls {
   const TeamCursor& cursor() const { return cursor_; }
   TeamMemory& memory() { return memory_; }
   bool ready() { return cursor_.ready(memory_); }
+  const void* awaited_word() { return cursor_.awaited_word(memory_); }
   std::uint32_t peer() const { return memory_.swapped(cursor_.at().peer); }
   // The member whose signal the call awaits; this rank if it awaits no particular member.
   std::uint32_t awaited_member() const {

@@ -42,6 +42,13 @@ struct Member::LineWait : Wait {
     return m.lines_.advance(spins) &&
            (!is_unsettled() || m.lengths_.settle_met(m.lengths_.may_retract()) != Status::kPending);
   }
+  bool watch(Monitor monitor) const {
+    const void* const word = m.lines_.awaited_word();
+    if (word == nullptr || m.has_requests() || is_unsettled()) return false;
+    monitored_wait(monitor, word, longest_monitored_wait(),
+                   [&] { return m.lines_.ready() || is_broken<RealAtomics>(m.team().header()); });
+    return true;
+  }
   void park(std::int64_t limit_ns) const {
     // Signals for the requests may ring another doorbell than this one, so the park is short.
     if (m.has_requests()) limit_ns = std::min(limit_ns, Waiter::kWithRequestsNs);
@@ -86,6 +93,7 @@ struct Member::BlockWait : Wait {
       RealAtomics::pause();
     }
   }
+  static bool watch(Monitor) { return false; }  // several words may be awaited
   void park(std::int64_t limit_ns) const {
     const bool unsettled = has_unsettled();
     if (unsettled) limit_ns = std::min(limit_ns, kUnsaidNs);

@@ -3,6 +3,7 @@
 //
 //   bool advance(spins)         looks for `spins` pauses, 0: once. True: the wait is over.
 //   Status finish()             ends the call after advance() has returned true
+//   bool watch(monitor)         lets the CPU wait, for a few us, for what advance() awaits; false: it cannot
 //   void park(ns)               sleeps until advance() may succeed, or for that time
 //   Status look(waited_ns)      looks at the other members, about every kLookNs; kOk: the wait goes on;
 //                               kRetracted: the caller repeats the call
@@ -27,6 +28,7 @@
 #include "base/status.hpp"
 #include "exec/poll_interval.hpp"
 #include "os/os.hpp"
+#include "sync/monitor.hpp"
 #include "sync/wait_wanted.hpp"
 
 namespace fermata::exec {
@@ -43,8 +45,8 @@ class Waiter {
   static constexpr std::int64_t kWithRequestsNs = 50'000;
 
   // stall_ns: a wait that long is reported; 0: none is.
-  Waiter(WaitKind collective, bool over_hosts, std::int64_t stall_ns)
-      : collective_(collective), over_hosts_(over_hosts), stall_ns_(stall_ns) {
+  Waiter(WaitKind collective, bool over_hosts, std::int64_t stall_ns, Monitor monitor = chosen_monitor())
+      : collective_(collective), over_hosts_(over_hosts), monitor_(monitor), stall_ns_(stall_ns) {
     choose_spins();
   }
 
@@ -195,8 +197,11 @@ class Waiter {
       // only while it spins, when it has time for this
       if (view.last_action == WaitAction::kSpin) view.expected_ns = what.expected_ns();
       view.last_action = policy.next(view);
+      bool watched = false;
       switch (view.last_action) {
-        case WaitAction::kSpin: break;
+        case WaitAction::kSpin:
+          watched = monitor_ != Monitor::kNone && !has_port && !others && what.watch(monitor_);
+          break;
         case WaitAction::kYield: os::yield(); break;
         case WaitAction::kPark: what.park(limits.longest_park(now, others)); break;
       }
@@ -205,7 +210,7 @@ class Waiter {
         what.attend_port();
         limits.next_port = now + kPortNs;
       }
-      const bool over = what.advance(policy.spins());
+      const bool over = what.advance(watched ? 0 : policy.spins());
       const std::int64_t then = now;
       now = os::now_ns();
       view.now_ns = now;
@@ -218,6 +223,7 @@ class Waiter {
   std::uint32_t spins_;
   WaitKind collective_;
   bool over_hosts_;
+  Monitor monitor_;
   std::uint64_t next_seldom_ = kSeldom;
   std::int64_t stall_ns_;
   std::uint32_t joined_ = 0;  // the number of members that auto_ is for

@@ -18,6 +18,7 @@ enum class Variable : std::uint8_t {
   kStallSeconds,
   kRefresh,
   kCma,
+  kMonitor,
   kProgressThread,
   kDisable,
   kVerbose,

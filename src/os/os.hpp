@@ -75,6 +75,15 @@ enum class Slept { kWoken, kTimeout, kInterrupted, kChanged };  // in this order
 Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t ns, bool shared);
 void futex_wake_all(std::atomic<std::uint32_t>& word, bool shared);
 
+// ---- Monitored wait: instructions with which the CPU waits for a write to a line (sync/monitor.hpp).
+enum class Monitor : std::uint8_t { kNone, kUmwait, kMwaitx, kWfet, kWfe };
+struct MonitorFeatures {
+  bool waitpkg = false, monitorx = false;   // x86-64
+  bool wfxt = false, event_stream = false;  // AArch64; the second also says that a WFE ends by itself
+};
+MonitorFeatures monitor_features();  // of this CPU
+Monitor best_monitor(const MonitorFeatures& has);
+
 // ---- Asymmetric fence. Each process calls register_fence before other threads rely on the fence, for each
 // value of `shared` that it uses.
 // Returns false if the kernel does not permit it.

@@ -147,7 +147,7 @@ struct RealAtomics {
 #elif defined(__aarch64__)
     __asm__ __volatile__("isb");  // on most cores yield does nothing; isb pauses about as long as x86's pause
 #elif defined(__powerpc64__)
-    __asm__ __volatile__("or 27,27,27; or 2,2,2" ::: "memory");  // low SMT priority, then medium again
+    __asm__ __volatile__("or 1,1,1; or 2,2,2" ::: "memory");  // low SMT priority, then medium again
 #else
     // order: the compiler must not merge the loop's reads
     std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -32,6 +32,8 @@ constexpr VariableRow kTable[] = {
      "how often teams over hosts look for better plans"},
     {"FERMATA_CMA", ValueKind::kChoice, "0,1", 0, 0, "", kByLibraries,
      "whether processes read each other's memory"},
+    {"FERMATA_MONITOR", ValueKind::kChoice, "0,1", 0, 0, "", kByLibraries,
+     "whether a spinning CPU sleeps until the awaited line is written"},
     {"FERMATA_PROGRESS_THREAD", ValueKind::kSwitch, "", 0, 0, "0", kByLibraries,
      "a thread moves data while the program computes"},
     {"FERMATA_DISABLE", ValueKind::kSwitch, "", 0, 0, "0", kByPreloads | kByRun, "preloads change nothing"},

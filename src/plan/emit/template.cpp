@@ -166,7 +166,7 @@ static inline void NAME_pause_(unsigned times) {
 #elif defined(__GNUC__) && defined(__aarch64__)
     __asm__ __volatile__("isb");  // on most cores yield does nothing; isb takes about as long as x86's pause
 #elif defined(__GNUC__) && defined(__powerpc64__)
-    __asm__ __volatile__("or 27,27,27; or 2,2,2" ::: "memory");  // low SMT priority, then medium again
+    __asm__ __volatile__("or 1,1,1; or 2,2,2" ::: "memory");  // low SMT priority, then medium again
 #endif
   }
 }

@@ -16,16 +16,25 @@ constexpr std::int64_t kMs = 1'000'000;
 // What a test waits for. Its data come after so many looks of the waiter.
 struct Fake {
   struct Seen {
-    int advances = 0, finished = 0, attended = 0, reports = 0;
+    int advances = 0, finished = 0, attended = 0, reports = 0, watches = 0;
+    std::vector<std::uint32_t> spins;
     std::vector<std::int64_t> looks, parks;
     Status gave_up = Status::kOk;
   };
   Seen& seen;
   int comes_after = std::numeric_limits<int>::max();
+  bool watchable = true;
   Status broken_by = Status::kOk, looks_like = Status::kOk;
   bool beside_requests = false, port = false, away = false, reports_at_once = true;
 
-  bool advance(std::uint32_t) const { return ++seen.advances > comes_after; }
+  bool advance(std::uint32_t spins) const {
+    seen.spins.push_back(spins);
+    return ++seen.advances > comes_after;
+  }
+  bool watch(Monitor) const {
+    ++seen.watches;
+    return watchable;
+  }
   void park(std::int64_t ns) const {
     seen.parks.push_back(ns);
     std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
@@ -73,6 +82,31 @@ TEST(Waiter, SpinsFirstOnlyWhereItsPolicyDoes) {
   waiter.set_joined(4, 2, &pace, 0);  // crowded: who spins takes the CPU from whom it waits for
   EXPECT_EQ(waiter.joined(), 4U);
   EXPECT_EQ(waiter.spins(), 0U);
+}
+
+TEST(Waiter, SpinsWithTheCpusOwnWaitWhereItCan) {
+  const auto spins_of = [](Monitor monitor, const Fake& what) {
+    Waiter waiter(WaitKind::kSpin, false, 0, monitor);
+    EXPECT_EQ(waiter.wait(what, 1), Status::kOk);
+    return what.seen.spins;
+  };
+  const std::uint32_t each = SpinWait{}.spins();
+  for (const Monitor monitor : {Monitor::kNone, Monitor::kUmwait}) {
+    const bool has = monitor != Monitor::kNone;
+    Fake::Seen free, several, ported, busy;
+    EXPECT_EQ(spins_of(monitor, {.seen = free, .comes_after = 1}),
+              std::vector<std::uint32_t>(2, has ? 0 : each));
+    EXPECT_EQ(free.watches, has ? 2 : 0);
+    EXPECT_EQ(spins_of(monitor, {.seen = several, .comes_after = 1, .watchable = false}),
+              std::vector<std::uint32_t>(2, each));
+    // The port and other requests do not write to the awaited word.
+    EXPECT_EQ(spins_of(monitor, {.seen = ported, .comes_after = 1, .port = true}),
+              std::vector<std::uint32_t>(2, each));
+    EXPECT_EQ(ported.watches, 0);
+    EXPECT_EQ(spins_of(monitor, {.seen = busy, .comes_after = 1, .beside_requests = true}),
+              std::vector<std::uint32_t>(2, each));
+    EXPECT_EQ(busy.watches, 0);
+  }
 }
 
 TEST(Waiter, TheHookInterruptsAndIsCalledBeforeEachAction) {
