@@ -90,8 +90,9 @@ bool make_room(bool over_hosts) {
   return room;
 }
 
-// Does not drive MPI at each poll. If Open MPI is told to yield, it gives the CPU away in each call, and the
-// wait itself has just done so.
+// Does not drive MPI at each poll, which costs more than the poll. If Open MPI is told to yield, it would
+// give the CPU away in each call. Beside other programs that costs a time slice, and the wait policy knows
+// better.
 int idle(fermata_member* member, void* pooled) {
   thread_local std::int64_t next_ns = 0;
   timespec t;
@@ -99,7 +100,9 @@ int idle(fermata_member* member, void* pooled) {
   const std::int64_t now_ns = std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
   if (now_ns < next_ns) return 0;
   next_ns = now_ns + static_cast<const Pooled*>(pooled)->look_every_ns;
+  const bool yields = set_library_yields != nullptr && set_library_yields(false);
   drive_library();
+  if (yields) set_library_yields(true);
   progress_beside(member);
   return 0;
 }

@@ -8,6 +8,7 @@ namespace fermata::preload {
 Real real = {};
 bool transport_is_ready = false;
 bool library_is_newer = false;
+bool (*set_library_yields)(bool) = nullptr;
 
 namespace {
 
@@ -25,6 +26,10 @@ __attribute__((constructor(101))) void find_all() {
   FERMATA_MPI_ALL(FERMATA_FIND)
 #undef FERMATA_FIND
   transport_is_ready = fermata_mpi_resolve(of_library) == FERMATA_OK;
+#ifdef OPEN_MPI
+  set_library_yields =
+      reinterpret_cast<bool (*)(bool)>(dlsym(RTLD_NEXT, "opal_progress_set_yield_when_idle"));
+#endif
 #ifndef FERMATA_MPI_41
   library_is_newer = dlsym(RTLD_NEXT, "PMPI_Request_get_status_any") != nullptr;
 #endif

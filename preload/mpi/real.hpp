@@ -67,6 +67,10 @@ extern bool transport_is_ready;
 // a newer release than the one for which this library was built.
 extern bool library_is_newer;
 
+// Written at load. Open MPI's switch for yields in calls that find nothing to do; it returns the value
+// before. Null: another library, or a release without it.
+extern bool (*set_library_yields)(bool);
+
 // From now on every call leads to where it would lead without this library: to a profiling tool, or else to
 // the MPI library (entries.cpp). Must come before the first MPI call that has any effect.
 void leave_everything();
