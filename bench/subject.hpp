@@ -70,7 +70,8 @@ struct Entry {
   const char* needs;        // what to install if it is not available
   // has all roots, and an allreduce that overlaps with computing
   bool library = false;
-  const char* preload = "";  // the preload of Fermata's that the executable runs with: "openmp"
+  // the preload of Fermata's that the executable runs with: "openmp", "mpi-openmpi"
+  const char* preload = "";
 };
 
 constexpr unsigned bit(Collective c) { return 1u << static_cast<unsigned>(c); }

@@ -17,6 +17,7 @@ constexpr unsigned kProcesses = bit(Engine::kProcesses);
 constexpr const char* kGompWorker = "fermata-bench-worker-gomp";
 constexpr const char* kOmpWorker = "fermata-bench-worker-omp";
 constexpr const char* kPthreadWorker = "fermata-bench-worker-pthread";
+constexpr const char* kOpenMpiWorker = "fermata-bench-worker-openmpi";
 constexpr const char* kNeedsGomp = "g++ with libgomp (Debian: g++)";
 constexpr const char* kNeedsOmp =
     "clang++ with libomp (Debian: clang-19 libomp-19-dev), found when configuring";
@@ -65,8 +66,10 @@ constexpr Entry preloaded(const char* name, const char* preload, unsigned collec
   return {name,    "",     Role::kRival, collectives, engines, 0,      kOnALine,
           nullptr, worker, environment,  needs,       false,   preload};
 }
-constexpr Entry mpi(const char* name, const char* worker, const char* needs) {
-  return {name, "", Role::kRival, kAnyCollective, kProcesses, 0, kAnySize, nullptr, worker, "", needs, true};
+constexpr Entry mpi(const char* name, const char* worker, const char* needs, const char* environment = "",
+                    const char* preload = "") {
+  return {name,    "",     Role::kRival, kAnyCollective, kProcesses, 0,      kAnySize,
+          nullptr, worker, environment,  needs,          true,       preload};
 }
 
 const Entry kTable[] = {
@@ -122,7 +125,9 @@ const Entry kTable[] = {
     rival("ck_mcs", kBarrier, kBothEngines, FERMATA_CK(mcs), kNeedsCk),
     rival("ck_combining", kBarrier, kBothEngines, FERMATA_CK(combining), kNeedsCk),
     rival("reduce_naive", kReductions, kBothEngines, make_reduce_naive),
-    mpi("openmpi", "fermata-bench-worker-openmpi", kNeedsOpenMpi),
+    mpi("openmpi", kOpenMpiWorker, kNeedsOpenMpi),
+    mpi("openmpi_yielding", kOpenMpiWorker, kNeedsOpenMpi, "OMPI_MCA_mpi_yield_when_idle=1"),
+    mpi("openmpi_preloaded", kOpenMpiWorker, kNeedsOpenMpi, "", "mpi-openmpi"),
     mpi("mpich", "fermata-bench-worker-mpich", kNeedsMpich),
     mpi("openmpi5", "fermata-bench-worker-openmpi5", kNeedsWheels),
     mpi("mpich5", "fermata-bench-worker-mpich5", kNeedsWheels),

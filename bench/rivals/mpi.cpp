@@ -44,7 +44,9 @@ std::vector<std::string> launcher(const Case& c) {
   add({"--allow-run-as-root", "--oversubscribe", "--bind-to", "none"});
   add({"--mca", "orte_tmpdir_base", scratch(), "--mca", "btl_vader_backing_directory", scratch()});
 #endif
-  add({"--mca", "mpi_yield_when_idle", crowded ? "1" : "0"});
+  // Its setting in the environment, if there is one, holds.
+  if (getenv("OMPI_MCA_mpi_yield_when_idle") == nullptr)
+    add({"--mca", "mpi_yield_when_idle", crowded ? "1" : "0"});
 #else
   // MPICH yields after this many polls; its default is 1,000. MPICH 4.0 has the setting, but its ch4 device
   // never yields: the library does not even import sched_yield.

@@ -184,7 +184,7 @@ void bench_command(const BenchArguments& a) {
   bench::Options options = options_from(a);
   options.progress = show_progress;
   options.preload = [](const std::string& name) {
-    return library_beside("preload/" + name, "libfermata-" + name + ".so");
+    return library_beside("preload/" + name.substr(0, name.find('-')), "libfermata-" + name + ".so");
   };
   if (a.collective == kPlanning) return planning(options, a);
   if (a.collective == kTeams) return teams(options, a);

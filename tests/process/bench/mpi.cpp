@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "bench/session.hpp"
 
@@ -110,6 +111,24 @@ TEST_P(Mpi, RanksSleepBetweenTurnsAndEndWithTheWorker) {
   remote.end();
   for (int wait = 0; wait < 100 && !processes_of(executable).empty(); ++wait) usleep(10'000);
   EXPECT_TRUE(processes_of(executable).empty()) << "ranks outlived their worker";
+}
+
+// The ranks of `openmpi_preloaded` have the preload library, and their results are right.
+TEST_P(Mpi, RanksTakeAPreloadFromTheWorker) {
+  const std::string name = std::string("libfermata-mpi-") + GetParam() + ".so";
+  const std::string library = FERMATA_BENCH_WORKERS "/../preload/mpi/" + name;
+  if (access(library.c_str(), R_OK) != 0) GTEST_SKIP() << "no preload library " << library;
+  launch_.environment = {"LD_PRELOAD=" + library};
+  Remote remote;
+  ASSERT_EQ(remote.start(launch_, what_), "");
+  EXPECT_EQ(turn(remote).error, "");
+  int ranks = 0;
+  for (const auto& [pid, used] : processes_of(std::filesystem::canonical(launch_.executable))) {
+    std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+    const std::string text(std::istreambuf_iterator<char>(maps), {});
+    if (pid != remote.pid() && text.find(name) != std::string::npos) ++ranks;
+  }
+  EXPECT_EQ(ranks, 2);
 }
 
 TEST_P(Mpi, ARankThatDiesIsReported) {
