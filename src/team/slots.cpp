@@ -67,7 +67,7 @@ std::uint64_t most_lines(const exec::Team& team, std::size_t in_quarter, bool ir
 }  // namespace
 
 SlotHeap::SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes)
-    : base_(base), room_{{begin, bytes}}, used_(begin), spare_(bytes / kSpareShare) {}
+    : base_(base), room_{{begin, bytes}}, used_(begin), spare_(bytes / 8) {}
 
 SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare) {
   const std::uint64_t whole = kMaxLine + round_up(bytes, kMaxLine);
@@ -174,26 +174,17 @@ void let_go_over_hosts(const exec::Team& team, std::uint64_t at, std::uint64_t u
 
 }  // namespace
 
-PartsOverHosts::Part PartsOverHosts::take(const exec::Team& team, std::uint64_t rings, Size least,
-                                          Size most) {
+PartsOverHosts::Part PartsOverHosts::take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings) {
   for (Taken& taken : taken_) {
     if (taken.rings != rings || !is_back(team, taken.part)) continue;
     ++taken.part.use;
     return taken.part;
   }
-  for (const Size& size : {most, least}) {
-    const std::uint64_t whole = head_of(team) + round_up(size.bytes, kMaxLine);
-    if (whole > team.layout().heap_bytes - used_) continue;
-    taken_.push_back({{team.layout().heap + used_, 1, size.lines}, rings});
-    used_ += whole;
-    spared_ += size.bytes - least.bytes;
-    return taken_.back().part;
-  }
-  return {};
-}
-
-std::uint64_t PartsOverHosts::spare(const exec::Team& team) const {
-  return (team.layout().heap_bytes / kSpareShare - spared_) / kSpares;
+  const std::uint64_t whole = head_of(team) + round_up(bytes, kMaxLine);
+  if (whole > team.layout().heap_bytes - used_) return {};
+  taken_.push_back({{team.layout().heap + used_, 1}, rings});
+  used_ += whole;
+  return taken_.back().part;
 }
 
 HeldSlots::~HeldSlots() {
@@ -218,13 +209,13 @@ std::byte* HeldSlots::rings() const { return team_->base() + at_ + head_of(*team
 namespace {
 
 // Tries again for up to kMostLateNs, since the lines that report a free part may still be in transit.
-PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std::uint64_t rings,
-                                     PartsOverHosts::Size least, PartsOverHosts::Size most) {
+PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std::uint64_t bytes,
+                                     std::uint64_t rings) {
   const std::int64_t until = os::now_ns() + kMostLateNs;
   for (;;) {
     const bool last = os::now_ns() >= until;  // read first: this thread may be stopped before it looks
     m.team().attend_port();
-    const PartsOverHosts::Part part = parts.take(m.team(), rings, least, most);
+    const PartsOverHosts::Part part = parts.take(m.team(), bytes, rings);
     if (part.at != 0 || last) return part;
     m.progress();
     os::yield();
@@ -249,7 +240,7 @@ bool lies_in_heap(const exec::Team& team, std::uint64_t at, std::uint64_t bytes)
 bool rings_lie_in_heap(const exec::Team& team, const std::uint64_t (&told)[kWords], bool irregular,
                        std::size_t rings) {
   const std::uint64_t lines = told[kLines];
-  if (!std::has_single_bit(lines) || lines < exec::kLeastRingLines || lines > team.layout().ring_lines)
+  if (!std::has_single_bit(lines) || lines < exec::kLeastRingLines || lines > exec::kMostCrowdedLines)
     return false;
   return lies_in_heap(team, told[kAt],
                       head_of(team) + with_lines(lines, told[kQuarter], irregular).bytes(rings));
@@ -262,20 +253,16 @@ void find_part(fermata_request& r, std::size_t in_quarter, std::uint64_t (&told)
   const std::size_t rings = r.program->edges.size();
   const bool irregular = r.checked.irregular;
   Shape shape = with_lines(exec::kLeastRingLines, in_quarter, irregular);
-  const std::size_t least = shape.bytes(rings);
-  const bool over_hosts = m.team().hosts().are_several();
-  const std::uint64_t spare = over_hosts ? blocks.parts.spare(m.team()) : blocks.heap.spare();
-  const std::uint64_t lines = most_lines(m.team(), in_quarter, irregular, rings, spare);
-  const Shape longer = with_lines(lines, in_quarter, irregular);
-  if (over_hosts) {
+  if (m.team().hosts().are_several()) {
     const auto* edges = reinterpret_cast<const char*>(r.program->edges.data());
     const std::uint64_t which = exec::with_plan(hash_of({edges, rings * sizeof(BlockEdge)}), in_quarter);
-    const PartsOverHosts::Part part =
-        part_over_hosts(m, blocks.parts, which, {shape.lines, least}, {lines, longer.bytes(rings)});
+    const PartsOverHosts::Part part = part_over_hosts(m, blocks.parts, shape.bytes(rings), which);
     told[kAt] = part.at;
     told[kUse] = part.use;
-    shape.lines = part.lines;
   } else {
+    const std::size_t least = shape.bytes(rings);
+    const std::uint64_t lines = most_lines(m.team(), in_quarter, irregular, rings, blocks.heap.spare());
+    const Shape longer = with_lines(lines, in_quarter, irregular);
     SlotHeap::Part part =
         blocks.heap.take(longer.bytes(rings), m.team().members(), longer.bytes(rings) - least);
     if (part.at != 0) shape = longer;

@@ -21,8 +21,6 @@ struct fermata_request;
 
 namespace fermata::team {
 
-inline constexpr std::uint64_t kSpares = 16, kSpareShare = 8;  // see SlotHeap::spare()
-
 // Rank 0's record.
 class SlotHeap {
  public:
@@ -36,14 +34,16 @@ class SlotHeap {
   // `spare`: how many of the bytes the part does not need.
   Part take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare = 0);
   std::size_t taken() const { return taken_.size(); }  // parts, also those that no member holds
-  // Bytes that a part may take beyond its need, to be faster. They come from 1 / kSpareShare of the heap. A
-  // part gets 1 / kSpares of what is left of it, so that later parts also find spare bytes.
+  // Bytes that a part may take beyond its need, to be faster. They come from one eighth of the heap. A part
+  // gets a fixed share of the rest of that eighth, so that later parts also find spare bytes.
   std::uint64_t spare() const { return spare_ / kSpares; }
 
  private:
   struct Taken {
     std::uint64_t at, bytes, spare;
   };
+  static constexpr std::uint64_t kSpares = 16;
+
   std::uint64_t find(std::uint64_t bytes);
   void collect();
   // False: no memory to record it. The part then stays in taken_, and the next collect() tries again.
@@ -65,18 +65,11 @@ class SlotHeap {
 class PartsOverHosts {
  public:
   struct Part {
-    std::uint64_t at = 0;     // from the team's base; 0: no part is free
-    std::uint64_t use = 0;    // from 1
-    std::uint64_t lines = 0;  // of each ring buffer
+    std::uint64_t at = 0;   // from the team's base; 0: no part is free
+    std::uint64_t use = 0;  // from 1
   };
-  struct Size {
-    std::uint64_t lines, bytes;
-  };
-  // A part that was used before, or else a new one, with the most lines if there is room, or else with the
-  // least. rings: a hash of the edges and of the quarters of their ring buffers.
-  Part take(const exec::Team& team, std::uint64_t rings, Size least, Size most);
-  // As SlotHeap::spare().
-  std::uint64_t spare(const exec::Team& team) const;
+  // rings: a hash of the edges and of the size of their ring buffers.
+  Part take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings);
 
  private:
   struct Taken {
@@ -84,8 +77,7 @@ class PartsOverHosts {
     std::uint64_t rings = 0;
   };
   std::vector<Taken> taken_;
-  std::uint64_t used_ = 0;    // bytes of the heap
-  std::uint64_t spared_ = 0;  // of these, beyond the parts' need
+  std::uint64_t used_ = 0;  // bytes of the heap
 };
 
 // A member's hold on a part and on the team's memory. A request may be freed after its member has left.

@@ -66,36 +66,6 @@ TEST(HostStreams, ARankThatWaitsForNoOtherIsHundredsOfCallsAhead) {
   }
 }
 
-// As above, for the starts of one request.
-TEST(HostStreams, APersistentCollectiveIsHundredsOfStartsAhead) {
-  constexpr std::uint64_t kStarts = 500;
-  House house({}, false, {0, 1});
-  std::atomic<bool> done{false};
-  const auto ends = house.run(10, [&](fermata_member* m, int rank) {
-    std::uint64_t in = 0, out = 0;
-    fermata_operation operation = FERMATA_OPERATION_INIT;
-    operation.collective = FERMATA_SCAN;
-    operation.in = &in;
-    operation.out = &out;
-    operation.count = 1;
-    operation.type = FERMATA_UINT64;
-    operation.op = FERMATA_SUM;
-    fermata_request* request = nullptr;
-    int status = fermata_prepare(m, &operation, &request);
-    while (status == FERMATA_OK && rank == 1 && !done) std::this_thread::yield();
-    for (std::uint64_t i = 0; i < kStarts && status == FERMATA_OK; ++i) {
-      in = i;
-      status = fermata_request_start(request);
-      if (status == FERMATA_OK) status = fermata_request_wait(request);
-      if (status == FERMATA_OK) EXPECT_EQ(out, rank == 1 ? 2 * i : i);
-    }
-    if (rank == 0) done = true;
-    fermata_request_free(request);
-    return status;
-  });
-  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
-}
-
 // The blocks of two ranks go to their host together. All four blocks do not fit on one line, else the scatter
 // would be a broadcast.
 TEST(HostStreams, ShortBlocksToOneRankShareAMessage) {
