@@ -4,6 +4,7 @@
 #define FERMATA_BASE_LINE_HPP
 
 #include <cstddef>
+#include <cstdint>
 
 namespace fermata {
 
@@ -20,6 +21,10 @@ inline constexpr std::size_t kMaxPage = 4096;
 #else
 inline constexpr std::size_t kMaxPage = 65536;
 #endif
+
+// The most slots of an edge of a plan. A sender of data whose receivers don't answer runs so many calls
+// ahead.
+inline constexpr std::uint32_t kMostSlots = 4096;
 
 constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 

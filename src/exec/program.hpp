@@ -44,7 +44,6 @@ enum class Fold : std::uint8_t { kNone = 0, kCombineLeft, kCombineRight, kCopy }
 
 inline constexpr std::uint32_t kNoDoor = 0xffffffffu;
 inline constexpr std::uint32_t kMostPauses = 64;
-inline constexpr std::uint32_t kMostSlots = 1024;
 
 // 32 bytes, so that two steps share a cache line and no step straddles two.
 struct Step {

@@ -16,16 +16,17 @@ constexpr std::int32_t kAllDegreesUpTo = 64;
 constexpr std::int32_t kSmallDegrees = 16;
 constexpr std::int32_t kHeader = 8;
 constexpr std::int32_t kLeastStreaming = 4, kMostStreaming = 128;  // slots
-// Slots where members share CPUs: a member advances one episode per slot in each of its time slices. Over
-// several hosts: a credit takes a round trip, and half of the slots are used meanwhile.
-constexpr std::int32_t kMostAhead = 512;
+// Slots where members share CPUs: a member advances one episode per slot in each of its time slices.
+constexpr std::int32_t kMostCrowded = 512;
+// Slots over several hosts: a credit takes a round trip, and half of the slots are used meanwhile.
+constexpr std::int32_t kMostOverHosts = static_cast<std::int32_t>(kMostSlots);
 constexpr std::int64_t kStreamingSpace = std::int64_t{16} << 20;  // bytes for one plan's slots, all roots
 constexpr double kWorthwhile = 0.95;                              // a smaller gain of a stride is noise
 
 // A team has a region for each root. Each region has about as many edges as there are members.
-std::int32_t streaming_slots(std::int32_t members, std::int32_t stride, bool far_ahead) {
+std::int32_t streaming_slots(std::int32_t members, std::int32_t stride, std::int32_t most) {
   const std::int64_t lines = std::int64_t{members} * members * stride * kMaxLine;
-  std::int32_t slots = far_ahead ? kMostAhead : kMostStreaming;
+  std::int32_t slots = most;
   while (slots > kLeastStreaming && lines * slots > kStreamingSpace) slots /= 2;
   return slots;
 }
@@ -75,7 +76,10 @@ std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topolo
   for (const LayoutChoice& choice : layouts.listed()) stride = std::max(stride, choice.stride);
   std::vector<std::int32_t> counts = {1, 2, 4};
   if (key.collective == Collective::kReduce || key.collective == Collective::kBroadcast)
-    counts = {4, streaming_slots(key.members, stride, crowded || !key.hosts.empty())};
+    counts = {4, streaming_slots(key.members, stride,
+                                 !key.hosts.empty() ? kMostOverHosts
+                                 : crowded          ? kMostCrowded
+                                                    : kMostStreaming)};
   if (counts.back() == counts.front()) counts.pop_back();
   for (const std::int32_t slots : counts) {
     variants.push_back(layouts.changed([&](LayoutChoice& choice) { choice.slots = slots; }));

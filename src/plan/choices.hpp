@@ -24,8 +24,8 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
                                          const PlanKey& key);
 
 // The same layout with these numbers of slots instead of its own:
-// - broadcast and reduce: 4, and as many as a limit on memory allows, up to 128, or 512 if `crowded`
-//   (members share CPUs) or over several hosts, since more slots let more of their episodes overlap
+// - broadcast and reduce: 4, and as many as a limit on memory allows, up to 128, 512 if `crowded`
+//   (members share CPUs), or 4096 over several hosts, since more slots let more of their episodes overlap
 // - all others: 1, 2 and 4
 // If the machine's lines have 64 bytes, each of these also with 128-byte lines, since many CPUs fetch lines
 // in pairs. The variant that needs the least memory comes first.

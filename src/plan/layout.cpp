@@ -128,9 +128,9 @@ class Placer {
 Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std::int32_t payload,
                            const std::vector<std::int32_t>& hosts) {
   for (const LayoutChoice& layout : layouts.listed()) {
-    const bool power =
-        layout.slots >= 1 && layout.slots <= 1024 && std::has_single_bit(static_cast<unsigned>(layout.slots));
-    if (!power) return Error{Status::kArgument, "slots must be a power of two, 1..1024"};
+    const auto slots = static_cast<std::uint32_t>(layout.slots);
+    if (slots > kMostSlots || !std::has_single_bit(slots))
+      return Error{Status::kArgument, "slots must be a power of two, 1.." + std::to_string(kMostSlots)};
     if (layout.stride < 1 || layout.stride > 8) return Error{Status::kArgument, "stride must be 1..8 lines"};
     if (layout.line != 64 && layout.line != 128)
       return Error{Status::kArgument, "line must be 64 or 128 bytes"};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/line.hpp"
 #include "base/text.hpp"
 #include "exec/program.hpp"
 #include "json/text.hpp"
@@ -180,7 +181,7 @@ Result<Plan> plan_from_json(std::string_view text) {
   plan.origin = read_origin(*root, reader);
   plan.date = reader.text("date", "");
   plan.layout = read_layout(*root, reader);
-  plan.credit_batch = static_cast<std::int32_t>(reader.integer("credit_batch", 0, 1024));
+  plan.credit_batch = static_cast<std::int32_t>(reader.integer("credit_batch", 0, kMostSlots));
   plan.predicted_latency_ns = reader.number("predicted_latency_ns", 0, kMostNs);
   plan.predicted_period_ns = reader.number("predicted_period_ns", 0, kMostNs);
   plan.measured_period_ns = reader.number("measured_period_ns", 0, kMostNs, 0);

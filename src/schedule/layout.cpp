@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/line.hpp"
 #include "base/text.hpp"
 
 namespace fermata {
@@ -16,7 +17,7 @@ bool set_field(LayoutChoice& choice, std::string_view field) {
   };
   const auto before = [&](std::string_view unit) { return field.substr(0, field.size() - unit.size()); };
   if (field.ends_with("slots"))
-    return set(choice.slots, before("slots"), 1, 1024) &&
+    return set(choice.slots, before("slots"), 1, static_cast<std::int32_t>(kMostSlots)) &&
            std::has_single_bit(static_cast<unsigned>(choice.slots));
   if (field.starts_with("stride")) return set(choice.stride, field.substr(6), 1, 8);
   if (field.starts_with("line"))

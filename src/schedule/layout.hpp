@@ -67,7 +67,7 @@ class Layouts {
 // Examples: "private", "packed+2slots", "private+stride5+line128+3pauses". Defaults are left out. Tables,
 // plans and the command line use this form.
 std::string to_string(const LayoutChoice& choice);
-// The inverse. Error: kParse, which names the field. Slots are a power of two up to 1024, stride is 1..8,
+// The inverse. Error: kParse, which names the field. Slots: a power of two up to kMostSlots, stride 1..8,
 // line 64 or 128, pauses 1..64.
 Result<LayoutChoice> parse_layout(std::string_view text);
 // The same for all stages, separated by colons: "packed+2slots:published".

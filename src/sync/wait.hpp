@@ -98,7 +98,7 @@ void exclude_until(BasicPace<A>& pace, std::uint64_t call) {
 struct HostsWait {
   static constexpr std::int64_t kSpinNs = 20'000;
   static constexpr std::int64_t kYieldNs = 5'000'000;
-  std::uint32_t spins() const { return 16; }
+  std::uint32_t spins() const { return 0; }  // nothing comes before a look at the port
   WaitAction next(const WaitView& view) {
     if (view.waited_ns < kSpinNs) return WaitAction::kSpin;
     return view.waited_ns < kYieldNs ? WaitAction::kYield : WaitAction::kPark;

@@ -10,9 +10,6 @@ namespace fermata::net {
 namespace {
 
 constexpr int kTag = 1;
-// The value of `words` that marks a process's last message. It is not a line: it says how many lines the
-// process has sent.
-constexpr std::uint16_t kLast = 0xffff;
 
 }  // namespace
 
@@ -23,6 +20,7 @@ MpiPort::MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> ho
   mpi.Query_thread(&level);
   // If this process has one member, its calls come one after the other, as MPI_THREAD_SERIALIZED requires.
   any_thread_ = level == MPI_THREAD_MULTIPLE || (level == MPI_THREAD_SERIALIZED && members == 1);
+  scratch();  // throws here, where the caller expects it
 }
 
 MpiPort::~MpiPort() = default;
@@ -45,11 +43,15 @@ int MpiPort::open(void* self, const fermata_window* window) {
   return FERMATA_OK;
 }
 
-MpiPort::Bytes MpiPort::message_of(const Head& head, const void* block, std::size_t bytes) {
-  Bytes message(sizeof head + bytes);
-  std::memcpy(message.data(), &head, sizeof head);
-  if (bytes != 0) std::memcpy(message.data() + sizeof head, block, bytes);
-  return message;
+unsigned char* MpiPort::scratch() {
+  if (scratch_.at == nullptr) scratch_.at = std::make_unique_for_overwrite<unsigned char[]>(Wire::kMost);
+  return scratch_.at.get();
+}
+
+void MpiPort::queue_scratch(Peer& peer) {
+  Bytes copy{std::make_unique_for_overwrite<unsigned char[]>(scratch_.count), scratch_.count};
+  std::memcpy(copy.at.get(), scratch_.at.get(), copy.count);
+  peer.queue.push_back(std::move(copy));
 }
 
 void MpiPort::write(void* self, const fermata_line* line, const fermata_block* block) {
@@ -59,10 +61,11 @@ void MpiPort::write(void* self, const fermata_line* line, const fermata_block* b
   Peer& peer = p.peers_[static_cast<std::size_t>(process)];
   if (peer.is_lost || peer.has_closed) return;
   ++peer.sent;
-  const bool brings = block != nullptr && block->bytes <= FERMATA_MOST_BLOCK;
-  const Head head{*line, peer.flushed, brings ? block->offset : 0};
-  peer.queue.push_back(message_of(head, brings ? block->from : nullptr, brings ? block->bytes : 0));
-  if (p.may_call()) p.send_to(peer, process);
+  if (block != nullptr && block->bytes > FERMATA_MOST_BLOCK) block = nullptr;
+  const bool may_call = p.may_call();
+  if (may_call) p.send_to(peer, process);
+  p.scratch_.count = Wire::encode(*line, peer.flushed, block, p.scratch());
+  may_call ? p.send(peer, process, p.scratch_) : p.queue_scratch(peer);
 }
 
 // Returns at once if another thread is already at work here.
@@ -80,16 +83,24 @@ void MpiPort::move() {
     if (!peers_[i].queue.empty()) send_to(peers_[i], static_cast<int>(i));
 }
 
+// Most sends are over at once: MPI has copied the message. Then the message's memory stays the caller's.
+void MpiPort::send(Peer& peer, int process, Bytes& message) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  int over = 0;
+  const int bytes = static_cast<int>(message.count);
+  peer.is_lost =
+      peer.is_lost ||
+      mpi.Isend(message.at.get(), bytes, MPI_BYTE, process, kTag, comm_, &request) != MPI_SUCCESS ||
+      mpi.Test(&request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  if (over == 0 && request != MPI_REQUEST_NULL) peer.sends.push_back({std::move(message), request});
+}
+
 // Sends everything in the queue, without a limit on the sends in progress. The writer may block in its next
 // MPI call. MPI then makes progress with the sends, but not with the queue.
 void MpiPort::send_to(Peer& peer, int process) {
   end_sends(peer);
-  for (; !peer.queue.empty() && !peer.is_lost; peer.queue.pop_front()) {
-    Send& send = peer.sends.emplace_back(Send{std::move(peer.queue.front()), MPI_REQUEST_NULL});
-    const int bytes = static_cast<int>(send.message.size());
-    if (mpi.Isend(send.message.data(), bytes, MPI_BYTE, process, kTag, comm_, &send.request) != MPI_SUCCESS)
-      peer.is_lost = true;
-  }
+  for (; !peer.queue.empty() && !peer.is_lost; peer.queue.pop_front())
+    send(peer, process, peer.queue.front());
   if (peer.is_lost) peer.queue.clear();
 }
 
@@ -111,46 +122,45 @@ void MpiPort::receive() {
   for (int i = 0; i < count; ++i) {
     int bytes = 0;
     mpi.Get_count(&statuses[i], MPI_BYTE, &bytes);
-    take(reinterpret_cast<const unsigned char*>(&incoming_[indices[i]]), static_cast<std::size_t>(bytes),
-         statuses[i].MPI_SOURCE);
+    take(incoming_[indices[i]].bytes, static_cast<std::size_t>(bytes), statuses[i].MPI_SOURCE);
     mpi.Start(&receives_[indices[i]]);
   }
 }
 
 void MpiPort::take(const unsigned char* message, std::size_t bytes, int from) {
   Peer& peer = peers_[static_cast<std::size_t>(from)];
-  Head head;
-  std::memcpy(&head, message, sizeof head);
-  if (head.line.words == kLast) {
-    peer.expected = head.line.header;
+  Letter letter;
+  if (!Wire::decode(message, bytes, letter)) return;
+  if (letter.is_last) {
+    peer.expected = letter.line.header;
     peer.has_closed = true;
     return;
   }
-  if (head.after > peer.received) {
-    peer.early.emplace_back(message, message + bytes);
+  if (letter.after > peer.received) {
+    Bytes copy{std::make_unique_for_overwrite<unsigned char[]>(bytes), bytes};
+    std::memcpy(copy.at.get(), message, bytes);
+    peer.early.push_back(std::move(copy));
     return;
   }
-  land(peer, message, bytes);
+  land(peer, letter);
   // MPI does not report receives in the order of their messages. So the first early message may have to wait
   // for the second.
   for (auto next = peer.early.begin(); next != peer.early.end();) {
-    std::memcpy(&head, next->data(), sizeof head);
-    if (head.after > peer.received) {
+    Letter early;
+    Wire::decode(next->at.get(), next->count, early);
+    if (early.after > peer.received) {
       ++next;
       continue;
     }
-    land(peer, next->data(), next->size());
+    land(peer, early);
     peer.early.erase(next);
     next = peer.early.begin();
   }
 }
 
-void MpiPort::land(Peer& peer, const unsigned char* message, std::size_t bytes) {
-  Head head;
-  std::memcpy(&head, message, sizeof head);
-  const fermata_block block{head.offset, bytes - sizeof head, message + sizeof head};
+void MpiPort::land(Peer& peer, const Letter& letter) {
   ++peer.received;
-  window_.land(window_.team, &head.line, block.bytes != 0 ? &block : nullptr);
+  window_.land(window_.team, &letter.line, letter.block.bytes != 0 ? &letter.block : nullptr);
 }
 
 int MpiPort::is_gone(void* self, std::uint32_t rank) {
@@ -220,10 +230,8 @@ void MpiPort::close(void* self, std::int64_t most_ns) {
       for (std::size_t i = 0; i < p.peers_.size(); ++i) {
         Peer& peer = p.peers_[i];
         if (p.host_of_[i] == p.host_of_[static_cast<std::size_t>(p.me_)] || peer.is_lost) continue;
-        Head last;
-        last.line.words = kLast;
-        last.line.header = peer.sent;
-        peer.queue.push_back(message_of(last, nullptr, 0));
+        p.scratch_.count = Wire::encode_last(peer.sent, p.scratch());
+        p.queue_scratch(peer);
       }
     }
     p.wait_for(most_ns, true);

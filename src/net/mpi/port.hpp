@@ -6,11 +6,13 @@
 #include <mpi.h>
 
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "fermata/hosts.h"
+#include "wire.hpp"
 
 namespace fermata::net {
 
@@ -36,16 +38,13 @@ class MpiPort {
  private:
   static constexpr int kReceives = 16;
 
-  struct Head {
-    fermata_line line{};
-    std::uint64_t after = 0;   // how many messages must land before this one
-    std::uint64_t offset = 0;  // the place of the block that follows the head
-  };
   struct Message {
-    Head head;
-    unsigned char block[FERMATA_MOST_BLOCK];
+    unsigned char bytes[Wire::kMost];
   };
-  using Bytes = std::vector<unsigned char>;  // the bytes of one message
+  struct Bytes {  // one message
+    std::unique_ptr<unsigned char[]> at;
+    std::size_t count = 0;
+  };
 
   struct Send {
     Bytes message;
@@ -75,13 +74,16 @@ class MpiPort {
   // May this thread call MPI? Any may with MPI_THREAD_MULTIPLE, or with MPI_THREAD_SERIALIZED if this process
   // has one member. Otherwise only the thread that made the port may.
   bool may_call() const { return any_thread_ || std::this_thread::get_id() == driver_; }
-  void move();  // takes what has come, and sends what is in the queues
-  static Bytes message_of(const Head& head, const void* block, std::size_t bytes);
+  void move();                     // takes what has come, and sends what is in the queues
+  unsigned char* scratch();        // scratch_'s bytes
+  void queue_scratch(Peer& peer);  // a copy of it
+  // If MPI still reads the message at the end, `message` is empty then.
+  void send(Peer& peer, int process, Bytes& message);
   void send_to(Peer& peer, int process);
   void end_sends(Peer& peer);
   void receive();
   void take(const unsigned char* message, std::size_t bytes, int from);
-  void land(Peer& peer, const unsigned char* message, std::size_t bytes);
+  void land(Peer& peer, const Letter& letter);
   bool all_sent();
   bool all_closed() const;
   void wait_for(std::int64_t most_ns, bool closing);
@@ -95,6 +97,7 @@ class MpiPort {
   std::mutex guard_;  // guards all members below, and calls of MPI between open() and close()
   fermata_window window_{};
   std::vector<Peer> peers_;  // by process
+  Bytes scratch_;            // for the next message; has room for the longest
   Message incoming_[kReceives];
   MPI_Request receives_[kReceives];
   bool opened_ = false;

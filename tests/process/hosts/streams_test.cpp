@@ -22,11 +22,11 @@ struct Stream {
 
 // Short gathers and scatters of two members are reduces and broadcasts on lines, scans go through rings.
 const Stream kStreams[] = {
-    {"gather", 1, 400,
+    {"gather", 1, 4000,
      [](fermata_member* m, const std::uint64_t* in, std::uint64_t* out) {
        return fermata_gather(m, in, out, 1, FERMATA_UINT64, 0);
      }},
-    {"scatter", 0, 400,
+    {"scatter", 0, 4000,
      [](fermata_member* m, const std::uint64_t* in, std::uint64_t* out) {
        return fermata_scatter(m, in, out, 1, FERMATA_UINT64, 0);
      }},

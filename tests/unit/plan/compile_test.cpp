@@ -3,6 +3,7 @@
 
 #include "../../lockstep.hpp"
 #include "algo/algorithm.hpp"
+#include "base/line.hpp"
 #include "plan/plan.hpp"
 #include "schedule/print.hpp"
 #include "schedule/verify.hpp"
@@ -155,8 +156,9 @@ TEST(Compile, SaysWhatItRefuses) {
   EXPECT_EQ(laid_out([](LayoutChoice& c) { c.stride = 8; }), "compiled");
   is(laid_out([](LayoutChoice& c) { c.stride = 9; }), "stride must be 1..8 lines");
   is(laid_out([](LayoutChoice& c) { c.stride = 0; }), "stride must be 1..8 lines");
-  EXPECT_EQ(laid_out([](LayoutChoice& c) { c.slots = 1024; }), "compiled");
-  is(laid_out([](LayoutChoice& c) { c.slots = 2048; }), "slots must be a power of two");
+  EXPECT_EQ(laid_out([](LayoutChoice& c) { c.slots = static_cast<int>(kMostSlots); }), "compiled");
+  is(laid_out([](LayoutChoice& c) { c.slots = 2 * static_cast<int>(kMostSlots); }),
+     "slots must be a power of two");
   is(laid_out([](LayoutChoice& c) { c.slots = 0; }), "slots must be a power of two");
   is(laid_out([](LayoutChoice& c) { c.slots = 3; }), "slots must be a power of two");
   EXPECT_EQ(laid_out([](LayoutChoice& c) { c.line = 128; }), "compiled");
