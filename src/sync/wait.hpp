@@ -151,6 +151,12 @@ class BasicAutoWait {
                : 0;
   }
 
+  // True: a wait in this call may park without next() and done(), as long as it is not over. In a hold that is
+  // all that they would decide. The member that judges the hold counts its time.
+  bool parks_unwatched(std::uint64_t call) const {
+    return crowded_ && judges_at_ == 0 && call < parks_until(call);
+  }
+
   // Whatever the others have written: once a wait has spun, at most kYields actions are no parks.
   WaitAction next(const WaitView& view) {
     if (view.first) {
