@@ -146,9 +146,7 @@ class BasicAutoWait {
   // Nobody looks at the clock for them, since two looks cost a tenth of a switch. In each call about one
   // member has 0: it sees the stalls, which hold up all.
   std::uint8_t unwatched_yields(std::uint64_t call) const {
-    return crowded_ && parks_until(call) == 0 && static_cast<std::uint32_t>(call) % members_ != who_
-               ? kUnwatched
-               : 0;
+    return crowded_ && parks_until(call) == 0 && !is_its_turn(call) ? kUnwatched : 0;
   }
 
   // True: a wait in this call may park without next() and done(), as long as it is not over. In a hold that is
@@ -199,7 +197,7 @@ class BasicAutoWait {
   static constexpr std::int64_t kMostStallNs = 16'000'000;  // ns: longer stalls count as so long
   static constexpr std::int64_t kParkNs = 4'000;            // ns: what parks cost a call, for each member
   static constexpr std::int64_t kHold = 32;       // stalls: what a hold's parks cost; scouts take 1 / kHold
-  static constexpr std::uint32_t kScouts = 4;     // quick scouts that end a hold, at most
+  static constexpr std::uint32_t kScouts = 16;    // quick scouts that end a hold; with more members, so many
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
 
@@ -228,17 +226,13 @@ class BasicAutoWait {
     return call >= until || is_ahead(until, call, hold_of(kMostStallNs)) ? until : 0;
   }
 
-  // True if this member yields as the scout of this call. All members in turn, but some may never wait: the
-  // same member again after some calls.
+  // True if this member yields as the scout of this call: all members in turn.
   bool scouts(std::uint64_t call, std::uint64_t until) {
-    // order: relaxed, both: hints; the exchange lets only one member go in each call
-    const std::uint64_t last = A::load_relaxed(pace_->scouted_call);
-    const bool again = scouted_until_ == until;
-    if (last >= call ? last - call < kSpread : again && call - last < 4 * members_) return false;
-    if (!A::compare_exchange_relaxed(pace_->scouted_call, last, call)) return false;  // order: see above
+    if (!is_its_turn(call)) return false;
     scouted_until_ = until;
     return scouting_ = true;
   }
+  bool is_its_turn(std::uint64_t call) const { return static_cast<std::uint32_t>(call) % members_ == who_; }
 
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
   void acted(const WaitView& view) {
@@ -246,8 +240,7 @@ class BasicAutoWait {
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
     if (view.last_action_ns > stall_ns()) return hold(view.call, view.last_action_ns);
-    // Half of the members: some may always come last, and never wait.
-    const std::uint32_t enough = members_ / 2 < kScouts ? members_ / 2 : kScouts;
+    const std::uint32_t enough = members_ > kScouts ? members_ : kScouts;
     // order: relaxed throughout: hints
     if (A::add_relaxed(pace_->quick, std::uint32_t{1}) + 1 < enough) return;
     // order: see above; not a hold that a slow scout has renewed meanwhile
