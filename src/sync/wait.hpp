@@ -164,11 +164,13 @@ class BasicAutoWait {
       scouting_ = false;
     }
     acted(view);
-    if (!crowded_ && skips_ == 0 && view.waited_ns < kSpinNs + view.expected_ns) return WaitAction::kSpin;
-    if (yields_ >= kYields) return WaitAction::kPark;
+    const bool alone = spins_first();
+    if (alone && view.waited_ns < kSpinNs + view.expected_ns) return WaitAction::kSpin;
+    if (alone ? view.waited_ns >= (late_skips_ == 0 ? kYieldNs : kSpinNs + kShortNs) : yields_ >= kYields)
+      return WaitAction::kPark;
     const std::uint64_t until = parks_until(view.call);
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
-    ++yields_;
+    if (yields_ < UINT8_MAX) ++yields_;
     return WaitAction::kYield;
   }
 
@@ -176,19 +178,37 @@ class BasicAutoWait {
   void done(const WaitView& view) {
     if (view.first) return;  // it came before the first action
     acted(view);
-    const bool spun = view.last_action == WaitAction::kSpin;
-    if (skips_ > 0) --skips_;
-    else if (spun) in_vain_ = 0;
-    else if (!crowded_ && ++in_vain_ == kInVain) skips_ = kSkips, in_vain_ = kInVain - 1;
+    if (!crowded_) learn(view);
     yields_ = 0;
     judge(view.call);
-    if (!spun && acted_ns_ > stall_ns()) stalled(view);
+    if (acted_ns_ > stall_ns()) stalled(view);
   }
 
  private:
+  // This member may have a CPU of its own, which it has not shared with the awaited member lately.
+  bool spins_first() const { return !crowded_ && skips_ == 0; }
+
+  // After a wait, in a team with a CPU for each member.
+  void learn(const WaitView& view) {
+    const bool slow = acted_ns_ > stall_ns();
+    if (late_skips_ > 0) --late_skips_;
+    if (skips_ > 0) {
+      skips_ = slow ? 0 : skips_ - 1;
+      return;
+    }
+    // If the awaited member came during a yield, it has waited for this CPU.
+    if (view.last_action == WaitAction::kSpin || yields_ > kFew || slow) in_vain_ = 0;
+    else if (++in_vain_ == kInVain) skips_ = kSkips, in_vain_ = kInVain - 1;
+    if (view.last_action != WaitAction::kPark) late_ = 0;
+    else if (late_skips_ == 0 && ++late_ == kInVain) late_skips_ = kSkips, late_ = kInVain - 1;
+  }
+
   // All constants, with kFirstCalls. docs/waiting.md says how each was measured, and what a wrong one costs.
   static constexpr std::uint32_t kSpins = 256;     // pauses between two looks at the clock
   static constexpr std::int64_t kSpinNs = 20'000;  // ns: about a park, with two futex calls and two switches
+  static constexpr std::int64_t kYieldNs = 16'000'000;
+  static constexpr std::int64_t kShortNs = 5'000;
+  static constexpr std::uint8_t kFew = 2;
   static constexpr std::uint8_t kInVain = 3;       // waits: after so many fruitless spins in a row,
   static constexpr std::uint8_t kSkips = 64;       // waits: so many don't spin
   static constexpr std::uint8_t kYields = 16;    // of 1,000 waits in a crowd for itself, 999 end within these
@@ -312,6 +332,8 @@ class BasicAutoWait {
   std::uint32_t who_ = 0;
   std::uint8_t in_vain_ = 0;  // waits in a row whose spin was fruitless
   std::uint8_t skips_ = 0;    // so many waits don't spin
+  std::uint8_t late_ = 0;
+  std::uint8_t late_skips_ = 0;
   std::uint8_t yields_ = 0;   // in this wait
   bool scouting_ = false;     // the present yield is a scout's
   bool crowded_ = false;
