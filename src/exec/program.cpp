@@ -57,7 +57,8 @@ bool step_is_sound(const Step& s, std::uint32_t index, std::uint32_t count, cons
   const bool waits = s.code == Code::kAwait || s.code == Code::kPoll || s.code == Code::kCreditAwait;
   if (waits && (s.pauses < 1 || s.pauses > kMostPauses)) return false;
   // a wait parks at `door` even if nobody rings it
-  if (waits && s.rings == 0 && (s.door % 8 != 0 || std::uint64_t{s.door} + kDoorBytes > p.region_bytes)) return false;
+  if (waits && s.rings == 0 && (s.door % 8 != 0 || std::uint64_t{s.door} + kDoorBytes > p.region_bytes))
+    return false;
   const bool has_word = s.code == Code::kAdd || s.code == Code::kPoll || s.code == Code::kFlip;
   if (!has_word && s.code != Code::kEnd && s.code != Code::kJump && s.peer >= p.members) return false;
   if (s.code == Code::kEnd || s.code == Code::kJump) return true;

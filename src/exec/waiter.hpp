@@ -206,7 +206,9 @@ class Waiter {
       switch (view.last_action) {
         case WaitAction::kSpin: break;
         case WaitAction::kYield: os::yield(); break;
-        case WaitAction::kPark: what.park(limits.longest_park(now, others), !others && limits.only_looks()); break;
+        case WaitAction::kPark:
+          what.park(limits.longest_park(now, others), !others && limits.only_looks());
+          break;
       }
       // Just before advance(), so that a line that lands now does not wait for a yield.
       if (has_port && (now >= limits.next_port || what.from_away())) {

@@ -88,8 +88,8 @@ inline void park(Door<A>& door, bool full, Os& os, std::int64_t ns, Ready&& read
 
 // A kernel timer makes a sleep some 15 % dearer. So of the members that sleep at a door, the first one after
 // each ring sleeps with a time limit. It looks for news that rings no doorbell. The others, which it guards,
-// sleep without a limit. If it stops waiting, and nobody has rung since it began, it rings. So a member sleeps
-// without a limit only while its guard waits.
+// sleep without a limit. If it stops waiting, and nobody has rung since it began, it rings. So a member
+// sleeps without a limit only while its guard waits.
 //
 // A member's part of this. Only for doors in the memory of one process: a process can be killed.
 template <class A>
@@ -99,8 +99,8 @@ class Guard {
   template <class Os, class Ready>
   void park(Door<A>& door, bool full, Os& os, std::int64_t ns, Ready&& ready) {
     if (door_ != &door) leave(os);
-    park_for<A>(door, full, os, [&](std::uint32_t seen) { return guards(door, seen) ? ns : Os::kNoLimit; },
-                ready);
+    park_for<A>(
+        door, full, os, [&](std::uint32_t seen) { return guards(door, seen) ? ns : Os::kNoLimit; }, ready);
   }
   // Call it when the wait is over.
   template <class Os>

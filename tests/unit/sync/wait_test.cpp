@@ -66,7 +66,10 @@ struct AutoWaitTest : ::testing::Test {
   std::int64_t now = 100 * kMs;
   AutoWaitTest() { exclude_until(pace, 0); }
   Simulated roomy() { return {AutoWait(false, 2, &pace, 0), now}; }
-  Simulated crowded(std::uint32_t members = 4) { return {AutoWait(true, members, &pace, 0), now}; }
+  Simulated crowded(std::uint32_t members = 4, std::uint32_t who = 0) {
+    return {AutoWait(true, members, &pace, who), now};
+  }
+  std::array<Simulated, 4> four() { return {crowded(4, 0), crowded(4, 1), crowded(4, 2), crowded(4, 3)}; }
   // Two stalls, one soon after the other, from that call on.
   void stall_twice(Simulated& member, std::uint64_t call) {
     EXPECT_EQ(member.wait(call, kSlice), WaitAction::kYield);
@@ -98,11 +101,20 @@ TEST_F(AutoWaitTest, YieldsThatNobodyWatchedCountWhenAWaitParks) {
   }
 }
 
-TEST_F(AutoWaitTest, AllWatchTheClockWhileTheTeamParksOrEachHasACpu) {
-  EXPECT_EQ(AutoWait(false, 4, &pace, 0).unwatched_yields(5), 0u);
-  Simulated member = crowded();
-  stall_twice(member, 8);
-  for (std::uint64_t call = 9; call <= 16; ++call) EXPECT_EQ(member.policy.unwatched_yields(call), 0u);
+TEST_F(AutoWaitTest, WithoutALookAtTheClockACrowdYieldsOrInAHoldParks) {
+  Simulated judge = crowded(), other = crowded(4, 1), roomy_one = roomy();
+  EXPECT_GT(other.policy.unwatched_yields(12), 0U);
+  EXPECT_FALSE(other.policy.parks_unwatched(12));
+  stall_twice(judge, 8);
+  for (std::uint64_t call = 12; call <= 16; ++call) {
+    EXPECT_EQ(other.policy.unwatched_yields(call), 0U);
+    EXPECT_TRUE(other.policy.parks_unwatched(call));
+    EXPECT_FALSE(judge.policy.parks_unwatched(call)) << "it adds up its waits";
+    EXPECT_EQ(roomy_one.policy.unwatched_yields(call), 0U);
+    EXPECT_FALSE(roomy_one.policy.parks_unwatched(call));
+  }
+  const std::uint64_t until = pace.parks_until;
+  EXPECT_FALSE(other.policy.parks_unwatched(until)) << "a scout looks at the clock";
 }
 
 TEST_F(AutoWaitTest, WithACpuForEachAWaitSpinsThenYieldsThenParks) {
@@ -113,11 +125,36 @@ TEST_F(AutoWaitTest, WithACpuForEachAWaitSpinsThenYieldsThenParks) {
   while (member.go_on(5'000) == WaitAction::kSpin && spins < 100) ++spins;
   EXPECT_LT(spins, 20);
   EXPECT_EQ(member.policy.spins(), 0U) << "a signal that comes during a yield is not one of a spin";
-  int yields = 1;
-  while (member.go_on(700) == WaitAction::kYield && yields < 1'000) ++yields;
-  EXPECT_GT(yields, 10);
-  EXPECT_LT(yields, 1'000);
+  const std::int64_t begin = now;
+  while (member.go_on(700) == WaitAction::kYield && now - begin < 20 * kMs) {
+  }
+  EXPECT_GT(now - begin, 15 * kMs) << "as long as a foreign thread's slice may take";
+  EXPECT_LT(now - begin, 17 * kMs);
   EXPECT_EQ(member.go_on(700), WaitAction::kPark);
+}
+
+// Members that do not compute equally long wait for milliseconds in many calls. They leave their CPUs idle.
+TEST_F(AutoWaitTest, WhereManyWaitsAreLongYieldsAreFew) {
+  for (const std::uint64_t often : {1U, 10U, 1'000U}) {
+    forget(pace);
+    exclude_until(pace, 1'000'000);  // no stall begins a hold
+    Simulated member = roomy();
+    std::int64_t yielded = 0;
+    for (std::uint64_t call = 1'000'000 - 10'000; call < 1'000'000; ++call) {
+      WaitAction action = member.begin(call);
+      const std::int64_t begin = now, length = call % often == 0 ? 2 * kMs : 1'000;
+      while (now - begin < length) {
+        const std::int64_t ns = action == WaitAction::kPark ? length - (now - begin) : 1'000;
+        yielded += action == WaitAction::kYield ? ns : 0;
+        if (now - begin + ns >= length) break;
+        action = member.go_on(ns);
+      }
+      member.end(1'000);
+    }
+    const std::int64_t waited = static_cast<std::int64_t>(10'000 / often) * 2 * kMs;
+    if (often == 1'000) EXPECT_GT(yielded, waited * 9 / 10);
+    else EXPECT_LT(yielded, waited / 10) << often;
+  }
 }
 
 TEST_F(AutoWaitTest, WithoutACpuForEachNobodySpins) {
@@ -268,9 +305,9 @@ TEST_F(AutoWaitTest, WhatAScoutsYieldMayTakeGrowsWithTheTeam) {
   for (const std::uint32_t members : {4U, 1'000U}) {
     Simulated member = crowded(members);
     forget(pace);
-    pace.parks_until = 10;
-    EXPECT_EQ(member.wait(10, 2 * kMs), WaitAction::kYield);
-    EXPECT_EQ(pace.parks_until.load() != 10, members == 4) << members;
+    pace.parks_until = 1'000;
+    EXPECT_EQ(member.wait(1'000, 2 * kMs), WaitAction::kYield);
+    EXPECT_EQ(pace.parks_until.load() != 1'000, members == 4) << members;
     EXPECT_EQ(pace.quick.load(), members == 4 ? 0U : 1U);
   }
 }
@@ -305,7 +342,7 @@ TEST_F(AutoWaitTest, WithACpuForEachATeamOfStallsSpinsAndThenParks) {
 }
 
 TEST_F(AutoWaitTest, AfterAHoldScoutsGoOneAtATimeAndEndIt) {
-  std::array<Simulated, 4> team = {crowded(), crowded(), crowded(), crowded()};
+  std::array<Simulated, 4> team = four();
   stall_twice(team[0], 10);
   now += 64 * kSlice;
   int scouts = 0;
@@ -317,7 +354,7 @@ TEST_F(AutoWaitTest, AfterAHoldScoutsGoOneAtATimeAndEndIt) {
     scouts += yields;
     for (Simulated& member : team) member.end(700);
   }
-  EXPECT_EQ(scouts, 2);
+  EXPECT_EQ(scouts, 16);
   for (Simulated& member : team) EXPECT_EQ(member.begin(call), WaitAction::kYield);
 }
 
@@ -330,8 +367,8 @@ TEST_F(AutoWaitTest, OneMemberAloneEndsAHoldLater) {
   std::uint64_t call = 10'000;
   for (; call < 11'000 && pace.parks_until.load() != 0; ++call)
     yields += member.wait(call, 700) == WaitAction::kYield;
-  EXPECT_EQ(yields, 4);
-  EXPECT_GT(call, 10'050U);
+  EXPECT_EQ(yields, 16);
+  EXPECT_GT(call, 10'100U);
   EXPECT_LT(call, 10'200U);
 }
 
@@ -348,13 +385,14 @@ TEST_F(AutoWaitTest, AScoutThatIsAwayLongRenewsTheHold) {
 }
 
 TEST_F(AutoWaitTest, QuickScoutsBeforeASlowOneCountNoMore) {
-  std::array<Simulated, 4> team = {crowded(), crowded(), crowded(), crowded()};
+  std::array<Simulated, 4> team = four();
   pace.parks_until = 10'000;
   EXPECT_EQ(team[0].wait(10'000, 700), WaitAction::kYield);
   EXPECT_EQ(team[1].wait(10'001, kSlice), WaitAction::kYield);
-  EXPECT_EQ(team[2].wait(20'000, 700), WaitAction::kYield);
-  EXPECT_NE(pace.parks_until.load(), 0U);
-  EXPECT_EQ(team[3].wait(20'001, 700), WaitAction::kYield);
+  for (std::uint64_t call = 20'000; call < 20'016; ++call) {
+    EXPECT_NE(pace.parks_until.load(), 0U) << call;
+    EXPECT_EQ(team[call % 4].wait(call, 700), WaitAction::kYield);
+  }
   EXPECT_EQ(pace.parks_until.load(), 0U);
 }
 
@@ -371,7 +409,7 @@ TEST_F(AutoWaitTest, CallsWithSlowWorkSayNothingOfOthers) {
 
 // A part of the time that a team may lose beside a thread that always runs on its CPU: what its scouts take.
 TEST_F(AutoWaitTest, ScoutsTakeASmallPartOfTheTime) {
-  std::array<Simulated, 4> team = {crowded(), crowded(), crowded(), crowded()};
+  std::array<Simulated, 4> team = four();
   const std::int64_t start = now;
   std::int64_t yielded = 0;
   for (std::uint64_t call = 10; now < start + 10'000 * kMs; ++call) {
