@@ -8,7 +8,7 @@
 // the sender then pays only for one load of a line that stays shared. If members outnumber CPUs or the kernel
 // refuses membarrier, both sides run a full fence. Parks also have a time limit: for news that rings no
 // doorbell, for the moment in which a process without membarrier joins (exec/join.cpp), and to bound the
-// damage of a mistake. Of several members that park on one door, one such limit is enough (Guard).
+// damage of a mistake. One such limit is enough for all members that park on one door (Guard).
 //
 // The bell has 32 bits. A sleeper misses a ring only if exactly 2^32 rings come between its read of the bell
 // and the kernel's comparison. While a member is in park(), its slots, a word's episode or its ring buffers
