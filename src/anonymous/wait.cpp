@@ -143,6 +143,12 @@ void wait_as_learned(const LongWait& wait) {
   Learned& mine = t_learned;
   const bool known =
       t_spins.barrier == wait.barrier && mine.generation == wait.generation && mine.count == wait.count;
+  if (known && stall_ns() == 0 && mine.policy.parks_unwatched(wait.call)) {
+    OsCalls os(wait.pace == nullptr);
+    do park(wait.phase, wait.bell, wait.token, os, os::kNoLimit);
+    while (!is_over(wait.phase, wait.token));
+    return;
+  }
   const std::uint8_t yields = known ? mine.policy.unwatched_yields(wait.call) : 0;
   for (std::uint8_t n = 0; n < yields; ++n) {
     os::yield();

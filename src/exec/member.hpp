@@ -19,6 +19,7 @@
 #include "exec/request_queues.hpp"
 #include "exec/seat.hpp"
 #include "exec/waiter.hpp"
+#include "sync/doorbell.hpp"
 
 namespace fermata::exec {
 
@@ -334,6 +335,7 @@ class Member {
   Lengths lengths_;
   RequestEngine engine_;
   Lookout lookout_;
+  Guard<RealAtomics> guard_;
   bool tag_check_ = false;  // the outstanding barrier compares tags
 };
 

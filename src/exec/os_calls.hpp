@@ -11,6 +11,7 @@
 namespace fermata::exec {
 
 struct OsCalls {
+  static constexpr std::int64_t kNoLimit = os::kNoLimit;
   bool shared = false;  // the doorbells are in memory that processes share
   void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, shared); }
   void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const {

@@ -51,13 +51,14 @@ bool step_is_sound(const Step& s, std::uint32_t index, std::uint32_t count, cons
   if (s.code > Code::kCreditGiveAway || s.reg >= p.registers || s.fold > Fold::kCopy) return false;
   if (jumps && (s.target <= index || s.target >= count)) return false;
   if (s.rings > 2 || (s.rings == 1 && s.door >= p.members)) return false;
-  if (s.rings == 2 && (s.door % 8 != 0 || std::uint64_t{s.door} + 8 > p.region_bytes)) return false;
+  if (s.rings == 2 && (s.door % 8 != 0 || std::uint64_t{s.door} + kDoorBytes > p.region_bytes)) return false;
   const bool gives = s.code == Code::kCreditGive || s.code == Code::kCreditGiveAway;
   if (gives && (s.threshold == 0 || (s.threshold & (s.threshold - 1)) != 0)) return false;
   const bool waits = s.code == Code::kAwait || s.code == Code::kPoll || s.code == Code::kCreditAwait;
   if (waits && (s.pauses < 1 || s.pauses > kMostPauses)) return false;
   // a wait parks at `door` even if nobody rings it
-  if (waits && s.rings == 0 && (s.door % 8 != 0 || std::uint64_t{s.door} + 8 > p.region_bytes)) return false;
+  if (waits && s.rings == 0 && (s.door % 8 != 0 || std::uint64_t{s.door} + kDoorBytes > p.region_bytes))
+    return false;
   const bool has_word = s.code == Code::kAdd || s.code == Code::kPoll || s.code == Code::kFlip;
   if (!has_word && s.code != Code::kEnd && s.code != Code::kJump && s.peer >= p.members) return false;
   if (s.code == Code::kEnd || s.code == Code::kJump) return true;

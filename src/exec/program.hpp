@@ -43,6 +43,7 @@ enum class Code : std::uint8_t {
 enum class Fold : std::uint8_t { kNone = 0, kCombineLeft, kCombineRight, kCopy };
 
 inline constexpr std::uint32_t kNoDoor = 0xffffffffu;
+inline constexpr std::uint32_t kDoorBytes = 16;  // of a door in a region
 inline constexpr std::uint32_t kMostPauses = 64;
 
 // 32 bytes, so that two steps share a cache line and no step straddles two.

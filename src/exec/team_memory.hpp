@@ -61,6 +61,8 @@ struct TeamMemory {
   }
 };
 
+static_assert(sizeof(Door<RealAtomics>) <= kDoorBytes);
+
 using TeamCursor = Cursor<RealAtomics, TeamMemory>;
 
 // Where a member finds one plan of the team.

@@ -1,6 +1,7 @@
 // What a member waits for: the signals of its line call, or the end of requests.
 #include <algorithm>
 
+#include "exec/busy_members.hpp"
 #include "exec/member.hpp"
 #include "exec/report.hpp"
 
@@ -49,13 +50,19 @@ struct Member::LineWait : Wait {
                    [&] { return m.lines_.ready() || is_broken<RealAtomics>(m.team().header()); });
     return true;
   }
-  void park(std::int64_t limit_ns) const {
+  void park(std::int64_t limit_ns, bool guarded) const {
     // Signals for the requests may ring another doorbell than this one, so the park is short.
     if (m.has_requests()) limit_ns = std::min(limit_ns, Waiter::kWithRequestsNs);
     const bool unsettled = is_unsettled();
     if (unsettled) limit_ns = std::min(limit_ns, kUnsaidNs);
+    if (guarded && may_be_guarded()) return park_guarded(limit_ns);
     park_at(m.lines_.memory().door(m.lines_.cursor().at()), limit_ns,
             [&] { return !unsettled && m.lines_.ready(); });
+  }
+  bool park_unwatched(std::int64_t limit_ns) const {
+    if (!BusyMembers::mine().is_empty() || has_port() || !may_be_guarded()) return false;
+    park_guarded(limit_ns);
+    return advance(0);
   }
   Status finish() const { return m.finish(); }
   Status look(std::int64_t waited_ns) const { return m.lookout_.look_at_line(waited_ns); }
@@ -69,6 +76,15 @@ struct Member::LineWait : Wait {
 
  private:
   bool is_unsettled() const { return m.lines_.cursor().status() != Status::kOk; }
+  // All that wait here wait for one signal, so one of them sees all that a look can show.
+  bool may_be_guarded() const {
+    return m.lines_.cursor().at().rings == 2 && !m.team().shared() && !m.has_requests() && !is_unsettled();
+  }
+  void park_guarded(std::int64_t limit_ns) const {
+    TeamMemory& memory = m.lines_.memory();
+    m.guard_.park(memory.door(m.lines_.cursor().at()), memory.full_fence(), memory.calls, limit_ns,
+                  [&] { return m.lines_.ready() || is_broken<RealAtomics>(m.team().header()); });
+  }
 };
 
 struct Member::BlockWait : Wait {
@@ -94,11 +110,12 @@ struct Member::BlockWait : Wait {
     }
   }
   static bool watch(Monitor) { return false; }  // several words may be awaited
-  void park(std::int64_t limit_ns) const {
+  void park(std::int64_t limit_ns, bool) const {
     const bool unsettled = has_unsettled();
     if (unsettled) limit_ns = std::min(limit_ns, kUnsaidNs);
     park_at(m.team().segment().door(m.rank()), limit_ns, [&] { return ready(unsettled); });
   }
+  static bool park_unwatched(std::int64_t) { return false; }
   Status finish() const { return Status::kOk; }
   Status look(std::int64_t waited_ns) const { return m.lookout_.look_at_requests(waited_ns); }
   Status time_out(std::int64_t waited_ns) const {
@@ -148,7 +165,11 @@ Status Member::wait(const What& what) {
   return waiter_.wait(what, log_.paced_calls());
 }
 
-Status Member::wait() { return wait(LineWait{{*this}}); }
+Status Member::wait() {
+  const Status status = wait(LineWait{{*this}});
+  guard_.leave(lines_.memory().calls);
+  return status;
+}
 
 Status Member::wait_for_any(BlockRequest* const* requests, std::size_t count, bool several) {
   if (queues_.is_held()) return Status::kBusy;

@@ -4,7 +4,9 @@
 //   bool advance(spins)         looks for `spins` pauses, 0: once. True: the wait is over.
 //   Status finish()             ends the call after advance() has returned true
 //   bool watch(monitor)         lets the CPU wait, for a few us, for what advance() awaits; false: it cannot
-//   void park(ns)               sleeps until advance() may succeed, or for that time
+//   void park(ns, guarded)      sleeps until advance() may succeed, or for that time; `guarded`: or, while
+//                               another member looks at the others every `ns`, without a limit
+//   bool park_unwatched(ns)     the same `guarded`, then advance(0); false at once if nobody else looks
 //   Status look(waited_ns)      looks at the other members, about every kLookNs; kOk: the wait goes on;
 //                               kRetracted: the caller repeats the call
 //   Status broken()             why the wait is futile; kOk: it is not
@@ -79,7 +81,9 @@ class Waiter {
         collective_, [&](auto policy) { return wait_with(policy, what, call); },
         [&] {
           if (over_hosts_) return wait_with(HostsWait{}, what, call);
-          const std::uint8_t yields = may_yield_unwatched() ? auto_.unwatched_yields(call) : 0;
+          if (may_act_unwatched() && auto_.parks_unwatched(call) && what.park_unwatched(kLookNs))
+            return what.finish();
+          const std::uint8_t yields = may_act_unwatched() ? auto_.unwatched_yields(call) : 0;
           for (std::uint8_t n = 0; n < yields; ++n) {
             os::yield();
             if (what.advance(0)) return what.finish();
@@ -117,6 +121,8 @@ class Waiter {
     std::int64_t start, deadline, stall, next_look, next_port;
     // The longest sleep between two calls of the idle hook or looks at the port; 0: none is set.
     std::int64_t sleep_ns;
+    // Nothing but a look at the members is ever due.
+    bool only_looks() const { return deadline == INT64_MAX && stall == INT64_MAX && sleep_ns == 0; }
     // beside_requests: other members of this thread have requests, which do not ring this wait's doorbell.
     std::int64_t longest_park(std::int64_t now, bool beside_requests) const {
       std::int64_t limit = std::min(next_look, deadline) - now;
@@ -144,7 +150,9 @@ class Waiter {
         [&] { return over_hosts_ ? HostsWait{}.spins() : auto_.spins(); });
   }
   // Without a look at the clock, the hook or the team.
-  bool may_yield_unwatched() const { return settings.hook == nullptr && settings.timeout_ns <= 0; }
+  bool may_act_unwatched() const {
+    return settings.hook == nullptr && settings.timeout_ns <= 0 && stall_ns_ <= 0;
+  }
   // Looks at the team and the clock, before each further step of a wait. kPending: the wait goes on. kOk: it
   // is over.
   template <class What>
@@ -203,7 +211,9 @@ class Waiter {
           watched = monitor_ != Monitor::kNone && !has_port && !others && what.watch(monitor_);
           break;
         case WaitAction::kYield: os::yield(); break;
-        case WaitAction::kPark: what.park(limits.longest_park(now, others)); break;
+        case WaitAction::kPark:
+          what.park(limits.longest_park(now, others), !others && limits.only_looks());
+          break;
       }
       // Just before advance(), so that a line that lands now does not wait for a yield.
       if (has_port && (now >= limits.next_port || what.from_away())) {

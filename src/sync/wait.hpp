@@ -51,8 +51,8 @@ struct ParkWait {
   void done(const WaitView&) {}
 };
 
-// What the members of a team have learned together about their CPUs. A member writes it only after a stall,
-// and to send a scout; and before slow work (exclude_until()). All are hints: no value makes a wait hang.
+// What the members of a team have learned together about their CPUs. A member writes it only after a stall or
+// a scout's yield, and before slow work (exclude_until()). All are hints: no value makes a wait hang.
 template <class A>
 struct BasicPace {
   template <class T>
@@ -63,7 +63,6 @@ struct BasicPace {
   Atomic<std::int64_t> rest_ns;
   Atomic<std::int64_t> stalled_ns;     // when the last stall ended,
   Atomic<std::uint64_t> stalled_call;  // and the call of that wait
-  Atomic<std::uint64_t> scouted_call;  // the last call in which a scout was sent
   Atomic<std::uint64_t> busy_until;    // the call up to which members work more than they wait
   Atomic<std::uint32_t> quick;         // scouts that came back quickly since parks_until
 };
@@ -77,7 +76,6 @@ void forget(BasicPace<A>& pace) {
   A::store_relaxed(pace.rest_ns, std::int64_t{0});        // order: see above
   A::store_relaxed(pace.stalled_ns, std::int64_t{0});     // order: see above
   A::store_relaxed(pace.stalled_call, std::uint64_t{0});  // order: see above
-  A::store_relaxed(pace.scouted_call, std::uint64_t{0});  // order: see above
   A::store_relaxed(pace.quick, std::uint32_t{0});         // order: see above
 }
 
@@ -107,17 +105,21 @@ struct HostsWait {
 };
 
 // AutoWait composes the others by three rules:
-// 1. A member that may have a CPU of its own spins for about what a park costs, unless its last spins were
-//    fruitless; then it yields a few times, then it parks.
+// 1. A member that may have a CPU of its own spins for about what a park costs. Then it yields for as long as
+//    a foreign time slice may take, if its waits are seldom so long. Other members yield a few times. Then
+//    they park.
 // 2. If stalls (waits of a foreign time slice) come so often that parks in every call would cost less, the
 //    whole team parks without yields, in so many calls that their parks cost kHold times the stall.
-// 3. Then one member after the other yields once, as a scout. A slow one renews the hold, a few quick ones
-//    end it. If waits cost more in the hold than stalls did before, it ends, and none begins before stalls
-//    have cost kRestNs.
+// 3. Then one member after the other yields once, as a scout. A slow one renews the hold, and enough quick
+//    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
+//    stalls have cost kRestNs.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the
 //   better of the two.
+// - A member that has parked must be woken. Its CPU belongs to others meanwhile, and the wake often brings it
+//   to the waker's CPU, where both share what is left. Two members that yield until a foreign thread's slice
+//   is over keep their CPUs, and use the rest of the time at the speed of spins.
 // - Yields are the cheapest waits of a crowd that has its CPUs for itself: one switch, and nobody to wake.
 //   But EEVDF, the scheduler since Linux 6.6, charges a whole time slice for a yield. Beside a thread that
 //   always runs, one yield in a call costs the team milliseconds. A sleeper that is woken preempts that
@@ -146,12 +148,16 @@ class BasicAutoWait {
   // Nobody looks at the clock for them, since two looks cost a tenth of a switch. In each call about one
   // member has 0: it sees the stalls, which hold up all.
   std::uint8_t unwatched_yields(std::uint64_t call) const {
-    return crowded_ && parks_until(call) == 0 && static_cast<std::uint32_t>(call) % members_ != who_
-               ? kUnwatched
-               : 0;
+    return crowded_ && parks_until(call) == 0 && !is_its_turn(call) ? kUnwatched : 0;
   }
 
-  // Whatever the others have written: once a wait has spun, at most kYields actions are no parks.
+  // True: a wait in this call may park without next() and done(), as long as it is not over. In a hold that
+  // is all that they would decide. The member that judges the hold counts its time.
+  bool parks_unwatched(std::uint64_t call) const {
+    return crowded_ && judges_at_ == 0 && call < parks_until(call);
+  }
+
+  // Whatever the others have written: a wait parks after kYields yields, or after kMostStallNs.
   WaitAction next(const WaitView& view) {
     if (view.first) {
       begun_ns_ = view.now_ns;
@@ -160,11 +166,13 @@ class BasicAutoWait {
       scouting_ = false;
     }
     acted(view);
-    if (!crowded_ && skips_ == 0 && view.waited_ns < kSpinNs + view.expected_ns) return WaitAction::kSpin;
-    if (yields_ >= kYields) return WaitAction::kPark;
+    const bool alone = spins_first();
+    if (alone && view.waited_ns < kSpinNs + view.expected_ns) return WaitAction::kSpin;
+    const bool long_ones = alone && long_waits_ < kInVain * kLong;
+    if (long_ones ? view.waited_ns >= kMostStallNs : yields_ >= kYields) return WaitAction::kPark;
     const std::uint64_t until = parks_until(view.call);
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
-    ++yields_;
+    if (yields_ < UINT8_MAX) ++yields_;
     return WaitAction::kYield;
   }
 
@@ -172,28 +180,45 @@ class BasicAutoWait {
   void done(const WaitView& view) {
     if (view.first) return;  // it came before the first action
     acted(view);
-    const bool spun = view.last_action == WaitAction::kSpin;
-    if (skips_ > 0) --skips_;
-    else if (spun) in_vain_ = 0;
-    else if (!crowded_ && ++in_vain_ == kInVain) skips_ = kSkips, in_vain_ = kInVain - 1;
+    if (!crowded_) learn(view);
     yields_ = 0;
     judge(view.call);
-    if (!spun && acted_ns_ > stall_ns()) stalled(view);
+    if (acted_ns_ > stall_ns()) stalled(view);
   }
 
  private:
+  // This member may have a CPU of its own, which it has not shared with the awaited member lately.
+  bool spins_first() const { return !crowded_ && skips_ == 0; }
+
+  // After a wait, in a team with a CPU for each member.
+  void learn(const WaitView& view) {
+    const bool slow = acted_ns_ > stall_ns();
+    if (slow) long_waits_ = static_cast<std::uint8_t>(long_waits_ < 255 - kLong ? long_waits_ + kLong : 255);
+    else if (long_waits_ > 0) --long_waits_;
+    if (skips_ > 0) {
+      skips_ = slow ? 0 : static_cast<std::uint8_t>(skips_ - 1);
+      return;
+    }
+    // If the awaited member came with the first yields, it has waited for this CPU.
+    if (view.last_action == WaitAction::kSpin || yields_ > kFew || slow) in_vain_ = 0;
+    else if (++in_vain_ == kInVain) skips_ = kSkips, in_vain_ = kInVain - 1;
+  }
+
   // All constants, with kFirstCalls. docs/waiting.md says how each was measured, and what a wrong one costs.
   static constexpr std::uint32_t kSpins = 256;     // pauses between two looks at the clock
   static constexpr std::int64_t kSpinNs = 20'000;  // ns: about a park, with two futex calls and two switches
   static constexpr std::uint8_t kInVain = 3;       // waits: after so many fruitless spins in a row,
   static constexpr std::uint8_t kSkips = 64;       // waits: so many don't spin
+  static constexpr std::uint8_t kFew = 2;          // yields: after more, the awaited member was elsewhere
+  static constexpr std::uint8_t kLong = 16;        // waits: if more than one of so many is a stall, none
+                                                   // yields for as long as a stall may take
   static constexpr std::uint8_t kYields = 16;    // of 1,000 waits in a crowd for itself, 999 end within these
   static constexpr std::uint8_t kUnwatched = 4;  // yields: most waits in a crowd for itself end within these
   static constexpr std::int64_t kStallNs = 500'000;  // ns: above quiet yields (0.13 ms), below time slices
   static constexpr std::int64_t kMostStallNs = 16'000'000;  // ns: longer stalls count as so long
   static constexpr std::int64_t kParkNs = 4'000;            // ns: what parks cost a call, for each member
   static constexpr std::int64_t kHold = 32;       // stalls: what a hold's parks cost; scouts take 1 / kHold
-  static constexpr std::uint32_t kScouts = 4;     // quick scouts that end a hold, at most
+  static constexpr std::uint32_t kScouts = 16;    // quick scouts that end a hold; with more members, so many
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
 
@@ -222,17 +247,13 @@ class BasicAutoWait {
     return call >= until || is_ahead(until, call, hold_of(kMostStallNs)) ? until : 0;
   }
 
-  // True if this member yields as the scout of this call. All members in turn, but some may never wait: the
-  // same member again after some calls.
+  // True if this member yields as the scout of this call: all members in turn.
   bool scouts(std::uint64_t call, std::uint64_t until) {
-    // order: relaxed, both: hints; the exchange lets only one member go in each call
-    const std::uint64_t last = A::load_relaxed(pace_->scouted_call);
-    const bool again = scouted_until_ == until;
-    if (last >= call ? last - call < kSpread : again && call - last < 4 * members_) return false;
-    if (!A::compare_exchange_relaxed(pace_->scouted_call, last, call)) return false;  // order: see above
+    if (!is_its_turn(call)) return false;
     scouted_until_ = until;
     return scouting_ = true;
   }
+  bool is_its_turn(std::uint64_t call) const { return static_cast<std::uint32_t>(call) % members_ == who_; }
 
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
   void acted(const WaitView& view) {
@@ -240,8 +261,7 @@ class BasicAutoWait {
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
     if (view.last_action_ns > stall_ns()) return hold(view.call, view.last_action_ns);
-    // Half of the members: some may always come last, and never wait.
-    const std::uint32_t enough = members_ / 2 < kScouts ? members_ / 2 : kScouts;
+    const std::uint32_t enough = members_ > kScouts ? members_ : kScouts;
     // order: relaxed throughout: hints
     if (A::add_relaxed(pace_->quick, std::uint32_t{1}) + 1 < enough) return;
     // order: see above; not a hold that a slow scout has renewed meanwhile
@@ -311,10 +331,11 @@ class BasicAutoWait {
   std::int64_t parked_ns_ = 0;
   std::uint32_t members_ = 2;
   std::uint32_t who_ = 0;
-  std::uint8_t in_vain_ = 0;  // waits in a row whose spin was fruitless
-  std::uint8_t skips_ = 0;    // so many waits don't spin
-  std::uint8_t yields_ = 0;   // in this wait
-  bool scouting_ = false;     // the present yield is a scout's
+  std::uint8_t in_vain_ = 0;     // waits in a row whose spin was fruitless
+  std::uint8_t skips_ = 0;       // so many waits don't spin
+  std::uint8_t long_waits_ = 0;  // grows by kLong with each stall, and falls by 1 with each other wait
+  std::uint8_t yields_ = 0;      // in this wait; 255: or more
+  bool scouting_ = false;        // the present yield is a scout's
   bool crowded_ = false;
 };
 using AutoWait = BasicAutoWait<RealAtomics>;

@@ -65,9 +65,9 @@ class Places {
 inline Places places;  // of the scenario that runs
 
 // The part of the operating system that doorbells need. sleep() has no time-out: a lost wake-up is a
-// deadlock, which the checker reports. The kernel compares and enqueues under one lock and after its own
-// fence. So it compares with the latest value, and nothing comes between. Sleeping and waking order nothing
-// else.
+// deadlock, which the checker reports. With a limit it ends at once, as if the time had passed. The kernel
+// compares and enqueues under one lock and after its own fence. So it compares with the latest value, and
+// nothing comes between. Sleeping and waking order nothing else.
 template <std::uint32_t N>
 class ModelOs {
  public:
@@ -85,9 +85,10 @@ class ModelOs {
     rl::ctx().sched();
     waiting(bell).unpark_all(rl::ctx(), RL_INFO);
   }
-  void sleep(Bell& bell, std::uint32_t seen, std::int64_t) {
+  static constexpr std::int64_t kNoLimit = 0;
+  void sleep(Bell& bell, std::uint32_t seen, std::int64_t ns) {
     rl::ctx().sched();
-    if (bell.debug_value() != seen) {
+    if (bell.debug_value() != seen || ns != kNoLimit) {
       ModelAtomics::pause();  // a call takes time: the new value of the bell becomes visible
       return;
     }
@@ -150,6 +151,7 @@ class ModelMemory {
     for (std::size_t i = 0; i < places.doors(); ++i) {
       doors_[i].armed.store(0, rl::mo_relaxed, RL_INFO);
       doors_[i].bell.store(0, rl::mo_relaxed, RL_INFO);
+      doors_[i].guarded.store(0, rl::mo_relaxed, RL_INFO);
       os.add_bell(&doors_[i].bell);
     }
   }

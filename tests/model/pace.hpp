@@ -14,7 +14,7 @@ struct PaceSuite : Suite<N> {
   static constexpr std::int64_t kBegin = 1'000'000'000, kQuick = 1'000, kSlice = 3'000'000;
 
   struct Member {
-    explicit Member(BasicPace<ModelAtomics>& pace) : policy(true, 4, &pace) {}
+    explicit Member(BasicPace<ModelAtomics>& pace, unsigned who = 0) : policy(true, 4, &pace, who) {}
     BasicAutoWait<ModelAtomics> policy;
     WaitView view;
     bool begin(std::uint64_t call, std::int64_t now) {  // true: it yields
@@ -67,10 +67,10 @@ struct ScoutSuite : PaceSuite<N> {
   void before() override {
     Base::before();
     ModelAtomics::store_relaxed(this->pace.parks_until, Base::kCall);
-    ModelAtomics::store_relaxed(this->pace.quick, std::uint32_t{1});
+    ModelAtomics::store_relaxed(this->pace.quick, std::uint32_t{15});  // one more ends the hold
   }
-  void thread(unsigned) override {
-    typename Base::Member member(this->pace);
+  void thread(unsigned who) override {
+    typename Base::Member member(this->pace, who);
     const unsigned later = rl::rand(2);
     if (!member.begin(Base::kCall + later, Base::kBegin)) return;
     if (member.view.call >= Base::kCall && ended) return;

@@ -291,5 +291,34 @@ struct BreakParkedSuite : Suite<2> {
   }
 };
 
+// Two members sleep at one door, and a third one has news that rings no doorbell. Each gets it, since one of
+// them looks, and rings when it goes.
+struct GuardSuite : Suite<3> {
+  struct {
+    Shared<std::uint32_t> breach{0};
+  } header;
+  Door<ModelAtomics> door;
+  ModelOs<3> os;
+
+  void before() override {
+    door.armed.store(0, rl::mo_relaxed, RL_INFO);
+    door.bell.store(0, rl::mo_relaxed, RL_INFO);
+    door.guarded.store(0, rl::mo_relaxed, RL_INFO);
+    os.add_bell(&door.bell);
+  }
+
+  void thread(unsigned member) override {
+    os.enter(member);
+    if (member == 2) {
+      break_once<ModelAtomics>(header, {1, 1});
+      return;
+    }
+    const auto broken = [&] { return is_broken<ModelAtomics>(header); };
+    Guard<ModelAtomics> guard;
+    while (!broken()) guard.park(door, true, os, 1, broken);
+    guard.leave(os);
+  }
+};
+
 }  // namespace fermata::model
 #endif

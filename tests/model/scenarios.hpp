@@ -208,6 +208,7 @@ inline std::vector<Scenario> protocols() {
       beside("pace_one_stall3", "three wait for one stall", bounded(3), run<OneStallSuite<3>>),
       beside("pace_scouts2", "a scout for each call; a slow one's hold stays", full(), run<ScoutSuite<2>>),
       beside("pace_scouts3", "the same, three members", bounded(3), run<ScoutSuite<3>>),
+      beside("guard", "one of those that sleep at a door looks for all", bounded(3), run<GuardSuite>),
       beside("break_parked", "breaking a team wakes its parked member", full(), run<BreakParkedSuite>),
   };
 }

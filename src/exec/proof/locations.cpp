@@ -55,7 +55,9 @@ bool Locations::claim(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 const char* Locations::claim_all(const Location& location) {
-  const std::uint64_t bytes = location.use == Location::Use::kSlot ? 8 + round_up(header_.payload, 8) : 8;
+  const std::uint64_t bytes = location.use == Location::Use::kSlot   ? 8 + round_up(header_.payload, 8)
+                              : location.use == Location::Use::kDoor ? kDoorBytes
+                                                                     : 8;
   for (std::uint64_t k = 0; k <= location.mask; ++k)
     if (!claim(location.offset + k * location.stride, bytes))
       return "it writes to the same memory as another step";

@@ -119,8 +119,8 @@ TEST(Program, IsTakenUpToItsBoundsInSeveralFields) {
   const auto rings = [](std::uint8_t how, std::uint32_t door) {
     return is_taken([=](Program& p) { p.steps[kSend].rings = how, p.steps[kSend].door = door; });
   };
-  EXPECT_TRUE(rings(0, kNoDoor) && rings(1, kMembers - 1) && rings(2, kRegion - 8));
-  EXPECT_FALSE(rings(1, kMembers) || rings(2, kRegion) || rings(2, kRegion - 4));
+  EXPECT_TRUE(rings(0, kNoDoor) && rings(1, kMembers - 1) && rings(2, kRegion - 16));
+  EXPECT_FALSE(rings(1, kMembers) || rings(2, kRegion - 8) || rings(2, kRegion - 20));
   const auto slots = [](std::uint32_t mask, std::uint32_t stride, std::uint32_t offset) {
     return is_taken([=](Program& p) {
       p.steps[kAwait].mask = mask, p.steps[kAwait].stride = stride, p.steps[kAwait].offset = offset;

@@ -16,7 +16,7 @@ constexpr std::int64_t kMs = 1'000'000;
 // What a test waits for. Its data come after so many looks of the waiter.
 struct Fake {
   struct Seen {
-    int advances = 0, finished = 0, attended = 0, reports = 0, watches = 0;
+    int advances = 0, finished = 0, attended = 0, reports = 0, watches = 0, guarded = 0, unwatched = 0;
     std::vector<std::uint32_t> spins;
     std::vector<std::int64_t> looks, parks;
     Status gave_up = Status::kOk;
@@ -35,9 +35,14 @@ struct Fake {
     ++seen.watches;
     return watchable;
   }
-  void park(std::int64_t ns) const {
+  void park(std::int64_t ns, bool guarded) const {
+    seen.guarded += guarded;
     seen.parks.push_back(ns);
     std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+  }
+  bool park_unwatched(std::int64_t) const {
+    ++seen.unwatched;
+    return advance(0);
   }
   Status finish() const {
     ++seen.finished;
@@ -199,6 +204,33 @@ TEST(Waiter, LooksAtTheOthersAtIntervals) {
   Fake::Seen retracted;  // the call is repeated, so the team is whole
   EXPECT_EQ(waiter.wait(Fake{.seen = retracted, .looks_like = Status::kRetracted}, 1), Status::kRetracted);
   EXPECT_EQ(retracted.gave_up, Status::kOk);
+}
+
+// In a hold a member sleeps without a look at the clock, if nothing needs one.
+TEST(Waiter, WhereTheTeamParksAnotherMemberMayLook) {
+  struct Case {
+    std::int64_t timeout_ns, stall_ns;
+    bool hook, beside_requests;
+    int unwatched, guarded;
+  };
+  for (const Case& c : {Case{0, 0, false, false, 1, 1}, Case{1'000 * kMs, 0, false, false, 0, 0},
+                        Case{0, 1'000 * kMs, false, false, 0, 0}, Case{0, 0, true, false, 0, 1},
+                        Case{0, 0, false, true, 1, 0}}) {
+    Pace pace{};
+    pace.parks_until = 1'000;
+    Fake::Seen seen;
+    Waiter waiter(WaitKind::kAuto, false, c.stall_ns);
+    waiter.settings.timeout_ns = c.timeout_ns;
+    if (c.hook) waiter.settings.hook = [](void*) { return 0; };
+    waiter.set_joined(4, 2, &pace, 1);
+    const int advances = c.unwatched + (c.hook ? 2 : 1);  // one more than come_after: the data come then
+    EXPECT_EQ(waiter.wait(
+                  Fake{.seen = seen, .comes_after = advances - 1, .beside_requests = c.beside_requests}, 500),
+              Status::kOk);
+    EXPECT_EQ(seen.unwatched, c.unwatched);
+    EXPECT_EQ(seen.guarded, c.guarded);
+    EXPECT_EQ(seen.parks.size(), 1U);
+  }
 }
 
 TEST(Waiter, AStallIsReportedOnce) {

@@ -88,8 +88,6 @@ void write_any(Choices& choices, Pace& pace, std::uint64_t call) {
   constexpr std::uint64_t kMost = UINT64_MAX;
   pace.parks_until = choices.one_of<std::uint64_t>(
       {0, 1, call - 1, call, call + 1, call + 5'000, call + kLongestHold, kMost});
-  pace.scouted_call = choices.one_of<std::uint64_t>(
-      {0, call - 1, call, call + 1, call + 1'023, call + 1'024, kMost - 100, kMost});
   pace.quick = choices.one_of<std::uint32_t>({0, 1, UINT32_MAX});
   pace.rest_ns = choices.one_of<std::int64_t>({0, kMs, INT64_MAX, INT64_MIN});
   pace.stalled_ns = choices.one_of<std::int64_t>({0, 1, INT64_MAX / 2, INT64_MIN});
@@ -99,12 +97,11 @@ void write_any(Choices& choices, Pace& pace, std::uint64_t call) {
 
 // Faulty members write anything between any two actions. A wait's first park comes all the same.
 TEST(AutoWaitRules, EveryWaitParksAfterABoundedNumberOfActions) {
-  constexpr int kActions = 10 + 16;  // spins of 2 us each, and yields
-  std::vector<std::array<std::uint64_t, 2>> values;
+  std::vector<std::uint64_t> values;
   Pace pace{};
   Choices::all([&](Choices& choices) {
     write_any(choices, pace, kCall);
-    values.push_back({pace.parks_until, pace.scouted_call});
+    values.push_back(pace.parks_until);
   });
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -112,13 +109,13 @@ TEST(AutoWaitRules, EveryWaitParksAfterABoundedNumberOfActions) {
     // The states of a member whose wait has not parked.
     std::set<Member, Differs> waiting;
     waiting.insert({AutoWait(crowded, 4, &pace), {.now_ns = kMs, .call = kCall}});
-    for (int actions = 0; actions <= kActions; ++actions) {
+    const std::int64_t most = crowded ? 16 : 16 * kMs / kQuick;  // yields; or spins and yields
+    for (std::int64_t actions = 0; actions <= most; ++actions) {
       std::set<Member, Differs> next;
       for (const Member& before : waiting)
-        for (const auto& [parks_until, scouted_call] : values)
+        for (const std::uint64_t parks_until : values)
           for (const std::int64_t ns : {kQuick, kSlice}) {
             pace.parks_until = parks_until;
-            pace.scouted_call = scouted_call;
             Member member = before;
             member.view.last_action = member.policy.next(member.view);
             if (member.view.last_action == WaitAction::kPark) continue;
@@ -139,7 +136,9 @@ struct Team {
   std::uint64_t call = kCall;
   int scouts = 0;
 
-  explicit Team(std::size_t alive) : members(alive, Member{AutoWait(true, 4, &pace), {}}) {}
+  explicit Team(std::uint32_t alive) {
+    for (std::uint32_t who = 0; who < alive; ++who) members.push_back({AutoWait(true, 4, &pace, who), {}});
+  }
   bool parks() const {
     const std::uint64_t until = pace.parks_until;
     return until != 0 && (call >= until || until - call <= kLongestHold + kSpread);
@@ -183,19 +182,12 @@ TEST(AutoWaitRules, AHoldEndsOnceYieldsAreQuick) {
     const std::uint32_t killed = choices.below(4);  // so many scouts, but not the last member
     std::uint32_t kills = 0;
     team.skip_hold();
-    const std::uint64_t begin = team.call, last = team.pace.scouted_call;
-    // A faulty value that is ahead by less than kSpread keeps scouts back so long.
-    const std::uint64_t back = last > begin && last - begin < 1'024 ? last - begin : 0;
+    const std::uint64_t begin = team.call;
     const auto kill = [&](std::size_t) { return kills < killed && ++kills < team.members.size(); };
-    const std::uint64_t faulty = choices.one_of<std::uint64_t>({0, UINT64_MAX - 100});
-    for (bool written = false; team.parks() && team.call < begin + 2'000;) {
-      team.meet(first, kQuick, kill);
-      if (faulty != 0 && team.scouts == 1 && !written) team.pace.scouted_call = faulty, written = true;
-    }
-    const std::uint64_t calls = team.call - begin;
-    EXPECT_LE(calls, back + 2 * 16 + 4 + kills * 16);
-    EXPECT_LE(team.scouts, 3 + static_cast<int>(kills))
-        << "two quick ones, or one more if the count is faulty";
+    while (team.parks() && team.call < begin + 2'000) team.meet(first, kQuick, kill);
+    EXPECT_LE(team.call - begin, 4 * (17 + kills) + 4);
+    EXPECT_LE(team.scouts, 17 + static_cast<int>(kills))
+        << "16 quick ones, or one more if the count is faulty";
   });
 }
 
@@ -208,7 +200,6 @@ TEST(AutoWaitRules, AHoldBeginsOnceEveryYieldIsSlow) {
     const auto holds = [&] { return team.parks() && team.call < team.pace.parks_until; };
     while (!holds() && team.call < begin + 2'000) team.meet(0, kSlice, [](std::size_t) { return false; });
     EXPECT_LE(team.call - begin, 171U + 1'030U) << "a rest takes 171 slices, slow work 1,030 calls";
-    team.call += kSpread;  // scouts that a faulty value keeps back
     const int before = team.scouts;
     for (int hold = 0; hold < 10; ++hold) {
       team.skip_hold();
