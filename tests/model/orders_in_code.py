@@ -169,7 +169,7 @@ def check_plain(code, name):
 
 def check_pause(code):
     pattern = {"x86_64": r"^pause", "aarch64": r"^isb",
-               "ppc64le": r"^(?:or +r27,r27,r27|yield)"}[code.architecture]
+               "ppc64le": r"^(?:or|mr) +r1,r1(?:,r1)?"}[code.architecture]
     return (None if code.find(pattern) >= 0 and code.find(code.load(0)) >= 0
             else "no pause, or no load, in the loop")
 
