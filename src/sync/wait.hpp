@@ -219,6 +219,7 @@ class BasicAutoWait {
   static constexpr std::int64_t kParkNs = 4'000;            // ns: what parks cost a call, for each member
   static constexpr std::int64_t kHold = 32;       // stalls: what a hold's parks cost; scouts take 1 / kHold
   static constexpr std::uint32_t kScouts = 16;    // quick scouts that end a hold; with more members, so many
+  static constexpr std::uint64_t kTurn = 4;       // calls in a row in which the same member may be a scout
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
 
@@ -253,7 +254,11 @@ class BasicAutoWait {
     scouted_until_ = until;
     return scouting_ = true;
   }
-  bool is_its_turn(std::uint64_t call) const { return static_cast<std::uint32_t>(call) % members_ == who_; }
+  // Each member has its turn in some calls in a row: with two members that share a CPU, each comes last, and
+  // does not wait, in every second call.
+  bool is_its_turn(std::uint64_t call) const {
+    return static_cast<std::uint32_t>(call / kTurn) % members_ == who_;
+  }
 
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
   void acted(const WaitView& view) {

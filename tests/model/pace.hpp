@@ -72,7 +72,7 @@ struct ScoutSuite : PaceSuite<N> {
   void thread(unsigned who) override {
     typename Base::Member member(this->pace, who);
     const unsigned later = rl::rand(2);
-    if (!member.begin(Base::kCall + later, Base::kBegin)) return;
+    if (!member.begin(Base::kCall + 4 * later, Base::kBegin)) return;  // the next turn
     if (member.view.call >= Base::kCall && ended) return;
     RL_ASSERT(++scouts[later] == 1);
     const unsigned how = rl::rand(3);

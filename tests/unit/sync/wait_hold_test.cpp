@@ -119,9 +119,9 @@ TEST_F(AutoWaitTest, WhatAScoutsYieldMayTakeGrowsWithTheTeam) {
   for (const std::uint32_t members : {4U, 1'000U}) {
     Simulated member = crowded(members);
     forget(pace);
-    pace.parks_until = 1'000;
-    EXPECT_EQ(member.wait(1'000, 2 * kMs), WaitAction::kYield);
-    EXPECT_EQ(pace.parks_until.load() != 1'000, members == 4) << members;
+    pace.parks_until = 4'000;
+    EXPECT_EQ(member.wait(4'000, 2 * kMs), WaitAction::kYield);
+    EXPECT_EQ(pace.parks_until.load() != 4'000, members == 4) << members;
     EXPECT_EQ(pace.quick.load(), members == 4 ? 0U : 1U);
   }
 }
@@ -172,6 +172,18 @@ TEST_F(AutoWaitTest, AfterAHoldScoutsGoOneAtATimeAndEndIt) {
   for (Simulated& member : team) EXPECT_EQ(member.begin(call), WaitAction::kYield);
 }
 
+// Two members that share a CPU wait in turn: the one that comes last goes on, and comes first the next time.
+TEST_F(AutoWaitTest, MembersThatWaitInEverySecondCallEndAHold) {
+  for (const std::uint64_t first : {0, 1}) {
+    forget(pace);
+    pace.parks_until = 10'000;
+    std::array<Simulated, 2> team = {crowded(2, 0), crowded(2, 1)};
+    std::uint64_t call = 10'000;
+    for (; call < 10'100 && pace.parks_until.load() != 0; ++call) team[(call + first) % 2].wait(call, 700);
+    EXPECT_LT(call, 10'040U) << first;
+  }
+}
+
 // Where only some members ever wait, these go again.
 TEST_F(AutoWaitTest, OneMemberAloneEndsAHoldLater) {
   Simulated member = crowded(8);
@@ -202,10 +214,10 @@ TEST_F(AutoWaitTest, QuickScoutsBeforeASlowOneCountNoMore) {
   std::array<Simulated, 4> team = four();
   pace.parks_until = 10'000;
   EXPECT_EQ(team[0].wait(10'000, 700), WaitAction::kYield);
-  EXPECT_EQ(team[1].wait(10'001, kSlice), WaitAction::kYield);
+  EXPECT_EQ(team[1].wait(10'004, kSlice), WaitAction::kYield);
   for (std::uint64_t call = 20'000; call < 20'016; ++call) {
     EXPECT_NE(pace.parks_until.load(), 0U) << call;
-    EXPECT_EQ(team[call % 4].wait(call, 700), WaitAction::kYield);
+    EXPECT_EQ(team[call / 4 % 4].wait(call, 700), WaitAction::kYield);
   }
   EXPECT_EQ(pace.parks_until.load(), 0U);
 }
@@ -227,7 +239,7 @@ TEST_F(AutoWaitTest, ScoutsTakeASmallPartOfTheTime) {
   const std::int64_t start = now;
   std::int64_t yielded = 0;
   for (std::uint64_t call = 10; now < start + 10'000 * kMs; ++call) {
-    Simulated& member = team[call % team.size()];
+    Simulated& member = team[call / 4 % team.size()];
     const bool yields = member.begin(call) == WaitAction::kYield;
     if (yields) yielded += kSlice;
     member.end(yields ? kSlice : 16'000);

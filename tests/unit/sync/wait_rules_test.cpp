@@ -185,7 +185,7 @@ TEST(AutoWaitRules, AHoldEndsOnceYieldsAreQuick) {
     const std::uint64_t begin = team.call;
     const auto kill = [&](std::size_t) { return kills < killed && ++kills < team.members.size(); };
     while (team.parks() && team.call < begin + 2'000) team.meet(first, kQuick, kill);
-    EXPECT_LE(team.call - begin, 4 * (17 + kills) + 4);
+    EXPECT_LE(team.call - begin, 4 * (17 + kills) + 16);
     EXPECT_LE(team.scouts, 17 + static_cast<int>(kills))
         << "16 quick ones, or one more if the count is faulty";
   });

@@ -16,12 +16,12 @@ TEST_F(AutoWaitTest, InEachCallOfACrowdOneMemberWatchesTheClock) {
 }
 
 TEST_F(AutoWaitTest, YieldsThatNobodyWatchedCountWhenAWaitParks) {
-  const std::uint8_t before = AutoWait(true, 4, &pace, 1).unwatched_yields(4);
+  const std::uint8_t before = AutoWait(true, 4, &pace, 1).unwatched_yields(8);
   EXPECT_GT(before, 0);
   for (const std::uint8_t yielded : {std::uint8_t{0}, before}) {
     Simulated member = crowded();
     int yields = yielded;
-    for (WaitAction action = member.begin(4, yielded); action == WaitAction::kYield; ++yields)
+    for (WaitAction action = member.begin(8, yielded); action == WaitAction::kYield; ++yields)
       action = member.go_on(1'000);
     EXPECT_EQ(yields, 16);
   }
