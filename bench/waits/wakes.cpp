@@ -4,14 +4,9 @@
 //   chain  each has a word of its own; the last one wakes the first, which wakes the second, and so on
 //   tree   the same, but each wakes two others
 // For each way it prints the median time of a call over nine windows, interleaved, beside BURNERS processes.
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +15,7 @@
 
 #include "base/line.hpp"
 #include "bench/load.hpp"
+#include "os/os.hpp"
 
 namespace {
 
@@ -30,13 +26,6 @@ struct alignas(fermata::kMaxLine) Word {
   std::atomic<std::uint32_t> phase{0};
   std::atomic<bool> asleep{false};
 };
-
-void sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
-}
-void wake(std::atomic<std::uint32_t>& word, int most) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, most, nullptr, nullptr, 0);
-}
 
 struct Team {
   Team(std::uint32_t members, std::uint32_t fan_out) : members(members), fan_out(fan_out), words(members) {}
@@ -54,7 +43,7 @@ struct Team {
     for (std::uint32_t next = fan_out * place + 1; next <= fan_out * (place + 1) && next < members; ++next) {
       Word& word = words[(last + next) % members];
       word.phase = phase;
-      if (word.asleep) wake(word.phase, 1);
+      if (word.asleep) fermata::os::futex_wake_all(word.phase, false);  // the only one there
     }
   }
   void meet(std::uint32_t rank) {
@@ -66,12 +55,13 @@ struct Team {
         words[rank].phase = phase;
         if (fan_out == 0) {
           all.phase = phase;
-          wake(all.phase, INT_MAX);
+          fermata::os::futex_wake_all(all.phase, false);
         }
       } else {
         Word& word = fan_out == 0 ? all : words[rank];
         word.asleep = true;
-        while (word.phase != phase) sleep_on(word.phase, phase - 1);
+        while (word.phase != phase)
+          fermata::os::futex_sleep(word.phase, phase - 1, fermata::os::kNoLimit, false);
         if (fan_out != 0) word.asleep = false;
       }
       const bool ends = over;

@@ -81,9 +81,9 @@ class Waiter {
         collective_, [&](auto policy) { return wait_with(policy, what, call); },
         [&] {
           if (over_hosts_) return wait_with(HostsWait{}, what, call);
-          if (may_act_unwatched() && auto_.parks_unwatched(call) && what.park_unwatched(kLookNs))
-            return what.finish();
-          const std::uint8_t yields = may_act_unwatched() ? auto_.unwatched_yields(call) : 0;
+          if (!may_act_unwatched()) return wait_with(auto_, what, call);
+          if (auto_.parks_unwatched(call) && what.park_unwatched(kLookNs)) return what.finish();
+          const std::uint8_t yields = auto_.unwatched_yields(call);
           for (std::uint8_t n = 0; n < yields; ++n) {
             os::yield();
             if (what.advance(0)) return what.finish();

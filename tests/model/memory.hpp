@@ -137,6 +137,15 @@ class ModelOs {
   bool fenced_ = false;
 };
 
+// Before the simulation: nobody parks at the door.
+template <class Os>
+void prepare(Door<ModelAtomics>& door, Os& os) {
+  door.armed.store(0, rl::mo_relaxed, RL_INFO);
+  door.bell.store(0, rl::mo_relaxed, RL_INFO);
+  door.guarded.store(0, rl::mo_relaxed, RL_INFO);
+  os.add_bell(&door.bell);
+}
+
 // The memory that a program's offsets refer to, as in exec::TeamMemory.
 template <std::uint32_t N>
 class ModelMemory {
@@ -148,12 +157,7 @@ class ModelMemory {
     fencing_ = fencing;
     for (std::size_t i = 0; i < places.cells(); ++i) cells_[i].store(0, rl::mo_relaxed, RL_INFO);
     for (std::size_t i = 0; i < places.payloads(); ++i) payloads_[i](RL_INFO) = 0;
-    for (std::size_t i = 0; i < places.doors(); ++i) {
-      doors_[i].armed.store(0, rl::mo_relaxed, RL_INFO);
-      doors_[i].bell.store(0, rl::mo_relaxed, RL_INFO);
-      doors_[i].guarded.store(0, rl::mo_relaxed, RL_INFO);
-      os.add_bell(&doors_[i].bell);
-    }
+    for (std::size_t i = 0; i < places.doors(); ++i) model::prepare(doors_[i], os);
   }
 
   Counter& header(std::uint32_t offset) { return cells_[places.cell(offset)]; }

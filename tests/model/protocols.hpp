@@ -264,21 +264,21 @@ struct BiasedLockBiasedSuite : Suite<2> {
   }
 };
 
-// A member parks for a signal that never comes. Another one breaks the team and rings the doorbell without
-// checking who is parked.
-struct BreakParkedSuite : Suite<2> {
+// Members park at one door until the team is broken.
+template <unsigned N>
+struct DoorSuite : Suite<N> {
   struct {
     Shared<std::uint32_t> breach{0};
   } header;
   Door<ModelAtomics> door;
-  ModelOs<2> os;
+  ModelOs<N> os;
 
-  void before() override {
-    door.armed.store(0, rl::mo_relaxed, RL_INFO);
-    door.bell.store(0, rl::mo_relaxed, RL_INFO);
-    os.add_bell(&door.bell);
-  }
+  void before() override { prepare(door, os); }
+};
 
+// A member parks for a signal that never comes. Another one breaks the team and rings the doorbell without
+// checking who is parked.
+struct BreakParkedSuite : DoorSuite<2> {
   void thread(unsigned member) override {
     os.enter(member);
     if (member == 1) {
@@ -293,20 +293,7 @@ struct BreakParkedSuite : Suite<2> {
 
 // Two members sleep at one door, and a third one has news that rings no doorbell. Each gets it, since one of
 // them looks, and rings when it goes.
-struct GuardSuite : Suite<3> {
-  struct {
-    Shared<std::uint32_t> breach{0};
-  } header;
-  Door<ModelAtomics> door;
-  ModelOs<3> os;
-
-  void before() override {
-    door.armed.store(0, rl::mo_relaxed, RL_INFO);
-    door.bell.store(0, rl::mo_relaxed, RL_INFO);
-    door.guarded.store(0, rl::mo_relaxed, RL_INFO);
-    os.add_bell(&door.bell);
-  }
-
+struct GuardSuite : DoorSuite<3> {
   void thread(unsigned member) override {
     os.enter(member);
     if (member == 2) {
