@@ -28,7 +28,7 @@ struct alignas(fermata::kMaxLine) Word {
 };
 
 struct Team {
-  Team(std::uint32_t members, std::uint32_t fan_out) : members(members), fan_out(fan_out), words(members) {}
+  Team(std::uint32_t count, std::uint32_t width) : members(count), fan_out(width), words(count) {}
   const std::uint32_t members;
   const std::uint32_t fan_out;  // how many each wakes; 0: one call wakes all
   std::vector<Word> words;
