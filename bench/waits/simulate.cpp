@@ -44,7 +44,7 @@ std::vector<AutoWait> team_of(std::size_t members, std::uint32_t cpus, Pace& pac
   forget(pace);
   exclude_until(pace, 0);
   const auto n = static_cast<std::uint32_t>(members);
-  return std::vector<AutoWait>(members, AutoWait(n > cpus, n, &pace));
+  return std::vector<AutoWait>(members, AutoWait(room_of(n, {cpus, cpus}), n, &pace));
 }
 
 void compare(const char* name, const Calls& calls, std::uint32_t cpus) {

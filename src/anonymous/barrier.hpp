@@ -57,7 +57,7 @@ struct Spins {
 extern constinit thread_local Spins t_spins __attribute__((tls_model("initial-exec")));
 
 // The initial spin count of a thread in a barrier of `count` members, which have `cpus` CPUs.
-std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
+std::uint32_t choose_spins(std::uint32_t count, Cpus cpus);
 
 // Checks a phase up to `looks` times, each time after a pause. The caller has just checked it once. Returns
 // whether it is over.

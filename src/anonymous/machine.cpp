@@ -20,9 +20,10 @@ constexpr std::int32_t kCpus = 4096;
 
 std::atomic<WaitKind> g_wait{WaitKind::kAuto};
 std::atomic<std::int64_t> g_stall_ns{0};
-std::atomic<std::uint32_t> g_cpus{0};      // 0: not read yet
-std::atomic<std::uint32_t> g_all_cpus{0};  // CPUs that any process may use; 0: not read since the last look
-std::atomic<std::int64_t> g_looked{0};     // time of the last look, as os::now_ns()
+std::atomic<Cpus> g_cpus{Cpus{}};      // of this process; none: not read yet
+std::atomic<Cpus> g_all_cpus{Cpus{}};  // that any process may use; none: not read since the last look
+static_assert(std::atomic<Cpus>::is_always_lock_free);
+std::atomic<std::int64_t> g_looked{0};  // time of the last look, as os::now_ns()
 std::atomic<std::int64_t> g_pause{kFirstLookNs};
 
 struct Localities {
@@ -39,6 +40,11 @@ Localities* localities() {
   made->count = static_cast<std::uint32_t>(os::locality_domains(made->of, kCpus));
   if (!move_once<RealAtomics>(g_localities, made)) os::unmap(&segment);  // another thread was faster
   return moved_to<RealAtomics>(g_localities);
+}
+
+Cpus within_quota(std::int32_t count) {
+  const std::uint32_t cpus = count > 0 ? static_cast<std::uint32_t>(count) : 1;
+  return {cpus, os::within_quota(cpus)};
 }
 
 void read_environment() {
@@ -66,24 +72,24 @@ WaitKind wait_kind() { return g_wait.load(std::memory_order_relaxed); }
 // order: see above
 std::int64_t stall_ns() { return g_stall_ns.load(std::memory_order_relaxed); }
 
-std::uint32_t usable_cpus() {
+Cpus usable_cpus() {
   // order: relaxed throughout: hints for waiting
-  std::uint32_t cpus = g_cpus.load(std::memory_order_relaxed);
-  if (cpus == 0) {
-    cpus = os::within_quota(static_cast<std::uint32_t>(os::affinity_count()));
+  Cpus cpus = g_cpus.load(std::memory_order_relaxed);
+  if (cpus.all == 0) {
+    cpus = within_quota(os::affinity_count());
     g_looked.store(os::now_ns(), std::memory_order_relaxed);  // order: see above
     g_cpus.store(cpus, std::memory_order_relaxed);            // order: see above
   }
   return cpus;
 }
 
-std::uint32_t cpus_of_processes() {
-  const std::uint32_t cpus = usable_cpus();
-  if (cpus > 1) return cpus;
+Cpus cpus_of_processes() {
+  const Cpus cpus = usable_cpus();
+  if (cpus.all > 1) return cpus;
   // order: relaxed throughout: hints for waiting
-  std::uint32_t all = g_all_cpus.load(std::memory_order_relaxed);
-  if (all == 0) {
-    all = os::within_quota(static_cast<std::uint32_t>(os::online_cpus()));
+  Cpus all = g_all_cpus.load(std::memory_order_relaxed);
+  if (all.all == 0) {
+    all = within_quota(os::online_cpus());
     g_all_cpus.store(all, std::memory_order_relaxed);  // order: see above
   }
   return all;
@@ -97,9 +103,9 @@ void look_again(std::int64_t now_ns) {
   // order: see above; the exchange lets only one thread look
   if (!g_looked.compare_exchange_strong(looked, now_ns, std::memory_order_relaxed)) return;
   if (pause < kLastLookNs) g_pause.store(pause * 2, std::memory_order_relaxed);  // order: see above
-  g_all_cpus.store(0, std::memory_order_relaxed);                                // order: see above
-  const auto cpus = static_cast<std::uint32_t>(os::process_cpus(os::online_cpus()));
-  g_cpus.store(os::within_quota(cpus), std::memory_order_relaxed);  // order: see above
+  g_all_cpus.store(Cpus{}, std::memory_order_relaxed);                           // order: see above
+  // order: see above
+  g_cpus.store(within_quota(os::process_cpus(os::online_cpus())), std::memory_order_relaxed);
 }
 
 std::uint32_t domains() {

@@ -14,12 +14,12 @@ WaitKind wait_kind();
 std::int64_t stall_ns();
 void settle();  // its first call reads them; every function that makes such a barrier calls it
 
-// How many CPUs this process's threads can use at the same time, by affinity and cgroup quota; at least 1.
-// The number is from the last look. If there was none, this looks at the calling thread's affinity.
-std::uint32_t usable_cpus();
-// The same for the members of a barrier between processes. If usable_cpus() is 1, returns the number of all
-// online CPUs, within this process's quota, since the other processes may use other CPUs.
-std::uint32_t cpus_of_processes();
+// The CPUs that this process's threads can use; at least 1. They are from the last look. If there was none,
+// this looks at the calling thread's affinity.
+Cpus usable_cpus();
+// The same for the members of a barrier between processes. If this process has one CPU, all that are online
+// count, since the other processes may use other CPUs.
+Cpus cpus_of_processes();
 // Counts the CPUs again if the last look was some time ago: at first 1 ms, then twice as long each time, up
 // to about 1 s. The affinity may have changed. Also, the first look is at one thread, which may be pinned,
 // and others may have started later. Only for threads that wait anyway: a look reads files.

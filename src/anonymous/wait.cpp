@@ -19,7 +19,7 @@ constexpr std::int64_t kParkNs = 50'000'000;  // the longest park if a stall rep
 struct Learned {
   AutoWait policy;
   std::uint32_t generation = 0;
-  std::uint32_t cpus = 0;
+  Cpus cpus;
   std::uint32_t count = 0;
 };
 // Static TLS: a look-up by the loader may allocate.
@@ -155,7 +155,7 @@ void wait_as_learned(const LongWait& wait) {
     if (is_over(wait.phase, wait.token)) return;
   }
   look_again(os::now_ns());
-  const std::uint32_t cpus = wait.pace != nullptr ? usable_cpus() : cpus_of_processes();
+  const Cpus cpus = wait.pace != nullptr ? usable_cpus() : cpus_of_processes();
   if (!known || mine.cpus != cpus) {
     Pace* pace = wait.pace;
     if (pace == nullptr) {
@@ -163,7 +163,7 @@ void wait_as_learned(const LongWait& wait) {
       forget(*pace);
       exclude_until(*pace, 0);
     }
-    mine = {AutoWait(wait.count > cpus, wait.count, pace, os::thread_id()), wait.generation, cpus,
+    mine = {AutoWait(room_of(wait.count, cpus), wait.count, pace, os::thread_id()), wait.generation, cpus,
             wait.count};
   }
   wait_with(mine.policy, wait, yields);
@@ -174,10 +174,10 @@ void wait_as_learned(const LongWait& wait) {
 
 constinit thread_local Spins t_spins;
 
-std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus) {
+std::uint32_t choose_spins(std::uint32_t count, Cpus cpus) {
   return with_policy(
       wait_kind(), [](auto policy) { return policy.spins(); },
-      [&] { return AutoWait(count > cpus, 1, nullptr, 0).spins(); });
+      [&] { return AutoWait(room_of(count, cpus), 1, nullptr, 0).spins(); });
 }
 
 void wait_long(const LongWait& wait) {

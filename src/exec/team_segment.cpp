@@ -46,12 +46,13 @@ Places TeamSegment::places() const {
   return {*reinterpret_cast<PlaceTable*>(base() + layout_.places), memory_.fd(), layout_.bytes};
 }
 
-std::uint32_t TeamSegment::usable_cpus() const {
+Cpus TeamSegment::usable_cpus() const {
   std::uint32_t cpus = 0;
   for (const auto& word : header().cpus)
     // order: relaxed: a hint
     cpus += static_cast<std::uint32_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));
-  return os::within_quota(cpus);
+  if (cpus == 0) cpus = 1;
+  return {cpus, os::within_quota(cpus)};
 }
 
 }  // namespace fermata::exec

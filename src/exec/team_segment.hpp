@@ -53,7 +53,7 @@ class TeamSegment {
   Places places() const;
   // How many CPUs the members that have joined can use at once: those in the union of their affinities, or
   // fewer by the cgroup's quota. At least 1.
-  std::uint32_t usable_cpus() const;
+  Cpus usable_cpus() const;
 
  private:
   SegmentMemory memory_;

@@ -21,6 +21,24 @@ enum class WaitKind : std::uint8_t { kAuto = 0, kSpin = 1, kYield = 2, kPark = 3
 
 enum class WaitAction : std::uint8_t { kSpin, kYield, kPark };
 
+// The CPUs that members can use: by their affinity, and how many at a time by the control group's quota.
+struct Cpus {
+  std::uint32_t all = 0;
+  std::uint32_t in_quota = 0;  // at most `all`
+  bool operator==(const Cpus&) const = default;
+};
+
+// How members share their CPUs.
+enum class Room : std::uint8_t {
+  kOwn,       // a CPU for each
+  kRationed,  // a CPU for each, but a quota for fewer: CPU time that a wait uses is missing later
+  kCrowded,   // more members than CPUs
+};
+constexpr Room room_of(std::uint32_t members, Cpus cpus) {
+  if (members > cpus.all) return Room::kCrowded;
+  return members > cpus.in_quota ? Room::kRationed : Room::kOwn;
+}
+
 // What a policy knows about a wait, its last action and its call.
 struct WaitView {
   std::int64_t waited_ns = 0;
@@ -106,8 +124,8 @@ struct HostsWait {
 
 // AutoWait composes the others by three rules:
 // 1. A member that may have a CPU of its own spins for about what a park costs. Then it yields for as long as
-//    a foreign time slice may take, if its waits are seldom so long. Other members yield a few times. Then
-//    they park.
+//    a foreign time slice may take, if its waits are seldom so long and no quota rations its CPU time. Other
+//    members yield a few times. Then they park.
 // 2. If stalls (waits of a foreign time slice) come so often that parks in every call would cost less, the
 //    whole team parks without yields, in so many calls that their parks cost kHold times the stall.
 // 3. Then one member after the other yields once, as a scout. A slow one renews the hold, and enough quick
@@ -136,25 +154,25 @@ template <class A>
 class BasicAutoWait {
  public:
   BasicAutoWait() = default;
-  // crowded: more members than CPUs. who: a number that mostly differs between members.
-  BasicAutoWait(bool crowded, std::uint32_t members, BasicPace<A>* pace, std::uint32_t who = 0)
-      : pace_(pace), members_(members < 2 ? 2 : members), who_(who % members_), crowded_(crowded) {}
+  // who: a number that mostly differs between members.
+  BasicAutoWait(Room room, std::uint32_t members, BasicPace<A>* pace, std::uint32_t who = 0)
+      : pace_(pace), members_(members < 2 ? 2 : members), who_(who % members_), room_(room) {}
 
   // After a yield the slot is checked only once. Otherwise a signal that came during the yield would count as
   // one that came during the spin.
-  std::uint32_t spins() const { return crowded_ || skips_ > 0 || yields_ > 0 ? 0 : kSpins; }
+  std::uint32_t spins() const { return is_crowded() || skips_ > 0 || yields_ > 0 ? 0 : kSpins; }
 
   // So many yields may come before the first next() of a wait in this call, each before a look at the slot.
   // Nobody looks at the clock for them, since two looks cost a tenth of a switch. In each call about one
   // member has 0: it sees the stalls, which hold up all.
   std::uint8_t unwatched_yields(std::uint64_t call) const {
-    return crowded_ && parks_until(call) == 0 && !is_its_turn(call) ? kUnwatched : 0;
+    return is_crowded() && parks_until(call) == 0 && !is_its_turn(call) ? kUnwatched : 0;
   }
 
   // True: a wait in this call may park without next() and done(), as long as it is not over. In a hold that
   // is all that they would decide. The member that judges the hold counts its time.
   bool parks_unwatched(std::uint64_t call) const {
-    return crowded_ && judges_at_ == 0 && call < parks_until(call);
+    return is_crowded() && judges_at_ == 0 && call < parks_until(call);
   }
 
   // Whatever the others have written: a wait parks after kYields yields, or after kMostStallNs.
@@ -168,7 +186,7 @@ class BasicAutoWait {
     acted(view);
     const bool alone = spins_first();
     if (alone && view.waited_ns < kSpinNs + view.expected_ns) return WaitAction::kSpin;
-    const bool long_ones = alone && long_waits_ < kInVain * kLong;
+    const bool long_ones = alone && room_ == Room::kOwn && long_waits_ < kInVain * kLong;
     if (long_ones ? view.waited_ns >= kMostStallNs : yields_ >= kYields) return WaitAction::kPark;
     const std::uint64_t until = parks_until(view.call);
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
@@ -180,15 +198,16 @@ class BasicAutoWait {
   void done(const WaitView& view) {
     if (view.first) return;  // it came before the first action
     acted(view);
-    if (!crowded_) learn(view);
+    if (!is_crowded()) learn(view);
     yields_ = 0;
     judge(view.call);
     if (acted_ns_ > stall_ns()) stalled(view);
   }
 
  private:
+  bool is_crowded() const { return room_ == Room::kCrowded; }
   // This member may have a CPU of its own, which it has not shared with the awaited member lately.
-  bool spins_first() const { return !crowded_ && skips_ == 0; }
+  bool spins_first() const { return !is_crowded() && skips_ == 0; }
 
   // After a wait, in a team with a CPU for each member.
   void learn(const WaitView& view) {
@@ -341,7 +360,7 @@ class BasicAutoWait {
   std::uint8_t long_waits_ = 0;  // grows by kLong with each stall, and falls by 1 with each other wait
   std::uint8_t yields_ = 0;      // in this wait; 255: or more
   bool scouting_ = false;        // the present yield is a scout's
-  bool crowded_ = false;
+  Room room_ = Room::kOwn;
 };
 using AutoWait = BasicAutoWait<RealAtomics>;
 

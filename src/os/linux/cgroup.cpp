@@ -169,8 +169,7 @@ CgroupQuota cgroup_quota(const char* root) {
 
 std::uint32_t within_quota(std::uint32_t cpus, const char* root) {
   const double quota = cgroup_quota(root).cpus;
-  // Members on more CPUs wait for throttled ones. With the part of a CPU that is beyond a whole number they
-  // run at once for most of the time, and spin for less than a yield takes.
+  // With the part of a CPU that is beyond a whole number, members run at once for most of the time.
   const auto whole = static_cast<std::uint32_t>(quota);
   const std::uint32_t usable = quota > 0 && quota < cpus ? whole + (quota > whole ? 1 : 0) : cpus;
   return usable > 0 ? usable : 1;

@@ -231,8 +231,9 @@ TEST(AnonymousStanding, CountsWhoIsMissing) {
 // While each member has a CPU, waiters spin longer before they do anything else.
 TEST(Life, MoreMembersThanCpusSpinLess) {
   ASSERT_EQ(wait_kind(), WaitKind::kAuto) << "FERMATA_WAIT is not to be set";
-  EXPECT_EQ(choose_spins(2, 2), choose_spins(1, 2));
-  EXPECT_LT(choose_spins(3, 2), choose_spins(2, 2));
+  EXPECT_EQ(choose_spins(2, {2, 2}), choose_spins(1, {2, 2}));
+  EXPECT_EQ(choose_spins(2, {2, 1}), choose_spins(1, {2, 2})) << "a quota takes no CPU away";
+  EXPECT_LT(choose_spins(3, {2, 2}), choose_spins(2, {2, 2}));
 }
 
 }  // namespace

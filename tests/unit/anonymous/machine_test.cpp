@@ -108,12 +108,12 @@ TEST(Machine, TheCurrentCpuIsTheOneThatTheThreadIsPinnedTo) {
 TEST(Machine, APinnedThreadDoesNotSpeakForTheOthers) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  const std::uint32_t all = usable_cpus();
+  const Cpus all = usable_cpus();
   std::int32_t first = 0;
   os::affinity_list(&first, 1);
   ASSERT_EQ(os::pin_thread(first), Status::kOk);
   look_again(os::now_ns() + 3'600'000'000'000);
-  EXPECT_LE(usable_cpus(), all);
+  EXPECT_LE(usable_cpus().all, all.all);
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
   look_again(os::now_ns() + 7'200'000'000'000);
   EXPECT_EQ(usable_cpus(), all);
@@ -150,8 +150,8 @@ TEST(Machine, FewerCpusAreNoticedAndMoreAgain) {
   constexpr std::int64_t kHour = 3'600'000'000'000;
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  const std::uint32_t all = usable_cpus();
-  if (all < 2) GTEST_SKIP() << "one CPU";
+  const Cpus all = usable_cpus();
+  if (all.all < 2) GTEST_SKIP() << "one CPU";
   const Owned barrier = make(2);
   EXPECT_GT(looks_learned(*barrier), 0U);
   cpu_set_t one;
@@ -159,7 +159,7 @@ TEST(Machine, FewerCpusAreNoticedAndMoreAgain) {
   CPU_SET(static_cast<std::size_t>(os::current_cpu()), &one);
   set_affinity_of_all(one);
   look_again(os::now_ns() + 3 * kHour);
-  EXPECT_EQ(usable_cpus(), 1U);
+  EXPECT_EQ(usable_cpus(), (Cpus{1, 1}));
   // more members than CPUs: a spinner keeps another member from running
   EXPECT_EQ(looks_learned(*barrier), 0U);
   set_affinity_of_all(before);

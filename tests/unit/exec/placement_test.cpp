@@ -28,13 +28,15 @@ TEST(Placement, IsTheUnionOfTheCpusOfThoseWhoJoined) {
     }).join();
   };
   join_on(0, cpus[0]);
-  EXPECT_EQ(team->segment().usable_cpus(), 1U);
+  EXPECT_EQ(team->segment().usable_cpus(), (Cpus{1, 1}));
   join_on(1, cpus[0]);
-  EXPECT_EQ(team->segment().usable_cpus(), 1U);  // two members on one CPU, however many the machine has
+  EXPECT_EQ(team->segment().usable_cpus(),
+            (Cpus{1, 1}));  // two members on one CPU, however many the machine has
   join_on(2, cpus[static_cast<std::size_t>(count > 1 ? 1 : 0)]);
-  EXPECT_EQ(team->segment().usable_cpus(), os::within_quota(count > 1 ? 2 : 1));
+  EXPECT_EQ(team->segment().usable_cpus(), (count > 1 ? Cpus{2, os::within_quota(2)} : Cpus{1, 1}));
   join_on(3, -1);
-  EXPECT_EQ(team->segment().usable_cpus(), os::within_quota(static_cast<std::uint32_t>(count)));
+  const auto all = static_cast<std::uint32_t>(count);
+  EXPECT_EQ(team->segment().usable_cpus(), (Cpus{all, os::within_quota(all)}));
 }
 
 // The heavy half of a light fence is a system call that interrupts all CPUs. Members that share CPUs park

@@ -71,7 +71,7 @@ TEST(Waiter, EndsWhenTheDataHaveCome) {
     Fake::Seen seen;
     Waiter waiter(collective, false, 0);
     Pace pace{};
-    waiter.set_joined(2, 2, &pace, 0);
+    waiter.set_joined(2, {2, 2}, &pace, 0);
     EXPECT_EQ(waiter.wait(Fake{.seen = seen, .comes_after = 3}, 1), Status::kOk);
     EXPECT_EQ(seen.advances, 4);
     EXPECT_EQ(seen.finished, 1);
@@ -84,7 +84,7 @@ TEST(Waiter, SpinsFirstOnlyWhereItsPolicyDoes) {
   Waiter waiter(WaitKind::kAuto, false, 0);
   EXPECT_GT(waiter.spins(), 0U);
   Pace pace{};
-  waiter.set_joined(4, 2, &pace, 0);  // crowded: who spins takes the CPU from whom it waits for
+  waiter.set_joined(4, {2, 2}, &pace, 0);  // crowded: who spins takes the CPU from whom it waits for
   EXPECT_EQ(waiter.joined(), 4U);
   EXPECT_EQ(waiter.spins(), 0U);
 }
@@ -133,7 +133,7 @@ TEST(Waiter, TheHooksTimeIsNoActions) {
     Waiter waiter(WaitKind::kAuto, false, 0);
     Pace pace{};
     exclude_until(pace, 0);
-    waiter.set_joined(4, 2, &pace, 0);
+    waiter.set_joined(4, {2, 2}, &pace, 0);
     waiter.settings.hook = [](void*) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       return 0;
@@ -222,7 +222,7 @@ TEST(Waiter, WhereTheTeamParksAnotherMemberMayLook) {
     Waiter waiter(WaitKind::kAuto, false, c.stall_ns);
     waiter.settings.timeout_ns = c.timeout_ns;
     if (c.hook) waiter.settings.hook = [](void*) { return 0; };
-    waiter.set_joined(4, 2, &pace, 1);
+    waiter.set_joined(4, {2, 2}, &pace, 1);
     const int advances = c.unwatched + (c.hook ? 2 : 1);  // one more than come_after: the data come then
     EXPECT_EQ(waiter.wait(
                   Fake{.seen = seen, .comes_after = advances - 1, .beside_requests = c.beside_requests}, 500),

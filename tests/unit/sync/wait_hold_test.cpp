@@ -34,7 +34,7 @@ TEST_F(AutoWaitTest, WhatParkingCostsCountsForEachMember) {
 TEST_F(AutoWaitTest, AStallSeenByAllMembersInTwoCallsIsOne) {
   Simulated member = crowded(), other = crowded();
   std::int64_t others_now = now;
-  Simulated third = {AutoWait(true, 4, &pace, 0), others_now};
+  Simulated third = {AutoWait(Room::kCrowded, 4, &pace, 0), others_now};
   third.wait(10, 700);
   EXPECT_EQ(third.begin(11), WaitAction::kYield);
   member.wait(10, kSlice);

@@ -105,11 +105,11 @@ TEST(AutoWaitRules, EveryWaitParksAfterABoundedNumberOfActions) {
   });
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
-  for (const bool crowded : {false, true}) {
+  for (const Room room : {Room::kOwn, Room::kRationed, Room::kCrowded}) {
     // The states of a member whose wait has not parked.
     std::set<Member, Differs> waiting;
-    waiting.insert({AutoWait(crowded, 4, &pace), {.now_ns = kMs, .call = kCall}});
-    const std::int64_t most = crowded ? 16 : 16 * kMs / kQuick;  // yields; or spins and yields
+    waiting.insert({AutoWait(room, 4, &pace), {.now_ns = kMs, .call = kCall}});
+    const std::int64_t most = room == Room::kCrowded ? 16 : 16 * kMs / kQuick;  // yields; or spins and yields
     for (std::int64_t actions = 0; actions <= most; ++actions) {
       std::set<Member, Differs> next;
       for (const Member& before : waiting)
@@ -124,7 +124,7 @@ TEST(AutoWaitRules, EveryWaitParksAfterABoundedNumberOfActions) {
           }
       waiting = std::move(next);
     }
-    EXPECT_TRUE(waiting.empty()) << crowded;
+    EXPECT_TRUE(waiting.empty()) << static_cast<int>(room);
   }
 }
 
@@ -137,7 +137,8 @@ struct Team {
   int scouts = 0;
 
   explicit Team(std::uint32_t alive) {
-    for (std::uint32_t who = 0; who < alive; ++who) members.push_back({AutoWait(true, 4, &pace, who), {}});
+    for (std::uint32_t who = 0; who < alive; ++who)
+      members.push_back({AutoWait(Room::kCrowded, 4, &pace, who), {}});
   }
   bool parks() const {
     const std::uint64_t until = pace.parks_until;
@@ -243,7 +244,7 @@ TEST(AutoWaitRules, TwoStallsBeginAHoldIfParksWouldHaveCostLess) {
       for (std::uint64_t since = 1; since < 5'000; since += 1 + since / 50) {
         Pace pace{};
         exclude_until(pace, 0);
-        Member member{AutoWait(true, members, &pace), {}};
+        Member member{AutoWait(Room::kCrowded, members, &pace), {}};
         for (const std::uint64_t call : {kCall, kCall + since}) {
           member.begin(call, 100 * kMs * static_cast<std::int64_t>(call));
           member.end(call == kCall ? 16 * kMs : ns);

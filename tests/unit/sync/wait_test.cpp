@@ -8,15 +8,15 @@ TEST_F(AutoWaitTest, InEachCallOfACrowdOneMemberWatchesTheClock) {
   for (std::uint64_t call = 1; call <= 8; ++call) {
     int watch = 0;
     for (std::uint32_t who = 0; who < 4; ++who)
-      watch += AutoWait(true, 4, &pace, who).unwatched_yields(call) == 0 ? 1 : 0;
+      watch += AutoWait(Room::kCrowded, 4, &pace, who).unwatched_yields(call) == 0 ? 1 : 0;
     EXPECT_EQ(watch, 1) << call;
   }
   // Numbers of threads may be any.
-  EXPECT_EQ(AutoWait(true, 4, &pace, 4'000'001).unwatched_yields(5), 0u);
+  EXPECT_EQ(AutoWait(Room::kCrowded, 4, &pace, 4'000'001).unwatched_yields(5), 0u);
 }
 
 TEST_F(AutoWaitTest, YieldsThatNobodyWatchedCountWhenAWaitParks) {
-  const std::uint8_t before = AutoWait(true, 4, &pace, 1).unwatched_yields(8);
+  const std::uint8_t before = AutoWait(Room::kCrowded, 4, &pace, 1).unwatched_yields(8);
   EXPECT_GT(before, 0);
   for (const std::uint8_t yielded : {std::uint8_t{0}, before}) {
     Simulated member = crowded();
@@ -57,6 +57,25 @@ TEST_F(AutoWaitTest, WithACpuForEachAWaitSpinsThenYieldsThenParks) {
   EXPECT_GT(now - begin, 15 * kMs) << "as long as a foreign thread's slice may take";
   EXPECT_LT(now - begin, 17 * kMs);
   EXPECT_EQ(member.go_on(700), WaitAction::kPark);
+}
+
+// CPU time that a quota rations: a wait may spin for as long as a park costs, and yields little.
+TEST_F(AutoWaitTest, WithinAQuotaAWaitSpinsAndParksSoon) {
+  EXPECT_EQ(room_of(2, {.all = 2, .in_quota = 1}), Room::kRationed);
+  EXPECT_EQ(room_of(2, {.all = 2, .in_quota = 2}), Room::kOwn);
+  EXPECT_EQ(room_of(3, {.all = 2, .in_quota = 1}), Room::kCrowded);
+  Simulated member{AutoWait(Room::kRationed, 2, &pace, 0), now};
+  EXPECT_GT(member.policy.spins(), 0U);
+  EXPECT_EQ(member.begin(10), WaitAction::kSpin);
+  const std::int64_t begin = now;
+  int spins = 0, yields = 0;
+  WaitAction action = WaitAction::kSpin;
+  while ((action = member.go_on(5'000)) == WaitAction::kSpin && spins < 100) ++spins;
+  EXPECT_GE(now - begin, 20'000);
+  EXPECT_LT(now - begin, 100'000);
+  for (; action == WaitAction::kYield && yields < 100; ++yields) action = member.go_on(700);
+  EXPECT_LE(yields, 16);
+  EXPECT_EQ(action, WaitAction::kPark);
 }
 
 // Members that do not compute equally long wait for milliseconds in many calls. They leave their CPUs idle.
