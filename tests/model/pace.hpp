@@ -14,7 +14,8 @@ struct PaceSuite : Suite<N> {
   static constexpr std::int64_t kBegin = 1'000'000'000, kQuick = 1'000, kSlice = 3'000'000;
 
   struct Member {
-    explicit Member(BasicPace<ModelAtomics>& pace, unsigned who = 0) : policy(Room::kCrowded, 4, &pace, who) {}
+    explicit Member(BasicPace<ModelAtomics>& pace, unsigned who = 0)
+        : policy(Room::kCrowded, 4, &pace, who) {}
     BasicAutoWait<ModelAtomics> policy;
     WaitView view;
     bool begin(std::uint64_t call, std::int64_t now) {  // true: it yields
