@@ -62,7 +62,7 @@ void Channel::clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter
 }
 
 std::size_t BlockOperation::piece_elements(const Work& w) const {
-  const std::size_t most = channel_->most() / call_.element;
+  const std::size_t most = (w.away ? channel_->most_away() : channel_->most()) / call_.element;
   const std::size_t left = w.elements - w.done;
   return left < most ? left : most;
 }

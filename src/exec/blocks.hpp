@@ -93,6 +93,8 @@ struct Channel {
   std::size_t most() const {
     return in_quarter > kMostPiece ? kMostPiece : in_quarter > kOnLine ? in_quarter : kOnLine;
   }
+  // The same between two hosts.
+  std::size_t most_away() const { return in_quarter > net::kMostBlock ? net::kMostBlock : most(); }
   std::byte* ring(const BlockEdge& edge, std::uint32_t number) const {
     return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) *
                       ring_bytes(lines, in_quarter);
