@@ -88,8 +88,8 @@ inline constexpr std::size_t kDirectFrom = std::size_t{1} << kLog2DirectFrom;
 inline constexpr int kLog2SingleCopyFrom = 14;           // between processes never below this
 inline constexpr std::int32_t kMostBlockMembers = 1024;  // members of a team that moves blocks, at most
 // A long transfer through a ring is cut again, into smaller pieces. Each takes a line of the ring
-// (exec/blocks.hpp). This is the most bytes of such a piece. Transports accept blocks of this size
-// (net/net.hpp).
+// (exec/blocks.hpp). This is the most bytes of such a piece on one host. Between hosts it is the longest
+// block that transports accept (net/net.hpp): each message costs system calls, and wakes whoever moves it.
 inline constexpr std::size_t kMostPiece = 16384;
 // The bytes that fit on a line of a ring. Between hosts, adjacent transfers of an edge share a line if they
 // fit: then a stage sends one message, not several.

@@ -62,7 +62,7 @@ void Channel::clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter
 }
 
 std::size_t BlockOperation::piece_elements(const Work& w) const {
-  const std::size_t most = channel_->most() / call_.element;
+  const std::size_t most = (w.away ? channel_->most_away() : channel_->most()) / call_.element;
   const std::size_t left = w.elements - w.done;
   return left < most ? left : most;
 }
@@ -160,7 +160,9 @@ bool BlockOperation::has_room(const Work& w, bool direct, std::uint64_t& credit_
   if (!Pieces::may_write(credit, credit_seen, end.next, channel_->lines)) return false;
   const std::size_t bytes = piece_elements(w) * call_.element;
   if (direct || bytes <= kOnLine) return true;
-  const std::uint64_t quarter = channel_->in_quarter;
+  if (w.away) [[unlikely]]
+    return has_room_away(w, bytes, credit_seen);
+  const std::uint64_t quarter = channel_->quarter();
   const Channel::Extent extent = channel_->extent_of(end.place, bytes);
   for (std::uint64_t q = extent.start / quarter; q <= (extent.end - 1) / quarter; ++q)
     if (q * quarter >= end.place && !Pieces::was_read(credit, credit_seen, end.last_in[q % kRingQuarters]))
@@ -173,7 +175,7 @@ std::byte* BlockOperation::room_for(const Work& w, std::size_t bytes) const {
   Channel::End& end = *w.end;
   const Channel::Extent extent = channel_->extent_of(end.place, bytes);
   end.place = extent.end;
-  const std::uint64_t quarter = channel_->in_quarter;
+  const std::uint64_t quarter = channel_->quarter();
   for (std::uint64_t q = extent.start / quarter; q <= (extent.end - 1) / quarter; ++q)
     end.last_in[q % kRingQuarters] = end.next;
   return channel_->at(w.ring, extent.start);
@@ -218,11 +220,19 @@ BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint
     take(x, w, line + kDataAt + w.at_byte, elements);
     if (w.joined) [[unlikely]]
       return Moved::kQuietly;  // the last transfer that shares the line gives credit
+  } else if (w.away) [[unlikely]] {
+    const std::byte* const at = come_from_away(w, bytes, &leaves_quarter);
+    if (at == nullptr) {
+      foreigner_ = x.peer;
+      status_ = Status::kMismatch;
+      return Moved::kNothing;
+    }
+    take(x, w, at, elements);
   } else {
     const Channel::Extent extent = channel_->extent_of(end.place, bytes);
     take(x, w, channel_->at(w.ring, extent.start), elements);
     // Give credit at once: the sender may wait for that quarter, even after few pieces.
-    leaves_quarter = extent.end / channel_->in_quarter != end.place / channel_->in_quarter;
+    leaves_quarter = extent.end / channel_->quarter() != end.place / channel_->quarter();
     end.place = extent.end;
   }
   const std::uint64_t read = end.next++;

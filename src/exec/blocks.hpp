@@ -15,7 +15,8 @@
 //
 // Between two hosts each host has a copy of the ring, at the same offset. The sender's port writes lines and
 // buffer into the receiver's copy; the receiver's port writes credits into the sender's. A line is a message
-// there, so transfers of an edge in one stage share a line if they fit on it.
+// there, so transfers of an edge in one stage share a line if they fit on it. The sender chooses where a
+// longer piece lies in the buffer, and the line says it.
 #ifndef FERMATA_EXEC_BLOCKS_HPP
 #define FERMATA_EXEC_BLOCKS_HPP
 
@@ -47,6 +48,13 @@ inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer after the li
 // The most bytes of a quarter: several of the longest pieces. If a piece filled a quarter, the sender would
 // stop at each piece.
 inline constexpr std::size_t kMostInQuarter = 65536;
+// A ring between two hosts has more room, because a credit takes a round trip: the rate is at most the buffer
+// in a round trip, with 2 ms each way 1 GB/s. Its buffer has parts instead of quarters. The sender enters the
+// first part whose pieces were all read. So it uses no more of the buffer than its pieces on their way need,
+// and what it uses stays in the caches.
+inline constexpr std::size_t kMostInQuarterOverHosts = std::size_t{1} << 20;
+inline constexpr std::size_t kMostInPart = std::size_t{128} << 10;
+inline constexpr std::size_t kMostParts = kRingQuarters * kMostInQuarterOverHosts / kMostInPart;
 using fermata::kMostPiece;
 using fermata::kOnLine;
 static_assert(kMostPiece <= net::kMostBlock && kRingLine == (1 + net::kLineWords) * 8);
@@ -66,11 +74,14 @@ struct Channel {
   };
   std::byte* base = nullptr;
   std::uint64_t lines = kLeastRingLines;
-  std::size_t in_quarter = 0;  // bytes of a quarter of the buffer; 0: lines only
+  std::size_t in_quarter = 0;  // most bytes of a quarter of the buffer; 0: lines only
   // Not 0: a ring for each ordered pair of members, and the ends that this member has. 0: a ring and two ends
   // for each edge of one program.
   std::uint32_t members = 0;
   End* ends = nullptr;
+  // In a team over several hosts, for each receiver: the last piece written into each of kMostParts parts.
+  // Null: the quarters are the parts.
+  std::uint64_t* last_in_parts = nullptr;
 
   static constexpr std::size_t ring_bytes(std::uint64_t lines, std::size_t in_quarter) {
     return round_up(kMaxLine + lines * kRingLine + kRingQuarters * in_quarter, kMaxLine);
@@ -82,6 +93,8 @@ struct Channel {
   std::size_t most() const {
     return in_quarter > kMostPiece ? kMostPiece : in_quarter > kOnLine ? in_quarter : kOnLine;
   }
+  // The same between two hosts.
+  std::size_t most_away() const { return in_quarter > net::kMostBlock ? net::kMostBlock : most(); }
   std::byte* ring(const BlockEdge& edge, std::uint32_t number) const {
     return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) *
                       ring_bytes(lines, in_quarter);
@@ -89,19 +102,28 @@ struct Channel {
   std::byte* line(std::byte* ring, std::uint64_t piece) const {
     return ring + kMaxLine + (piece & (lines - 1)) * kRingLine;
   }
-  // Where the next piece lies in the buffer, in one part, counted like `place`. Both ends compute the same.
+  // The bytes of a quarter of a ring on one host.
+  std::size_t quarter() const { return in_quarter < kMostInQuarter ? in_quarter : kMostInQuarter; }
+  // Of a ring between two hosts: the bytes of a part of the buffer, and how many parts there are.
+  std::size_t in_part() const {
+    return last_in_parts != nullptr && in_quarter > kMostInPart ? kMostInPart : in_quarter;
+  }
+  std::size_t parts() const { return kRingQuarters * in_quarter / in_part(); }
+  // On one host: the contiguous place of the next piece in the buffer, counted like `place`. Both ends
+  // compute the same.
   struct Extent {
     std::uint64_t start = 0, end = 0;
   };
   Extent extent_of(std::uint64_t place, std::size_t bytes) const {
-    const std::uint64_t room = kRingQuarters * in_quarter;
+    const std::uint64_t room = kRingQuarters * quarter();
     const std::uint64_t size = round_up(bytes, kRingLine);
     const std::uint64_t left = room - place % room;
     const std::uint64_t start = size <= left ? place : place + left;
     return {start, start + size};
   }
+  std::byte* buffer(std::byte* ring) const { return ring + kMaxLine + lines * kRingLine; }
   std::byte* at(std::byte* ring, std::uint64_t start) const {
-    return ring + kMaxLine + lines * kRingLine + start % (kRingQuarters * in_quarter);
+    return buffer(ring) + start % (kRingQuarters * quarter());
   }
   // A member can send to itself.
   End* end(const BlockEdge& edge, std::uint32_t number, bool receives) const {
@@ -111,20 +133,24 @@ struct Channel {
 };
 
 // Ring buffers for all ordered pairs of members, then the heap. This is address space: memory is allocated
-// where it is used. Lines and buffers of the rings fit in kRingSpace if possible: at most a quarter of it is
-// for lines, the rest for the buffers.
+// where it is used. Lines and buffers of the rings fit in kRingSpace, or over several hosts in
+// kRingSpaceOverHosts, if possible: at most a quarter of it is for lines, the rest for the buffers.
 inline constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
+inline constexpr std::uint64_t kRingSpaceOverHosts = std::uint64_t{128} << 20;
 inline constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
 
+// layout.members and layout.hosts are set.
 inline std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, TeamLayout& layout) {
+  const bool over_hosts = layout.hosts != 0;
   const std::uint64_t pairs = std::uint64_t{layout.members} * layout.members;
-  const std::uint64_t fits = kRingSpace / pairs;
+  const std::uint64_t fits = (over_hosts ? kRingSpaceOverHosts : kRingSpace) / pairs;
   layout.ring_lines = most_lines;
   while (layout.ring_lines > kLeastRingLines && layout.ring_lines * kRingLine > fits / 4)
     layout.ring_lines /= 2;
   const std::uint64_t lines = layout.ring_lines * kRingLine;
   const std::uint64_t in_quarter = fits > lines ? (fits - lines) / kRingQuarters / kRingLine * kRingLine : 0;
-  layout.in_quarter = in_quarter < kMostInQuarter ? in_quarter : kMostInQuarter;
+  const std::uint64_t most = over_hosts ? kMostInQuarterOverHosts : kMostInQuarter;
+  layout.in_quarter = in_quarter < most ? in_quarter : most;
   layout.rings = at;
   layout.heap = at + round_up(pairs * Channel::ring_bytes(layout.ring_lines, layout.in_quarter), kMaxPage);
   layout.heap_bytes = kHeapSpace;
@@ -258,6 +284,11 @@ class BlockOperation {
     return (call_.tag + (call_.bytes != 0 ? call_.bytes : w.elements)) << 1 >> 1;
   }
   bool has_room(const Work& w, bool direct, std::uint64_t& credit_seen) const;
+  std::uint64_t* last_in_parts(const Work& w) const;
+  std::size_t free_part(const Work& w, std::uint64_t& credit_seen) const;
+  bool has_room_away(const Work& w, std::size_t bytes, std::uint64_t& credit_seen) const;
+  std::uint64_t room_away_for(const Work& w, std::size_t bytes) const;
+  const std::byte* come_from_away(const Work& w, std::size_t bytes, bool* enters_part) const;
   void look_ahead(Work& w, bool both_ways) const;
   void fetch_ahead(const Work& w) const;
   struct Range {

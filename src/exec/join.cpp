@@ -67,11 +67,11 @@ Status claim_rank(Team& team, std::uint32_t rank, const char** detail) {
 
 }  // namespace
 
-// Offsets in a member's memory: the member, the steps of its programs, the episodes of each region, and the
-// ends of its ring buffers.
+// Offsets in a member's memory: the member, the steps of its programs, the episodes of each region, the ends
+// of its ring buffers, and their parts (Channel::last_in_parts).
 struct Member::Memory {
   std::uint32_t counts[kPlanSlots];
-  std::size_t steps = 0, episodes = 0, ends = 0;
+  std::size_t steps = 0, episodes = 0, ends = 0, parts = 0;
 
   // Counts for the programs that a member runs without a root or for root 0. False: one is not sound.
   bool count(const Team& team, std::uint32_t rank) {
@@ -86,12 +86,14 @@ struct Member::Memory {
       episodes += p->regions;
     }
     if (team.layout().rings != 0) ends = Channel::ends_of(team.members());
+    if (ends != 0 && team.hosts().are_several()) parts = team.members() * kMostParts;
     return true;
   }
   static constexpr std::size_t kSteps = round_up(sizeof(Member), kMaxLine);
   std::size_t episodes_at() const { return kSteps + steps * sizeof(Step); }
   std::size_t ends_at() const { return episodes_at() + episodes * sizeof(std::uint64_t); }
-  std::size_t bytes() const { return round_up(ends_at() + ends * sizeof(Channel::End), kMaxLine); }
+  std::size_t parts_at() const { return ends_at() + ends * sizeof(Channel::End); }
+  std::size_t bytes() const { return round_up(parts_at() + parts * sizeof(std::uint64_t), kMaxLine); }
 };
 
 Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** detail) {
@@ -143,8 +145,13 @@ bool Member::bind(const Memory& memory) {
   const TeamLayout& layout = team().layout();
   auto* const first = reinterpret_cast<Channel::End*>(base + memory.ends_at());
   for (std::size_t i = 0; i < memory.ends; ++i) new (first + i) Channel::End;
-  queues_.channel = {team().base() + layout.rings, layout.ring_lines, layout.in_quarter, layout.members,
-                     first};
+  auto* const last_in_parts = reinterpret_cast<std::uint64_t*>(base + memory.parts_at());
+  queues_.channel = {team().base() + layout.rings,
+                     layout.ring_lines,
+                     layout.in_quarter,
+                     layout.members,
+                     first,
+                     memory.parts != 0 ? last_in_parts : nullptr};
   return true;
 }
 

@@ -27,6 +27,7 @@ Status TeamSegment::check() {
   if (h.rings == 0) return Status::kOk;
   TeamLayout blocks;
   blocks.members = h.members;
+  blocks.hosts = h.hosts;
   if (h.members > kMostBlockMembers || h.rings > bytes() || h.rings % kMaxPage != 0) return Status::kMismatch;
   if (h.ring_lines > kMostLinesOverHosts || !std::has_single_bit(h.ring_lines)) return Status::kMismatch;
   const bool fits = lay_out_blocks(h.rings, h.ring_lines, blocks) == (has_places ? h.places : bytes());

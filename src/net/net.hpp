@@ -61,7 +61,7 @@ struct Line {
 };
 static_assert(sizeof(Line) == 96 && std::is_trivially_copyable_v<Line>);
 
-inline constexpr std::size_t kMostBlock = 16384;  // bytes of one block
+inline constexpr std::size_t kMostBlock = 32768;  // bytes of one block
 
 struct Block {
   std::uint64_t offset = 0;  // its place in the window

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "fermata/fermata.h"
 #include "house.hpp"
@@ -64,6 +65,32 @@ TEST(HostStreams, ARankThatWaitsForNoOtherIsHundredsOfCallsAhead) {
     });
     for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
   }
+}
+
+// The same with blocks that do not fit on a line: the ring holds more than one of one host. Later the root
+// and the receiver are in step, so places in the buffer are used again in another order.
+TEST(HostStreams, ARootIsMegabytesAhead) {
+  constexpr std::size_t kNumbers = 8192;
+  constexpr std::uint64_t kAhead = 48, kCalls = 200;  // 3 MiB ahead
+  House house({}, false, {0, 1});
+  std::atomic<bool> done{false};
+  const auto ends = house.run(10, [&](fermata_member* m, int rank) {
+    while (rank != 0 && !done) std::this_thread::yield();
+    std::vector<std::uint64_t> data(kNumbers);
+    for (std::uint64_t i = 0; i < kCalls; ++i) {
+      for (std::size_t k = 0; rank == 0 && k < kNumbers; ++k) data[k] = i * kNumbers + k;
+      const std::size_t count = i < kAhead ? kNumbers : kNumbers - 37 * i;
+      int status = fermata_broadcast(m, data.data(), count * sizeof data[0], 0);
+      if (i + 1 == kAhead) done = true;
+      if (status == FERMATA_OK && i >= kAhead && i % 8 == 0) status = fermata_barrier(m);
+      if (status != FERMATA_OK) return status;
+      std::uint64_t wrong = 0;
+      for (std::size_t k = 0; k < count; ++k) wrong += data[k] != i * kNumbers + k ? 1 : 0;
+      EXPECT_EQ(wrong, 0U) << "call " << i << ", rank " << rank;
+    }
+    return static_cast<int>(FERMATA_OK);
+  });
+  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
 }
 
 // The blocks of two ranks go to their host together. All four blocks do not fit on one line, else the scatter
