@@ -5,6 +5,7 @@
 #include "base/word.hpp"
 #include "os/os.hpp"
 #include "sync/single_copy.hpp"
+#include "sync/stream.hpp"
 
 namespace fermata::exec {
 namespace {
@@ -132,7 +133,8 @@ BlockOperation::Moved BlockOperation::send(std::uint32_t t) {
     const std::size_t elements = piece_elements(w), bytes = elements * call_.element;
     const std::byte* const from = w.from + w.done * call_.element;
     if (bytes <= kOnLine) copy_bytes(line + kDataAt, from, static_cast<std::uint32_t>(bytes));
-    else memcpy(room_for(w, bytes), from, bytes);
+    else if (bytes < kPastCachesFrom) memcpy(room_for(w, bytes), from, bytes);
+    else copy_past_caches(room_for(w, bytes), from, bytes);
     w.done += elements;
     spend(elements * call_.element);
   }
