@@ -2,8 +2,7 @@
 //
 // An ordinary store waits until the line is in the writer's own cache. If another CPU has read the line, that
 // takes as long as a signal, and few stores wait at the same time. Between CPUs without a common cache a
-// stream of 8 MiB is ten times as fast past the caches, and one of 4 KiB four times. Between CPUs with a
-// common third-level cache it is twice as fast (bench/results/README.md).
+// stream of 8 MiB is ten times as fast past the caches, and one of 4 KiB four times (bench/results/README.md).
 #ifndef FERMATA_SYNC_STREAM_HPP
 #define FERMATA_SYNC_STREAM_HPP
 
