@@ -14,9 +14,8 @@
 // choice at the same time. A trial ends without a result if a window ends in a call of another plan.
 //
 // A trial disturbs members whose calls have fallen into step (two near CPUs of Zen 4: a barrier takes 35 ns
-// after it, not 28). So once trials are as rare as they get, kLooks windows with the present choice come
-// first. The trial follows only if the shortest of these windows is a third longer or shorter than in the
-// last trial.
+// after it, not 28). So once a plan has had a trial, kLooks windows with the present choice come first. The
+// next trial follows only if the shortest of these windows is a third longer or shorter than in the last one.
 #ifndef FERMATA_EXEC_POLL_INTERVAL_HPP
 #define FERMATA_EXEC_POLL_INTERVAL_HPP
 
@@ -49,7 +48,7 @@ class PollInterval {
       plan_ = plan;
       stays_ = present;
       for (std::int64_t& ns : best_) ns = INT64_MAX;
-      looks_ = known_ns_[plan] != 0 && rest_ == kMostRest ? kLooks : 0;
+      looks_ = known_ns_[plan] != 0 ? kLooks : 0;
     } else if (plan != plan_) {
       pauses_ = stays_;
       return rest(call);
