@@ -1,8 +1,9 @@
 // Copies a long piece past the caches, with non-temporal stores. These write whole lines to memory.
 //
 // An ordinary store waits until the line is in the writer's own cache. If another CPU has read the line, that
-// takes as long as a signal, and few stores wait at the same time. Between CPUs without a common cache a
-// stream of 8 MiB is ten times as fast past the caches, and one of 4 KiB four times (bench/results/README.md).
+// takes as long as a signal, and few stores wait at the same time. Between CPUs without a common cache, a
+// stream of blocks of 8 MiB is ten times as fast past the caches, and one of 4 KiB four times
+// (bench/results/README.md).
 #ifndef FERMATA_SYNC_STREAM_HPP
 #define FERMATA_SYNC_STREAM_HPP
 
