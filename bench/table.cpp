@@ -7,6 +7,7 @@ namespace {
 
 constexpr unsigned kBarrier = bit(Collective::kBarrier);
 constexpr unsigned kAllreduce = bit(Collective::kAllreduce);
+constexpr unsigned kBlocks = bit(Collective::kBroadcast) | kAllreduce;
 constexpr unsigned kRooted = bit(Collective::kBroadcast) | bit(Collective::kReduce);
 constexpr unsigned kAnyCollective = (1u << kCollectiveCount) - 1;
 constexpr unsigned kFolding = kReductions | bit(Collective::kReduceScatter) | bit(Collective::kScan);
@@ -95,6 +96,11 @@ const Entry kTable[] = {
     floor("floor_memcpy", "shared", kMoving, floor_direct_shared, kLarge),
     floor("floor_sum", "own", kFolding, floor_direct_own, kLarge),
     floor("floor_sum", "shared", kFolding, floor_direct_shared, kLarge),
+    floor(
+        "floor_two_copies", "256 KiB", kBlocks, [] { return floor_two_copies(false); }, kLarge),
+    floor(
+        "floor_two_copies", "2 MiB", kBlocks, [] { return floor_two_copies(true); }, kLarge),
+    floor("floor_two_copies", "past caches", kBlocks, floor_two_copies_past_caches, kLarge),
     probe("probe_one_way", "pause", kThreads, [] { return probe_one_way(1); }),
     probe("probe_one_way", "no pause", kThreads, [] { return probe_one_way(0); }),
     probe("probe_switch", "", kBothEngines, probe_switch),

@@ -127,6 +127,7 @@ class Direct final : public Floor {
 
 }  // namespace
 
+SumFn best_sum() { return has_avx2() ? sum_avx2 : sum_plain; }
 std::unique_ptr<Subject> floor_direct_own() { return std::make_unique<Direct<false>>(); }
 std::unique_ptr<Subject> floor_direct_shared() { return std::make_unique<Direct<true>>(); }
 

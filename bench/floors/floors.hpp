@@ -56,6 +56,12 @@ std::unique_ptr<Subject> floor_stream(int pauses);
 // Large payloads: each member makes its own result, or one half of each result.
 std::unique_ptr<Subject> floor_direct_own();
 std::unique_ptr<Subject> floor_direct_shared();
+// A large broadcast or allreduce, with two copies of each byte, through a ring of 256 KiB or 2 MiB.
+std::unique_ptr<Subject> floor_two_copies(bool long_ring);
+std::unique_ptr<Subject> floor_two_copies_past_caches();
+// result[i] = a[i] + b[i], as fast as this CPU adds.
+using SumFn = void (*)(const double* a, const double* b, double* result, std::size_t count);
+SumFn best_sum();
 // An episode of probe_one_way takes two one-way latencies; the benchmark reports half of it. One of
 // probe_switch takes one switch between two members on one CPU: the last to arrive goes on without one.
 std::unique_ptr<Subject> probe_one_way(int pauses);

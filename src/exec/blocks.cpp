@@ -5,6 +5,7 @@
 #include "base/word.hpp"
 #include "os/os.hpp"
 #include "sync/single_copy.hpp"
+#include "sync/stream.hpp"
 
 namespace fermata::exec {
 namespace {
@@ -132,13 +133,27 @@ BlockOperation::Moved BlockOperation::send(std::uint32_t t) {
     const std::size_t elements = piece_elements(w), bytes = elements * call_.element;
     const std::byte* const from = w.from + w.done * call_.element;
     if (bytes <= kOnLine) copy_bytes(line + kDataAt, from, static_cast<std::uint32_t>(bytes));
-    else memcpy(room_for(w, bytes), from, bytes);
+    else write(w, from, bytes);
     w.done += elements;
     spend(elements * call_.element);
   }
   Pieces::publish(header_of(line), end.next++);
   if (w.ahead != 0) fetch_ahead(w);
   return Moved::kTold;
+}
+
+// Writes a piece into the buffer.
+void BlockOperation::write(const Work& w, const std::byte* from, std::size_t bytes) const {
+  std::byte* const to = room_for(w, bytes);
+  if (bytes < kPastCachesFrom) {
+    memcpy(to, from, bytes);
+    return;
+  }
+  CopyChoice& choice = w.end->copies;
+  const std::int64_t begin = choice.is_timed() ? os::now_ns() : 0;
+  if (choice.is_past_caches()) copy_past_caches(to, from, bytes);
+  else memcpy(to, from, bytes);
+  choice.count(bytes, begin != 0 ? os::now_ns() - begin : 0);
 }
 
 // After a piece was written: prefetches the place of a later piece, if the reader has read that place.

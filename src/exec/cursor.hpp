@@ -77,7 +77,7 @@ class Cursor {
         }
         case Code::kAwait: {
           const std::uint32_t slot = slot_of(*step, episode);
-          const std::uint64_t seen = watch(memory.header(slot), header, pauses_at(*step), spins);
+          const std::uint64_t seen = watch(memory.header(slot), header, step->pauses, spins);
           if (!header.has_come(seen)) return pend(step);
           if (meets_another_call<L>(header, seen)) [[unlikely]]
             return fail(step, Status::kMismatch);
@@ -194,7 +194,7 @@ class Cursor {
   enum class Round : std::uint8_t { kOver, kMore, kLate };
   template <Load L, class Folds>
   [[gnu::always_inline]] Round round(M& memory, std::uint64_t& value, Folds fold, std::uint32_t spins) {
-    const std::uint64_t seen = watch(*awaited_, header_, pauses_at(*step_), spins);
+    const std::uint64_t seen = watch(*awaited_, header_, step_->pauses, spins);
     // Reads header_ again, so that the wait keeps few CPU registers and its function needs no stack frame.
     const Header header = header_;
     if constexpr (L == Load::kNothing) {
@@ -213,7 +213,7 @@ class Cursor {
   }
   // The parts of a round of several words, which are in register 0, `mine`. await_words(), false: kLate.
   [[gnu::always_inline]] bool await_words(std::uint32_t spins) const {
-    return watch(*awaited_, header_, pauses_at(*step_), spins) == header_.bits;
+    return watch(*awaited_, header_, step_->pauses, spins) == header_.bits;
   }
   bool is_last_round() const { return step_[1].code == Code::kEnd; }
   [[gnu::always_inline]] Status fold_words(void* to, const std::uint64_t* mine, LineFold fold,
@@ -231,8 +231,6 @@ class Cursor {
 
   // The signal before the await of the present round.
   const Step& sent() const { return step_[-1]; }
-  // The poll interval: CPU pauses between two reads of an awaited slot; 0: as the program says.
-  void set_pauses(std::uint32_t pauses) { pauses_ = pauses; }
   // The step at which this cursor waits, for parking and reports.
   const Step& at() const { return *step_; }
   bool is_at_start() const { return step_ == program_; }  // nothing was sent or taken yet
@@ -282,7 +280,6 @@ class Cursor {
   static std::uint32_t slot_of(const Step& s, std::uint64_t episode) {
     return s.offset + (static_cast<std::uint32_t>(episode) & s.mask) * s.stride;
   }
-  std::uint32_t pauses_at(const Step& s) const { return pauses_ != 0 ? pauses_ : s.pauses; }
   // The header as last read: `wanted` may not have come within `spins` pauses.
   [[gnu::always_inline]] static std::uint64_t watch(const typename M::Counter& header, Header wanted,
                                                     std::uint32_t pauses, std::uint32_t spins) {
@@ -389,7 +386,6 @@ class Cursor {
   const typename M::Counter* awaited_ = nullptr;
   const Payload* awaited_payload_ = nullptr;
   std::uint32_t next_slot_ = 0;  // and the slot that it writes next
-  std::uint32_t pauses_ = 0;     // 0: as the program says
   std::uint64_t episode_ = 0;
   Header header_;
   Status status_ = Status::kOk;

@@ -22,6 +22,12 @@ void publish_affinity(TeamHeader& header) {
   count_joined<RealAtomics>(header.joined);
 }
 
+// Of the program's first await; 0: it has none.
+std::uint32_t own_pauses(const Step* step) {
+  while (step->code != Code::kAwait && step->code != Code::kEnd) ++step;
+  return step->code == Code::kAwait ? step->pauses : 0;
+}
+
 // Rounds up to whole cache lines: each program begins on a cache line, and a short one fits on it.
 std::uint32_t on_lines(std::uint32_t steps) {
   return round_up(steps, static_cast<std::uint32_t>(kMaxLine / sizeof(Step)));
@@ -136,7 +142,8 @@ bool Member::bind(const Memory& memory) {
     const ProgramHeader* p = team().programs().header(slot);
     if (p == nullptr) continue;
     if (team().programs().copy_steps(slot, rank(), steps, memory.counts[i]) != memory.counts[i]) return false;
-    lines_.bind(slot, {steps, team().programs().region(slot), p->regions == 1 ? 0 : p->region_bytes, next});
+    lines_.bind(slot, {steps, team().programs().region(slot), p->regions == 1 ? 0 : p->region_bytes, next,
+                       own_pauses(steps)});
     steps += on_lines(memory.counts[i]);
     next += p->regions;
   }

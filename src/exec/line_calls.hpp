@@ -37,6 +37,10 @@ class LineCalls {
   // Moves the first signals of the next calls to that place.
   void keep_first_signals_in(FirstSignals* place);
 
+  // The poll interval of a plan's awaits: 0: the plan's own. Awaits with different intervals of their own
+  // keep these.
+  void set_pauses(PlanSlot slot, std::uint32_t pauses);
+
   const Bound& plan(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)]; }
   // True if the team has a plan for that slot.
   bool carries(PlanSlot slot) const { return plan(slot).steps != nullptr; }

@@ -214,7 +214,7 @@ class Member {
     // After the first signal: members read the status line mostly after a long wait.
     seat_.close();
     log_.say(packed);
-    if (waiter_.is_due(calls()) && !do_seldom_work()) [[unlikely]]
+    if (waiter_.is_due(calls()) && !do_seldom_work(slot)) [[unlikely]]
       return seat_.broken();
     if (!synchronizes(call.collective)) remember(packed);
     return Status::kOk;
@@ -258,7 +258,7 @@ class Member {
   }
   // Adapts the poll interval, and checks whether the team is broken, because a member whose calls never wait
   // checks it nowhere else. False: the team is broken.
-  [[gnu::noinline, gnu::cold]] bool do_seldom_work();
+  [[gnu::noinline, gnu::cold]] bool do_seldom_work(PlanSlot slot);
   // There is no memory for this root's program, or the program is not sound: breaks the team.
   [[gnu::cold]] Status refuse_root();
   Status run() { return lines_.advance(waiter_.spins()) ? finish() : wait(); }

@@ -1,6 +1,6 @@
 // Poll interval: how many CPU pauses a member makes between two reads of an awaited cache line. It is
-// measured while the member makes calls, for the ranked barriers of libfermata-rt. Their compiled plans are
-// mostly built in, so nobody has tuned them. Other teams use the pauses of their plans.
+// measured while the member makes calls, for each plan alone. Compiled plans that are built in were never
+// tuned. Others have the pauses that were best when they were timed.
 //
 // Each read takes the line away from the member that is about to write it. Each pause delays a signal that
 // has come. Which of the two costs more depends on the machine, and can change. (A barrier on two virtual
@@ -11,11 +11,17 @@
 // A trial measures windows of kWindow calls with each choice in turn, several times. The choice with the
 // shortest window is used until the next trial, if that window is more than 5 % shorter than the present
 // choice's, and calls are short (kFarBetween). All members count the same calls, so mostly they try the same
-// choice at the same time.
+// choice at the same time. A trial ends without a result if a window ends in a call of another plan.
+//
+// A trial disturbs members whose calls have fallen into step (two near CPUs of Zen 4: a barrier takes 35 ns
+// after it, not 28). So once a plan has had a trial, kLooks windows with the present choice come first. The
+// next trial follows only if the shortest of these windows is a third longer or shorter than in the last one.
 #ifndef FERMATA_EXEC_POLL_INTERVAL_HPP
 #define FERMATA_EXEC_POLL_INTERVAL_HPP
 
 #include <cstdint>
+
+#include "exec/call.hpp"
 
 namespace fermata::exec {
 
@@ -32,38 +38,60 @@ class PollInterval {
 
   // take_time() is due in the call of this number, or in the first one after it.
   std::uint64_t next() const { return next_; }
+  std::uint32_t plan() const { return plan_; }      // of the last trial
   std::uint32_t pauses() const { return pauses_; }  // 0: the compiled plan's own
 
-  void take_time(std::uint64_t call, std::int64_t now_ns) {
+  // plan: of this call; its trial begins if none is under way. present: the pauses that its calls make.
+  // Afterwards, calls of plan() make pauses().
+  void take_time(std::uint64_t call, std::int64_t now_ns, std::uint32_t plan, std::uint32_t present) {
     if (window_ == 0) {
-      stays_ = pauses_;
+      plan_ = plan;
+      stays_ = present;
       for (std::int64_t& ns : best_) ns = INT64_MAX;
+      looks_ = known_ns_[plan] != 0 ? kLooks : 0;
+    } else if (plan != plan_) {
+      pauses_ = stays_;
+      return rest(call);
     } else {
-      std::int64_t& best = best_[(window_ - 1) % kChoices];
-      if (now_ns - began_ns_ < best) best = now_ns - began_ns_;
+      const std::uint32_t i = window_ <= looks_ ? 0 : (window_ - looks_ - 1) % kChoices;
+      if (now_ns - began_ns_ < best_[i]) best_[i] = now_ns - began_ns_;
     }
-    if (window_ == kRounds * kChoices) return settle(call);
-    pauses_ = choice(window_ % kChoices);
+    if (looks_ != 0 && window_ == looks_ && !has_changed(best_[0], known_ns_[plan])) return rest(call);
+    if (window_ == looks_ + kRounds * kChoices) return settle(call);
+    pauses_ = window_ < looks_ ? stays_ : choice((window_ - looks_) % kChoices);
     began_ns_ = now_ns;
     next_ = call + kWindow;
     ++window_;
   }
 
  private:
-  static constexpr std::uint32_t kTried[] = {1, 2, 4};
+  // The longest first: the first calls of a window still feel the window before, and the present choice would
+  // lose to its equal.
+  static constexpr std::uint32_t kTried[] = {4, 2, 1};
   static constexpr std::uint32_t kChoices = 4;  // the present choice, and those of kTried
   static constexpr std::uint32_t kRounds = 3;
+  static constexpr std::uint32_t kLooks = 3;
   // length of a window in ns: in calls longer than 5 us the poll interval makes no difference
   static constexpr std::int64_t kFarBetween = kWindow * 5000;
 
   std::uint32_t choice(std::uint32_t i) const { return i == 0 ? stays_ : kTried[i - 1]; }
+
+  static bool has_changed(std::int64_t ns, std::int64_t known_ns) {
+    return 3 * ns > 4 * known_ns || 4 * ns < 3 * known_ns;
+  }
 
   void settle(std::uint64_t call) {
     std::uint32_t least = 0;
     for (std::uint32_t i = 1; i < kChoices; ++i)
       if (best_[i] < best_[least]) least = i;
     const bool distinct = best_[0] - best_[least] > best_[0] / 20;  // usually more than noise
-    pauses_ = choice(distinct && best_[least] < kFarBetween ? least : 0);
+    const std::uint32_t chosen = distinct && best_[least] < kFarBetween ? least : 0;
+    pauses_ = choice(chosen);
+    known_ns_[plan_] = best_[chosen];
+    rest(call);
+  }
+
+  void rest(std::uint64_t call) {
     next_ = call + rest_;
     rest_ = rest_ < kMostRest ? 2 * rest_ : kMostRest;
     window_ = 0;
@@ -73,7 +101,10 @@ class PollInterval {
   std::uint64_t rest_ = 4096;
   std::int64_t began_ns_ = 0;
   std::int64_t best_[kChoices] = {};
-  std::uint32_t window_ = 0;  // number of the trial's window, from 1; 0: no trial
+  std::int64_t known_ns_[kPlanSlots] = {};  // the window of each plan's choice in its last trial; 0: none yet
+  std::uint32_t looks_ = 0;                 // windows before the trial
+  std::uint32_t window_ = 0;                // number of the trial's window, from 1; 0: no trial
+  std::uint32_t plan_ = 0;
   std::uint32_t pauses_ = 0;
   std::uint32_t stays_ = 0;  // the choice before the trial
 };

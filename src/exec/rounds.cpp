@@ -60,8 +60,9 @@ void Member::prepare(PlanSlot slot, TeamCursor::PreparedSignal& signal, std::uin
   return lines_.memory().must_wake(*steps) || waiter_.is_due(calls());
 }
 
-bool Member::do_seldom_work() {
-  lines_.cursor().set_pauses(waiter_.do_seldom_work(calls()));
+bool Member::do_seldom_work(PlanSlot slot) {
+  waiter_.do_seldom_work(calls(), static_cast<std::uint32_t>(slot), lines_.plan(slot).found_pauses);
+  lines_.set_pauses(static_cast<PlanSlot>(waiter_.timed_plan()), waiter_.found_pauses());
   const Status broken = diagnosis_.broken_status();
   if (broken != Status::kOk) seat_.give_up(broken);
   return broken == Status::kOk;
@@ -77,7 +78,10 @@ template <Load L, class F>
 template <Load L, class F>
 [[gnu::noinline, gnu::cold]] Status Member::attend_and_go(std::uint64_t value, void* out, F fold) {
   lines_.memory().ring(lines_.cursor().sent());
-  if (waiter_.is_due(calls()) && !do_seldom_work()) return seat_.broken();
+  constexpr PlanSlot kSlot = L == Load::kNothing   ? PlanSlot::kBarrier
+                             : L == Load::kOneWord ? PlanSlot::kAllreduce8
+                                                   : PlanSlot::kAllreduce56;
+  if (waiter_.is_due(calls()) && !do_seldom_work(kSlot)) return seat_.broken();
   return go_round<L>(value, out, fold);
 }
 

@@ -67,10 +67,12 @@ using TeamCursor = Cursor<RealAtomics, TeamMemory>;
 
 // Where a member finds one plan of the team.
 struct Bound {
-  const Step* steps = nullptr;        // in the member's memory; null: the team has no such plan
+  Step* steps = nullptr;              // in the member's memory; null: the team has no such plan
   std::byte* region = nullptr;        // of root 0
   std::uint64_t region_bytes = 0;     // from one root's region to the next; 0: one region for all
   std::uint64_t* episodes = nullptr;  // one per region
+  std::uint32_t pauses = 0;           // the plan's own poll interval, at its awaits; 0: it has none
+  std::uint32_t found_pauses = 0;     // the one that was found and is in the steps; 0: the plan's own
 };
 
 }  // namespace fermata::exec

@@ -94,17 +94,18 @@ class Waiter {
 
   // True if do_seldom_work() is due in the call of that number.
   bool is_due(std::uint64_t call) const { return call >= next_seldom_; }
-  // Adapts the poll interval. Returns it: the CPU pauses between two looks; 0: as the program says.
-  std::uint32_t do_seldom_work(std::uint64_t call) {
-    if (call >= poll_interval_.next()) poll_interval_.take_time(call, os::now_ns());
+  // Adapts the poll interval. plan: of this call; pauses: those that its calls make; 0: as the program says.
+  // Afterwards, calls of timed_plan() make found_pauses().
+  void do_seldom_work(std::uint64_t call, std::uint32_t plan, std::uint32_t pauses) {
+    if (call >= poll_interval_.next()) poll_interval_.take_time(call, os::now_ns(), plan, pauses);
     next_seldom_ = poll_interval_.next() - call < kSeldom ? poll_interval_.next() : call + kSeldom;
-    return found_pauses();
   }
   // From now on measures the poll interval, instead of using the pauses of the programs.
   void find_poll_interval(std::uint64_t call) {
     poll_interval_.start(call);
     next_seldom_ = poll_interval_.next();
   }
+  std::uint32_t timed_plan() const { return poll_interval_.plan(); }
   std::uint32_t found_pauses() const { return poll_interval_.pauses(); }
 
  private:

@@ -9,6 +9,7 @@
 #include "os/os.hpp"
 #include "profile/measure.hpp"
 #include "sync/ring.hpp"
+#include "sync/stream.hpp"
 
 namespace fermata {
 
@@ -20,6 +21,7 @@ constexpr std::size_t kSizes[] = {16384, 65536, 262144, 1 << 20, 4 << 20};
 constexpr auto kSizeCount = static_cast<std::int32_t>(std::size(kSizes));
 constexpr std::size_t kMost = kSizes[kSizeCount - 1];
 constexpr std::size_t kPiece = 16384;
+static_assert(kPiece >= kPastCachesFrom);
 constexpr std::uint64_t kSlots = 16;
 constexpr std::uint64_t kPieces = kMost / kPiece;  // pieces of the longest block
 constexpr std::uint32_t kLooks = 1U << 16;         // fruitless polls between two checks of the time
@@ -52,7 +54,7 @@ class Stream {
     // has read all pieces of that episode.
     if (over() || (k_ >= kSlots && !Pieces::was_read(way_.credit.value, seen_, first_ + k_ - kSlots)))
       return false;
-    std::memcpy(way_.slot[k_ % kSlots], block_ + k_ * kPiece, kPiece);
+    copy_past_caches(way_.slot[k_ % kSlots], block_ + k_ * kPiece, kPiece);
     Pieces::publish(way_.header[k_ % kSlots].number, first_ + k_);
     ++k_;
     return true;

@@ -146,6 +146,9 @@ int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   handle->team = owns ? team : nullptr;
   if (reviewed) handle->member->log().set_review(kFirstReview);
   if (refreshes(handle.get())) handle->member->log().set_review(kFirstRefresh);
+  // The plans have the poll interval that was best when they were timed. CPUs of a virtual machine move
+  // together and apart.
+  joined->find_poll_interval();
   *out = handle.release();
   return FERMATA_OK;
 }

@@ -24,7 +24,7 @@ std::uint32_t found(const std::function<std::int64_t(std::uint32_t)>& ns_of, std
   if (calls == 0) call = now = 0;
   for (const std::uint64_t end = call + calls; call < end;) {
     now += ns_of(poll_interval.pauses());
-    if (++call >= poll_interval.next()) poll_interval.take_time(call, now);
+    if (++call >= poll_interval.next()) poll_interval.take_time(call, now, 0, poll_interval.pauses());
   }
   return poll_interval.pauses();
 }
@@ -81,8 +81,23 @@ TEST(PollInterval, TrialsAreFewOfTheCalls) {
   found(ns_of, 0, poll_interval);
   poll_interval.start(0);
   found(ns_of, 10'000'000, poll_interval);
-  EXPECT_GT(others, 9 * PollInterval::kWindow);
-  EXPECT_LT(others, 100'000u);
+  EXPECT_EQ(others, 9 * PollInterval::kWindow);  // a trial, and then only looks: nothing changes
+}
+
+TEST(PollInterval, ATrialThatMeetsAnotherPlanTellsNothing) {
+  PollInterval poll_interval;
+  poll_interval.start(0);
+  std::uint64_t call = PollInterval::kFirst;
+  poll_interval.take_time(call, 0, 2, 3);
+  EXPECT_EQ(poll_interval.plan(), 2u);
+  poll_interval.take_time(call += PollInterval::kWindow, 5000, 2, 3);
+  poll_interval.take_time(call += PollInterval::kWindow, 5100, 1, 6);
+  EXPECT_EQ(poll_interval.plan(), 2u);
+  EXPECT_EQ(poll_interval.pauses(), 3u);
+  EXPECT_GT(poll_interval.next(), call + PollInterval::kWindow);
+  poll_interval.take_time(poll_interval.next(), 9000, 1, 6);
+  EXPECT_EQ(poll_interval.plan(), 1u);
+  EXPECT_EQ(poll_interval.pauses(), 6u);
 }
 
 TEST(PollInterval, UnlessItIsStartedItIsTheProgramsForEver) {
@@ -140,7 +155,7 @@ TEST_P(PollIntervalOfMembers, AllTryTheSameAtTheSameCall) {
   run(0);
   other.join();
   team->release();
-  EXPECT_EQ(pauses[0], (std::vector<std::uint32_t>{0, 1, 2, 4, 0, 1}));
+  EXPECT_EQ(pauses[0], (std::vector<std::uint32_t>{0, 4, 2, 1, 0, 4}));
   EXPECT_EQ(pauses[1], pauses[0]);
 }
 
