@@ -23,7 +23,7 @@ extern "C" {
  *   read the data. With empty blocks (a count of 0) a call may return without waiting for anybody.
  * - Results: they are bitwise the same on every run of a plan. After an error, the output may be written in
  *   part.
- * - Memory: each sender has a ring buffer of about 288 KiB at most for each receiver, or of about 4.2 MiB if
+ * - Memory: each sender has a ring buffer of about 2.1 MiB at most for each receiver, or of about 4.2 MiB if
  *   the receiver is on another host. Each part of it is allocated at its first use. Some schedules need
  *   memory for up to P - 1 blocks in transit at a member. A call in place may also copy its whole input.
  * - Paths: blocks of a few bytes can travel on signals' cache lines, except in scans. On one host, the

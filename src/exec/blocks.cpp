@@ -145,7 +145,7 @@ BlockOperation::Moved BlockOperation::send(std::uint32_t t) {
 // Writes a piece into the buffer.
 void BlockOperation::write(const Work& w, const std::byte* from, std::size_t bytes) const {
   std::byte* const to = room_for(w, bytes);
-  if (bytes < kPastCachesFrom) {
+  if (!kCanPassCaches || bytes < kPastCachesFrom) {
     memcpy(to, from, bytes);
     return;
   }
@@ -238,8 +238,7 @@ BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint
   } else if (w.away) [[unlikely]] {
     const std::byte* const at = come_from_away(w, bytes, &leaves_quarter);
     if (at == nullptr) {
-      foreigner_ = x.peer;
-      status_ = Status::kMismatch;
+      fail(x.peer);
       return Moved::kNothing;
     }
     take(x, w, at, elements);

@@ -27,7 +27,7 @@ class CopyChoice {
   bool is_timed() const { return is_past_caches() ? rest_ - piece_ <= kTimed : piece_ % kTimed == 0; }
   // After each piece. ns: how long the copy took, if it is timed.
   void count(std::size_t bytes, std::int64_t ns) {
-    if (is_timed()) time(static_cast<float>(ns) / static_cast<float>(bytes));
+    if (is_timed() && ns > 0) time(static_cast<float>(ns) / static_cast<float>(bytes));
     ++piece_;
     if (slow_ == kSlow) {
       const bool failed = piece_ < rest_ + kLong;

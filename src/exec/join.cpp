@@ -22,10 +22,15 @@ void publish_affinity(TeamHeader& header) {
   count_joined<RealAtomics>(header.joined);
 }
 
-// Of the program's first await; 0: it has none.
+// Of all of the program's awaits; 0: it has none, or they differ.
 std::uint32_t own_pauses(const Step* step) {
-  while (step->code != Code::kAwait && step->code != Code::kEnd) ++step;
-  return step->code == Code::kAwait ? step->pauses : 0;
+  std::uint32_t pauses = 0;
+  for (; step->code != Code::kEnd; ++step) {
+    if (step->code != Code::kAwait) continue;
+    if (pauses != 0 && step->pauses != pauses) return 0;
+    pauses = step->pauses;
+  }
+  return pauses;
 }
 
 // Rounds up to whole cache lines: each program begins on a cache line, and a short one fits on it.

@@ -60,17 +60,9 @@ void LineCalls::choose_paths() {
 
 void LineCalls::set_pauses(PlanSlot slot, std::uint32_t pauses) {
   Bound& bound = bound_[static_cast<std::uint32_t>(slot)];
-  if (bound.steps == nullptr || bound.found_pauses == pauses) return;
-  const std::uint32_t from = bound.found_pauses != 0 ? bound.found_pauses : bound.pauses;
-  const std::uint32_t to = pauses != 0 ? pauses : bound.pauses;
-  const auto each_await = [&](auto&& f) {
-    for (Step* s = bound.steps; s->code != Code::kEnd; ++s)
-      if (s->code == Code::kAwait) f(*s);
-  };
-  bool alike = bound.pauses != 0;
-  each_await([&](const Step& s) { alike = alike && s.pauses == from; });
-  if (!alike) return;
-  each_await([&](Step& s) { s.pauses = to; });
+  if (bound.found_pauses == pauses || !may_set_pauses(slot)) return;
+  for (Step* s = bound.steps; s->code != Code::kEnd; ++s)
+    if (s->code == Code::kAwait) s->pauses = pauses != 0 ? pauses : bound.pauses;
   bound.found_pauses = pauses;
 }
 

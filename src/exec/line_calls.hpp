@@ -37,8 +37,10 @@ class LineCalls {
   // Moves the first signals of the next calls to that place.
   void keep_first_signals_in(FirstSignals* place);
 
-  // The poll interval of a plan's awaits: 0: the plan's own. Awaits with different intervals of their own
-  // keep these.
+  // False for a plan whose awaits have different poll intervals, and for one with a root, which runs other
+  // steps for each root.
+  bool may_set_pauses(PlanSlot slot) const { return plan(slot).pauses != 0 && plan(slot).region_bytes == 0; }
+  // The poll interval of a plan's awaits, if it may be set; 0: the plan's own.
   void set_pauses(PlanSlot slot, std::uint32_t pauses);
 
   const Bound& plan(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)]; }

@@ -180,6 +180,7 @@ class Member {
   }
   CallLog& log() { return log_; }
   Waiter& waiter() { return waiter_; }
+  const LineCalls& lines() const { return lines_; }
   const Lengths& lengths() const { return lengths_; }
   std::uint64_t calls() const { return log_.sequence(); }
   const Patience& patience() const { return engine_.patience(); }

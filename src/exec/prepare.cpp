@@ -148,6 +148,7 @@ void BlockOperation::restart() {
   }
   stage_ = 0;
   truncated_ = false;
+  their_bytes_ = 0;
   status_ = Status::kOk;
 }
 

@@ -71,7 +71,7 @@ struct Bound {
   std::byte* region = nullptr;        // of root 0
   std::uint64_t region_bytes = 0;     // from one root's region to the next; 0: one region for all
   std::uint64_t* episodes = nullptr;  // one per region
-  std::uint32_t pauses = 0;           // the plan's own poll interval, at its awaits; 0: it has none
+  std::uint32_t pauses = 0;           // the poll interval of all of the plan's awaits; 0: it has not one
   std::uint32_t found_pauses = 0;     // the one that was found and is in the steps; 0: the plan's own
 };
 

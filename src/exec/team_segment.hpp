@@ -51,8 +51,7 @@ class TeamSegment {
   // Only if the segment has a file of its own: it is neither anonymous memory nor a place in another
   // segment's file.
   Places places() const;
-  // How many CPUs the members that have joined can use at once: those in the union of their affinities, or
-  // fewer by the cgroup's quota. At least 1.
+  // The CPUs that the members that have joined can use: the union of their affinities. At least 1.
   Cpus usable_cpus() const;
 
  private:

@@ -30,7 +30,9 @@ struct Ring {
     if (number <= credit_seen) return true;
     // order: acquire: the reader's reads happened before the writer writes there again. Pairs with
     // kCreditGive.
-    credit_seen = A::template load_acquire<Site::kCreditAwait>(credit);
+    const std::uint64_t seen = A::template load_acquire<Site::kCreditAwait>(credit);
+    if (seen > credit_seen)
+      credit_seen = seen;  // a faulty reader may take credit back: what was free stays so
     return number <= credit_seen;
   }
 

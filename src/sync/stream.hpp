@@ -17,6 +17,12 @@
 
 namespace fermata {
 
+#if defined(__x86_64__)
+inline constexpr bool kCanPassCaches = true;
+#else
+inline constexpr bool kCanPassCaches = false;
+#endif
+
 // The least bytes for which the copy pays. It ends with a fence, which takes 0.2 us.
 inline constexpr std::size_t kPastCachesFrom = 4096;
 

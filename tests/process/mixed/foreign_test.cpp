@@ -220,13 +220,17 @@ std::vector<Change> changes_of_memory(const Measures& of) {
       {"quarters of another size", [](auto& l) { l.in_quarter += 64; }},
       {"another heap", [](auto& l) { l.heap += 4096; }},
       {"a longer heap", [](auto& l) { l.heap_bytes += 4096; }},
-      {"hosts not at a word", [](auto& l) { l.hosts = 2; }},
-      {"hosts outside", [=](auto& l) { l.hosts = of.most; }},
-      {"hosts without a window", [=](auto& l) { l.hosts = of.copy, l.window = 0; }},
-      {"hosts at the end", [=](auto& l) { l.hosts = of.most - (l.members + 1) * 4, l.window = of.window; },
+      // Without rings, which are longer over several hosts.
+      {"hosts not at a word", [](auto& l) { l.rings = 0, l.hosts = 2; }},
+      {"hosts outside", [=](auto& l) { l.rings = 0, l.hosts = of.most; }},
+      {"hosts without a window", [=](auto& l) { l.rings = 0, l.hosts = of.copy, l.window = 0; }},
+      {"hosts at the end",
+       [=](auto& l) { l.rings = 0, l.hosts = of.most - (l.members + 1) * 4, l.window = of.window; },
        Status::kOk},
-      {"hosts one further", [=](auto& l) { l.hosts = of.most - l.members * 4, l.window = of.window; }},
-      {"a window not at a line", [=](auto& l) { l.hosts = of.copy, l.window = of.most - 8; }},
+      {"hosts one further",
+       [=](auto& l) { l.rings = 0, l.hosts = of.most - l.members * 4, l.window = of.window; }},
+      {"a window not at a line", [=](auto& l) { l.rings = 0, l.hosts = of.copy, l.window = of.most - 8; }},
+      {"rings of one host in a team of several", [=](auto& l) { l.hosts = of.copy, l.window = of.window; }},
   };
 }
 

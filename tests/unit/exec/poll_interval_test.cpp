@@ -84,20 +84,68 @@ TEST(PollInterval, TrialsAreFewOfTheCalls) {
   EXPECT_EQ(others, 9 * PollInterval::kWindow);  // a trial, and then only looks: nothing changes
 }
 
-TEST(PollInterval, ATrialThatMeetsAnotherPlanTellsNothing) {
+TEST(PollInterval, ATrialWhosePlanIsCalledNoMoreTellsNothing) {
   PollInterval poll_interval;
   poll_interval.start(0);
   std::uint64_t call = PollInterval::kFirst;
   poll_interval.take_time(call, 0, 2, 3);
   EXPECT_EQ(poll_interval.plan(), 2u);
   poll_interval.take_time(call += PollInterval::kWindow, 5000, 2, 3);
-  poll_interval.take_time(call += PollInterval::kWindow, 5100, 1, 6);
+  const std::uint64_t from = call;
+  for (std::int64_t now = 5100; poll_interval.next() <= from + 2 * PollInterval::kWindow; now += 100)
+    poll_interval.take_time(call = poll_interval.next(), now, 1, 6);
+  EXPECT_EQ(call, from + 2 * PollInterval::kWindow);
   EXPECT_EQ(poll_interval.plan(), 2u);
   EXPECT_EQ(poll_interval.pauses(), 3u);
-  EXPECT_GT(poll_interval.next(), call + PollInterval::kWindow);
   poll_interval.take_time(poll_interval.next(), 9000, 1, 6);
   EXPECT_EQ(poll_interval.plan(), 1u);
   EXPECT_EQ(poll_interval.pauses(), 6u);
+}
+
+// Loops of several plans, in turn: each finds its own.
+TEST(PollInterval, EachPlanOfALoopHasATrial) {
+  for (std::uint64_t plans = 1; plans <= 4; ++plans) {
+    PollInterval poll_interval;
+    poll_interval.start(0);
+    std::uint32_t found[kPlanSlots] = {};
+    std::int64_t now = 0;
+    for (std::uint64_t call = 1; call < 1'000'000; ++call) {
+      const auto plan = static_cast<std::uint32_t>(call % plans);
+      now += found[plan] == 1 + plan % 2 ? 100 : 150;  // the best are 1 and 2 pauses
+      if (call < poll_interval.next()) continue;
+      poll_interval.take_time(call, now, plan, found[plan]);
+      found[poll_interval.plan()] = poll_interval.pauses();
+    }
+    for (std::uint32_t plan = 0; plan < plans; ++plan)
+      EXPECT_EQ(found[plan], 1 + plan % 2) << "plan " << plan << " of " << plans;
+  }
+}
+
+TEST(PollInterval, MembersWhoseTrialsEndApartBeginTheNextOneTogether) {
+  PollInterval two[2];
+  for (PollInterval& each : two) each.start(0);
+  std::int64_t now[2] = {};
+  std::uint64_t begun[2] = {};
+  for (std::uint64_t call = 1; call < 100'000; ++call)
+    for (int i = 0; i < 2; ++i) {
+      now[i] += i == 1 && call > 3'000 && call < 20'000 ? 200 : 100;  // only one sees a change
+      if (call < two[i].next()) continue;
+      if (call - begun[i] > 1'000) begun[i] = call;
+      two[i].take_time(call, now[i], 0, two[i].pauses());
+    }
+  EXPECT_GT(begun[0], 20'000U);
+  EXPECT_EQ(begun[0], begun[1]);
+}
+
+TEST(PollInterval, APlanThatKeepsItsPausesHasNoTrial) {
+  PollInterval poll_interval;
+  poll_interval.start(0);
+  for (std::uint64_t call = 1; call < 100'000; ++call) {
+    if (call < poll_interval.next()) continue;
+    poll_interval.take_time(call, static_cast<std::int64_t>(call) * 100, kPlanSlots, 0);
+    EXPECT_EQ(poll_interval.pauses(), 0U);
+    EXPECT_GT(poll_interval.next(), call + 1'000);
+  }
 }
 
 TEST(PollInterval, UnlessItIsStartedItIsTheProgramsForEver) {
@@ -148,6 +196,13 @@ TEST_P(PollIntervalOfMembers, AllTryTheSameAtTheSameCall) {
       if (call(*m, first_signals) != Status::kOk) break;
       if (made >= PollInterval::kFirst && made % PollInterval::kWindow == 0)
         pauses[rank].push_back(m->waiter().found_pauses());
+      // Each await of the plan makes the pauses that were found.
+      const Bound& plan = m->lines().plan(static_cast<PlanSlot>(m->waiter().timed_plan()));
+      for (const Step* s = plan.steps; s->code != Code::kEnd; ++s) {
+        if (s->code != Code::kAwait) continue;
+        EXPECT_EQ(s->pauses, plan.found_pauses != 0 ? plan.found_pauses : plan.pauses) << made;
+      }
+      EXPECT_EQ(plan.found_pauses, m->waiter().found_pauses()) << made;
     }
     m->leave();
   };

@@ -7,6 +7,7 @@
 
 #include "builtin_team.hpp"
 #include "exec/member.hpp"
+#include "sync/ring.hpp"
 
 namespace fermata::exec {
 namespace {
@@ -34,6 +35,16 @@ TEST(Ring, WakesWhoSleepsForTheFirstSignal) {
   sleeper.join();
   EXPECT_GT(rung, kRounds / 2);
   for (Member* member : members) member->leave();
+}
+
+// A faulty reader takes credit back. What was free stays so: a writer may look twice, and relies on it.
+TEST(Ring, CreditNeverFalls) {
+  Ring<RealAtomics>::Counter credit{5};
+  std::uint64_t seen = 0;
+  EXPECT_TRUE(Ring<RealAtomics>::was_read(credit, seen, 5));
+  credit = 2;
+  EXPECT_FALSE(Ring<RealAtomics>::was_read(credit, seen, 6));
+  EXPECT_TRUE(Ring<RealAtomics>::was_read(credit, seen, 5));
 }
 
 }  // namespace
