@@ -1,6 +1,6 @@
 // Poll interval: how many CPU pauses a member makes between two reads of an awaited cache line. It is
-// measured while the member makes calls, for each plan alone. Compiled plans that are built in were never
-// tuned. Others have the pauses that were best when they were timed.
+// measured while the member makes calls, for each plan without a root alone. Compiled plans that are built
+// in were never tuned. Others have the pauses that were best when they were timed.
 //
 // Each read takes the line away from the member that is about to write it. Each pause delays a signal that
 // has come. Which of the two costs more depends on the machine, and can change. (A barrier on two virtual
