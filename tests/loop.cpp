@@ -81,6 +81,11 @@ std::int32_t Loop::open(void* self, const Window* window) {
   return 0;
 }
 
+void Loop::misplace_blocks(std::uint64_t place) {
+  const std::lock_guard lock(guard_);
+  place_ = place;
+}
+
 void Loop::write(void* self, const Line* line, const Block* block) {
   End& end = end_of(self);
   Loop& loop = *end.loop;
@@ -92,6 +97,7 @@ void Loop::write(void* self, const Line* line, const Block* block) {
     const auto* from = static_cast<const std::byte*>(block->from);
     packet.block = {block->offset, block->bytes, nullptr};
     packet.bytes.assign(from, from + block->bytes);
+    if (loop.place_) packet.line.payload[1] = *loop.place_;
   }
   end.pending[packet.number] = {packet, now + loop.options_.repeat_ns + 2 * loop.options_.delay_ns};
   loop.send(packet, now);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -40,6 +41,8 @@ class Loop {
   void set_delay(std::uint32_t a, std::uint32_t b, std::int64_t ns);
   // From now on all packets between the two processes are lost, also those on their way.
   void cut(std::uint32_t a, std::uint32_t b);
+  // From now on each line with a block says that its block lies at this place in its ring (exec/blocks.hpp).
+  void misplace_blocks(std::uint64_t place);
 
   struct Counts {
     std::uint64_t packets = 0;  // packets that were sent, with repeats and acknowledgements
@@ -98,6 +101,7 @@ class Loop {
   // Delays that differ from options_.delay_ns.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> delays_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> cuts_;
+  std::optional<std::uint64_t> place_;  // misplace_blocks()
   std::uint64_t state_;
   std::uint64_t next_number_ = 0;
   Counts counts_;

@@ -93,6 +93,23 @@ TEST(HostStreams, ARootIsMegabytesAhead) {
   for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
 }
 
+// A line between hosts says where its piece lies. If no piece can lie there, the receiver reads nothing, and
+// gets an error, also while it adapts to another length.
+TEST(HostStreams, APlaceOutsideTheRingIsAMismatch) {
+  for (const std::uint64_t place : {std::uint64_t{8}, std::uint64_t{1} << 40, ~std::uint64_t{63}})
+    for (const bool bounded : {false, true}) {
+      House house({}, false, {0, 1});
+      const auto ends = house.run(10, [&](fermata_member* m, int rank) {
+        fermata_member_set_bounded(m, bounded ? 1 : 0);
+        if (const int status = fermata_barrier(m); status != FERMATA_OK) return status;
+        if (rank == 0) house.loop.misplace_blocks(place);
+        std::vector<char> data(bounded && rank == 1 ? 70'000 : 60'000);
+        return fermata_broadcast(m, data.data(), data.size(), 0);
+      });
+      EXPECT_EQ(ends[1].status, FERMATA_ERR_MISMATCH) << place << ' ' << bounded << ' ' << ends[1].detail;
+    }
+}
+
 // The blocks of two ranks go to their host together. All four blocks do not fit on one line, else the scatter
 // would be a broadcast.
 TEST(HostStreams, ShortBlocksToOneRankShareAMessage) {
