@@ -64,10 +64,8 @@ class PollInterval {
       if (ns < best_[i]) best_[i] = ns;
     }
     const bool looked = looks_ != 0 && window_ == looks_;
-    if (looked && (!has_changed(best_[0], known_ns_[plan]) || best_[0] >= kFarBetween)) {
-      pauses_ = stays_;
+    if (looked && (!has_changed(best_[0], known_ns_[plan]) || best_[0] >= kFarBetween))
       return rest_longer(call);
-    }
     if (window_ == looks_ + kRounds * kChoices) return settle(call);
     pauses_ = window_ < looks_ ? stays_ : choice((window_ - looks_) % kChoices);
     began_ns_ = now_ns;

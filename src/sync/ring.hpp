@@ -31,8 +31,8 @@ struct Ring {
     // order: acquire: the reader's reads happened before the writer writes there again. Pairs with
     // kCreditGive.
     const std::uint64_t seen = A::template load_acquire<Site::kCreditAwait>(credit);
-    if (seen > credit_seen)
-      credit_seen = seen;  // a faulty reader may take credit back: what was free stays so
+    // A faulty reader may take credit back: what was free stays so.
+    if (seen > credit_seen) credit_seen = seen;
     return number <= credit_seen;
   }
 
