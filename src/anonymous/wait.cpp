@@ -147,6 +147,7 @@ void wait_as_learned(const LongWait& wait) {
     OsCalls os(wait.pace == nullptr);
     do park(wait.phase, wait.bell, wait.token, os, os::kNoLimit);
     while (!is_over(wait.phase, wait.token));
+    mine.policy.parked_unwatched();
     return;
   }
   const std::uint8_t yields = known ? mine.policy.unwatched_yields(wait.call) : 0;

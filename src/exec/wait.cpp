@@ -59,8 +59,10 @@ struct Member::LineWait : Wait {
     park_at(m.lines_.memory().door(m.lines_.cursor().at()), limit_ns,
             [&] { return !unsettled && m.lines_.ready(); });
   }
+  bool can_park_unwatched() const {
+    return BusyMembers::mine().is_empty() && !has_port() && may_be_guarded();
+  }
   bool park_unwatched(std::int64_t limit_ns) const {
-    if (!BusyMembers::mine().is_empty() || has_port() || !may_be_guarded()) return false;
     park_guarded(limit_ns);
     return advance(0);
   }
@@ -115,6 +117,7 @@ struct Member::BlockWait : Wait {
     if (unsettled) limit_ns = std::min(limit_ns, kUnsaidNs);
     park_at(m.team().segment().door(m.rank()), limit_ns, [&] { return ready(unsettled); });
   }
+  static bool can_park_unwatched() { return false; }
   static bool park_unwatched(std::int64_t) { return false; }
   Status finish() const { return Status::kOk; }
   Status look(std::int64_t waited_ns) const { return m.lookout_.look_at_requests(waited_ns); }

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "sync/atomics.hpp"
+#include "sync/pace.hpp"
 
 namespace fermata {
 
@@ -69,45 +70,6 @@ struct ParkWait {
   void done(const WaitView&) {}
 };
 
-// What the members of a team have learned together about their CPUs. A member writes it only after a stall or
-// a scout's yield, and before slow work (exclude_until()). All are hints: no value makes a wait hang.
-template <class A>
-struct BasicPace {
-  template <class T>
-  using Atomic = typename A::template Atomic<T>;
-  // In calls before this one members park, later they send scouts; 0: they may yield.
-  Atomic<std::uint64_t> parks_until;
-  // No hold begins before stalls have cost that much: the last one gained nothing.
-  Atomic<std::int64_t> rest_ns;
-  Atomic<std::int64_t> stalled_ns;     // when the last stall ended,
-  Atomic<std::uint64_t> stalled_call;  // and the call of that wait
-  Atomic<std::uint64_t> busy_until;    // the call up to which members work more than they wait
-  Atomic<std::uint32_t> quick;         // scouts that came back quickly since parks_until
-};
-using Pace = BasicPace<RealAtomics>;
-
-// Resets it to the state before the first wait; call exclude_until() too.
-template <class A>
-void forget(BasicPace<A>& pace) {
-  // order: relaxed throughout: no other thread knows of it yet
-  A::store_relaxed(pace.parks_until, std::uint64_t{0});
-  A::store_relaxed(pace.rest_ns, std::int64_t{0});        // order: see above
-  A::store_relaxed(pace.stalled_ns, std::int64_t{0});     // order: see above
-  A::store_relaxed(pace.stalled_call, std::uint64_t{0});  // order: see above
-  A::store_relaxed(pace.quick, std::uint32_t{0});         // order: see above
-}
-
-inline constexpr std::uint64_t kFirstCalls = 4;
-
-// Long waits in the next few calls are no stalls. The maker of a team or barrier calls it with 0. Each member
-// calls it with the number of its call, before slow work that all members do for the first time: they choose
-// schedules and touch memory, which takes milliseconds.
-template <class A>
-void exclude_until(BasicPace<A>& pace, std::uint64_t call) {
-  // order: relaxed: a hint, and members mostly write the same value
-  A::store_relaxed(pace.busy_until, call + kFirstCalls);
-}
-
 // For teams over several hosts. The awaited line comes through a port that mostly waiting members drive. So a
 // wait soon yields its CPU to members of its own process. On an oversubscribed host it also yields to
 // processes whose ports must move data. It parks only when it gets long.
@@ -122,7 +84,7 @@ struct HostsWait {
   void done(const WaitView&) {}
 };
 
-// AutoWait composes the others by three rules:
+// AutoWait composes the others by four rules:
 // 1. A member that may have a CPU of its own spins for about what a park costs. Then it yields for as long as
 //    a foreign time slice may take, if its waits are seldom so long and no quota rations its CPU time. Other
 //    members yield a few times. Then they park.
@@ -131,6 +93,8 @@ struct HostsWait {
 // 3. Then one member after the other yields once, as a scout. A slow one renews the hold, and enough quick
 //    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
 //    stalls have cost kRestNs.
+// 4. Where each member may have a CPU of its own, the team first stays awake instead of a hold: for kAwakeNs
+//    all spin, without yields and parks. This takes at most 1 / kAwakeRests of the time.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the
@@ -138,6 +102,9 @@ struct HostsWait {
 // - A member that has parked must be woken. Its CPU belongs to others meanwhile, and the wake often brings it
 //   to the waker's CPU, where both share what is left. Two members that yield until a foreign thread's slice
 //   is over keep their CPUs, and use the rest of the time at the speed of spins.
+// - Two members that share a CPU, since they were woken there, go on sharing it: in a hold one of them sleeps
+//   at any time, and the kernel moves only threads that wait for a CPU, and have not run just now. If both
+//   stay awake, it parts them the next time that it balances.
 // - Yields are the cheapest waits of a crowd that has its CPUs for itself: one switch, and nobody to wake.
 //   But EEVDF, the scheduler since Linux 6.6, charges a whole time slice for a yield. Beside a thread that
 //   always runs, one yield in a call costs the team milliseconds. A sleeper that is woken preempts that
@@ -169,13 +136,18 @@ class BasicAutoWait {
     return is_crowded() && parks_until(call) == 0 && !is_its_turn(call) ? kUnwatched : 0;
   }
 
-  // True: a wait in this call may park without next() and done(), as long as it is not over. In a hold that
+  // True: the wait in this call may park without next() and done(), as long as it is not over. In a hold that
   // is all that they would decide. The member that judges the hold counts its time.
   bool parks_unwatched(std::uint64_t call) const {
-    return is_crowded() && judges_at_ == 0 && call < parks_until(call);
+    return judges_at_ == 0 && !spins_first() && call < parks_until(call);
+  }
+  // Call it for each such wait.
+  void parked_unwatched() {
+    if (skips_ > 0) --skips_;
   }
 
-  // Whatever the others have written: a wait parks after kYields yields, or after kMostStallNs.
+  // Whatever the others have written: a wait parks after kYields yields, or after kMostStallNs, or after
+  // these and kAwakeNs.
   WaitAction next(const WaitView& view) {
     if (view.first) {
       begun_ns_ = view.now_ns;
@@ -184,6 +156,7 @@ class BasicAutoWait {
       scouting_ = false;
     }
     acted(view);
+    if (is_awake(view)) return WaitAction::kSpin;
     const bool alone = spins_first();
     if (alone && view.waited_ns < kSpinNs + view.expected_ns) return WaitAction::kSpin;
     const bool long_ones = alone && room_ == Room::kOwn && long_waits_ < kInVain * kLong;
@@ -198,6 +171,11 @@ class BasicAutoWait {
   void done(const WaitView& view) {
     if (view.first) return;  // it came before the first action
     acted(view);
+    if (is_awake(view)) {
+      in_vain_ = skips_ = yields_ = 0;
+      judges_at_ = 0;
+      return;
+    }
     if (!is_crowded()) learn(view);
     yields_ = 0;
     judge(view.call);
@@ -227,7 +205,7 @@ class BasicAutoWait {
   static constexpr std::uint32_t kSpins = 256;     // pauses between two looks at the clock
   static constexpr std::int64_t kSpinNs = 20'000;  // ns: about a park, with two futex calls and two switches
   static constexpr std::uint8_t kInVain = 3;       // waits: after so many fruitless spins in a row,
-  static constexpr std::uint8_t kSkips = 64;       // waits: so many don't spin
+  static constexpr std::uint8_t kSkips = 255;      // waits: so many don't spin
   static constexpr std::uint8_t kFew = 2;          // yields: after more, the awaited member was elsewhere
   static constexpr std::uint8_t kLong = 16;        // waits: if more than one of so many is a stall, none
                                                    // yields for as long as a stall may take
@@ -241,6 +219,9 @@ class BasicAutoWait {
   static constexpr std::uint64_t kTurn = 4;       // calls in a row in which the same member may be a scout
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
+  static constexpr std::int64_t kAwakeNs = 64'000'000;  // ns: a busy CPU of two is balanced that often
+  static constexpr std::int64_t kAwakeRests = 16;       // times kAwakeNs: the rest after it; up to
+  static constexpr std::int64_t kMostRests = 256;       // times kAwakeNs where it is fruitless
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }
@@ -279,12 +260,40 @@ class BasicAutoWait {
     return static_cast<std::uint32_t>(call / kTurn) % members_ == who_;
   }
 
+  // The time for which the team stays awake. If that lasts longer, a faulty member has written it.
+  bool is_awake(const WaitView& view) const {
+    if (room_ != Room::kOwn || view.waited_ns >= kAwakeNs) return false;
+    // order: relaxed: a hint
+    const std::int64_t until = A::load_relaxed(pace_->awake_until);
+    return view.now_ns < until && until - view.now_ns <= kAwakeNs;
+  }
+  // True: instead of a hold, the team stays awake, from now on or already. If a hold is wanted again soon
+  // after the rest, that was fruitless, and the next rest is longer.
+  bool stays_awake(std::int64_t now) {
+    if (room_ != Room::kOwn) return false;
+    // order: relaxed, all: hints
+    const std::int64_t until = A::load_relaxed(pace_->awake_until);
+    std::int64_t rest = A::load_relaxed(pace_->awake_rest);  // order: see above
+    const bool known = 0 < until && until <= now + kAwakeNs && 0 < rest && rest <= kMostRests * kAwakeNs;
+    if (known && now - until < rest) return now < until;
+    // order: see above; false: another member has begun it
+    if (!A::compare_exchange_relaxed(pace_->awake_until, until, now + kAwakeNs)) return true;
+    rest = known && now - until < 2 * rest ? 2 * rest : kAwakeRests * kAwakeNs;
+    // order: see above
+    A::store_relaxed(pace_->awake_rest, rest < kMostRests * kAwakeNs ? rest : kMostRests * kAwakeNs);
+    return true;
+  }
+
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
   void acted(const WaitView& view) {
     acted_ns_ += view.last_action_ns;
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
-    if (view.last_action_ns > stall_ns()) return hold(view.call, view.last_action_ns);
+    if (view.last_action_ns > stall_ns()) {
+      if (!stays_awake(view.now_ns)) return hold(view.call, view.last_action_ns);
+      A::store_relaxed(pace_->parks_until, std::uint64_t{0});  // order: relaxed: a hint
+      return;
+    }
     const std::uint32_t enough = members_ > kScouts ? members_ : kScouts;
     // order: relaxed throughout: hints
     if (A::add_relaxed(pace_->quick, std::uint32_t{1}) + 1 < enough) return;
@@ -334,6 +343,7 @@ class BasicAutoWait {
       A::store_relaxed(pace_->rest_ns, (rest < kRestNs ? rest : kRestNs) - acted_ns_);
       return;
     }
+    if (stays_awake(view.now_ns)) return;
     held_from_ = view.call;
     judges_at_ = view.call + parks;
     stalls_ns_ = acted_ns_ / static_cast<std::int64_t>(since);

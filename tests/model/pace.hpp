@@ -14,8 +14,8 @@ struct PaceSuite : Suite<N> {
   static constexpr std::int64_t kBegin = 1'000'000'000, kQuick = 1'000, kSlice = 3'000'000;
 
   struct Member {
-    explicit Member(BasicPace<ModelAtomics>& pace, unsigned who = 0)
-        : policy(Room::kCrowded, 4, &pace, who) {}
+    explicit Member(BasicPace<ModelAtomics>& pace, unsigned who = 0, Room room = Room::kCrowded)
+        : policy(room, 4, &pace, who) {}
     BasicAutoWait<ModelAtomics> policy;
     WaitView view;
     bool begin(std::uint64_t call, std::int64_t now) {  // true: it yields
@@ -84,6 +84,36 @@ struct ScoutSuite : PaceSuite<N> {
   }
   void after() override { RL_ASSERT(slow == 0 || this->parks_until() > Base::kCall); }
   bool ended = false;  // a quick scout has: from then on all may yield
+};
+
+// A hold is over. With a CPU for each, scouts that are slow at the same time keep the team awake once, and
+// begin no hold.
+template <unsigned N>
+struct AwakeSuite : PaceSuite<N> {
+  using Base = PaceSuite<N>;
+  static constexpr std::int64_t kAwake = 64'000'000;
+  void before() override {
+    Base::before();
+    ModelAtomics::store_relaxed(this->pace.parks_until, Base::kCall);
+  }
+  void thread(unsigned who) override {
+    typename Base::Member member(this->pace, who, Room::kOwn);
+    member.begin(Base::kCall + 4 * who, Base::kBegin);
+    member.view.waited_ns = 20'000;  // it has spun
+    member.view.first = false;
+    if (member.policy.next(member.view) != WaitAction::kYield) return;
+    member.view.last_action = WaitAction::kYield;
+    ++yielded;
+    member.end(Base::kSlice + who);
+  }
+  void after() override {
+    const std::int64_t until = ModelAtomics::load_relaxed(this->pace.awake_until);
+    RL_ASSERT(yielded == 0 || this->parks_until() == 0);
+    RL_ASSERT(yielded == 0 || (until >= Base::kBegin + Base::kSlice + kAwake &&
+                               until < Base::kBegin + Base::kSlice + kAwake + N));
+    RL_ASSERT(yielded == 0 || ModelAtomics::load_relaxed(this->pace.awake_rest) == 16 * kAwake);
+  }
+  unsigned yielded = 0;
 };
 
 }  // namespace fermata::model

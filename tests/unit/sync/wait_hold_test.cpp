@@ -142,19 +142,6 @@ TEST_F(AutoWaitTest, OnlyTheTimeOfActionsCounts) {
   EXPECT_EQ(pace.quick.load(), 1U) << "a quick scout";
 }
 
-TEST_F(AutoWaitTest, WithACpuForEachATeamOfStallsSpinsAndThenParks) {
-  Simulated member = roomy();
-  for (std::uint64_t call = 10; call < 12; ++call) {
-    now += 1'000;
-    member.begin(call);
-    while (member.go_on(25'000) == WaitAction::kSpin) {
-    }
-    member.end(kSlice);
-  }
-  EXPECT_EQ(member.begin(12), WaitAction::kSpin);
-  EXPECT_EQ(member.go_on(25'000), WaitAction::kPark);
-}
-
 TEST_F(AutoWaitTest, AfterAHoldScoutsGoOneAtATimeAndEndIt) {
   std::array<Simulated, 4> team = four();
   stall_twice(team[0], 10);

@@ -109,19 +109,23 @@ TEST(AutoWaitRules, EveryWaitParksAfterABoundedNumberOfActions) {
     // The states of a member whose wait has not parked.
     std::set<Member, Differs> waiting;
     waiting.insert({AutoWait(room, 4, &pace), {.now_ns = kMs, .call = kCall}});
-    const std::int64_t most = room == Room::kCrowded ? 16 : 16 * kMs / kQuick;  // yields; or spins and yields
+    // Yields; or spins and yields, in a team that may stay awake.
+    const std::int64_t quick = room == Room::kOwn ? 25 * kQuick : kQuick;
+    const std::int64_t most = room == Room::kCrowded ? 16 : (room == Room::kOwn ? 64 : 16) * kMs / quick;
     for (std::int64_t actions = 0; actions <= most; ++actions) {
       std::set<Member, Differs> next;
       for (const Member& before : waiting)
         for (const std::uint64_t parks_until : values)
-          for (const std::int64_t ns : {kQuick, kSlice}) {
-            pace.parks_until = parks_until;
-            Member member = before;
-            member.view.last_action = member.policy.next(member.view);
-            if (member.view.last_action == WaitAction::kPark) continue;
-            member.pass(ns);
-            next.insert(member);
-          }
+          for (const bool awake : {false, true})
+            for (const std::int64_t ns : {quick, kSlice}) {
+              pace.parks_until = parks_until;
+              pace.awake_until = awake ? before.view.now_ns + 1 : INT64_MAX;
+              Member member = before;
+              member.view.last_action = member.policy.next(member.view);
+              if (member.view.last_action == WaitAction::kPark) continue;
+              member.pass(ns);
+              next.insert(member);
+            }
       waiting = std::move(next);
     }
     EXPECT_TRUE(waiting.empty()) << static_cast<int>(room);

@@ -1,0 +1,139 @@
+// The auto policy with simulated times: a team with a CPU for each member stays awake before a hold.
+#include <algorithm>
+
+#include "wait_simulated.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr std::int64_t kAwake = 64 * kMs;
+
+struct AwakeTest : AutoWaitTest {
+  std::uint64_t call = 10;
+  // A wait of a slice, in a team that may yield or must stay awake; a short one if it parks.
+  void wait_for_a_slice(Simulated& member) {
+    WaitAction action = member.begin(call);
+    for (const std::int64_t begin = now; now - begin < kSlice && action == WaitAction::kSpin;)
+      action = member.go_on(25'000);
+    member.end(action == WaitAction::kYield ? kSlice : 10'000);
+    ++call;
+  }
+  bool holds() const { return pace.parks_until != 0 && call < pace.parks_until; }
+  // Waits until the team stays awake, or holds. True: it stays awake.
+  bool stays_awake(Simulated& member) {
+    const std::uint64_t most = call + 100;
+    while (pace.awake_until < now && !holds() && call < most) wait_for_a_slice(member);
+    EXPECT_LT(call, most) << "neither";
+    return pace.awake_until > now;
+  }
+};
+
+TEST_F(AwakeTest, StallsKeepAllAwakeForATimeAndThenParkThem) {
+  Simulated member = roomy(), other = roomy();
+  ASSERT_TRUE(stays_awake(member));
+  const std::int64_t begin = now;
+  for (; now < begin + kAwake - 2 * kSlice; ++call) {
+    EXPECT_EQ(other.begin(call), WaitAction::kSpin);
+    for (const std::int64_t wait = now; now - wait < kSlice;)
+      EXPECT_EQ(other.go_on(25'000), WaitAction::kSpin);
+    other.end(1'000);
+    EXPECT_GT(other.policy.spins(), 0U);
+  }
+  EXPECT_EQ(pace.parks_until.load(), 0U) << "stalls of that time begin no hold";
+  now = begin + kAwake + 1;
+  EXPECT_FALSE(stays_awake(member));
+  EXPECT_EQ(other.begin(call), WaitAction::kSpin);
+  EXPECT_EQ(other.go_on(25'000), WaitAction::kPark);
+}
+
+TEST_F(AwakeTest, AWaitThatOutlastsThatTimeParks) {
+  Simulated member = roomy(), other = roomy();
+  ASSERT_TRUE(stays_awake(member));
+  EXPECT_EQ(other.begin(call), WaitAction::kSpin);
+  const std::int64_t begin = now;
+  while (now - begin < 2 * kAwake && other.go_on(25'000) == WaitAction::kSpin) {
+  }
+  EXPECT_GE(now - begin, kAwake - 100'000);
+  EXPECT_LE(now - begin, kAwake + 100'000);
+}
+
+TEST_F(AwakeTest, OnlyTeamsThatMayHaveACpuForEachStayAwake) {
+  for (const Room room : {Room::kRationed, Room::kCrowded}) {
+    forget(pace);
+    Simulated member{AutoWait(room, 4, &pace, 0), now};
+    EXPECT_FALSE(stays_awake(member));
+    EXPECT_EQ(pace.awake_until.load(), 0);
+  }
+}
+
+// Where that is fruitless, slow scouts ask for it again and again.
+TEST_F(AwakeTest, ItTakesASmallPartOfTheTime) {
+  Simulated member = roomy();
+  const std::int64_t begin = now;
+  std::int64_t times = 0, longest = 0;
+  while (now - begin < 200'000 * kMs) {
+    const std::int64_t until = pace.awake_until;
+    while (pace.awake_until == until) {
+      if (holds()) now += 100 * kMs, call = pace.parks_until;
+      wait_for_a_slice(member);
+    }
+    EXPECT_EQ(pace.parks_until.load(), 0U);
+    const std::int64_t rest = pace.awake_until - kAwake - until;
+    if (++times > 1) {
+      EXPECT_GE(rest, 16 * kAwake);
+      longest = std::max(longest, rest);
+    }
+    now += kAwake;
+  }
+  EXPECT_GT(longest, 256 * kAwake);
+  EXPECT_LT(longest, 266 * kAwake);
+  EXPECT_LT(times * kAwake, (now - begin) / 100);
+  // After a long time without a hold, the next rest is short again.
+  now = pace.awake_until + 1'000 * kAwake;
+  ASSERT_TRUE((pace.parks_until = 0, stays_awake(member)));
+  const std::int64_t until = pace.awake_until;
+  now = until;
+  while (pace.awake_until == until) {
+    if (holds()) now += 100 * kMs, call = pace.parks_until;
+    wait_for_a_slice(member);
+  }
+  EXPECT_LT(pace.awake_until - until, 24 * kAwake);
+}
+
+TEST_F(AwakeTest, WhateverAFaultyMemberHasWrittenItTakesABoundedTime) {
+  for (const std::int64_t until : {std::int64_t{0}, INT64_MIN, INT64_MAX, now - 1})
+    for (const std::int64_t rest : {std::int64_t{0}, INT64_MIN, INT64_MAX, std::int64_t{1}}) {
+      forget(pace);
+      exclude_until(pace, 0);
+      pace.awake_until = until;
+      pace.awake_rest = rest;
+      Simulated member = roomy();
+      call += 1'000;
+      const std::uint64_t most = call + 100;
+      while (pace.awake_until == until && call < most) wait_for_a_slice(member);
+      EXPECT_EQ(pace.awake_until - now, kAwake) << until << " " << rest;
+      EXPECT_EQ(pace.awake_rest.load(), 16 * kAwake) << until << " " << rest;
+    }
+}
+
+// In a hold, a member that shares its CPU with the awaited one decides nothing, but for a spin now and then.
+TEST_F(AwakeTest, InAHoldMembersOnOneCpuParkUnwatched) {
+  Simulated member = roomy();
+  pace.parks_until = 20'000;
+  for (; !member.policy.parks_unwatched(call) && call < 100; ++call) {
+    EXPECT_EQ(member.begin(call), WaitAction::kSpin);
+    EXPECT_EQ(member.go_on(25'000), WaitAction::kPark);
+    member.end(4'000);
+  }
+  EXPECT_LT(call, 20U);
+  int unwatched = 0;
+  for (; member.policy.parks_unwatched(call) && unwatched < 1'000; ++unwatched, ++call)
+    member.policy.parked_unwatched();
+  EXPECT_GT(unwatched, 100);
+  EXPECT_LT(unwatched, 1'000);
+  for (int i = 0; i < 10; ++i, ++call) EXPECT_EQ(member.wait(call, 700), WaitAction::kSpin);
+  EXPECT_FALSE(member.policy.parks_unwatched(call)) << "spins that succeed go on";
+}
+
+}  // namespace
+}  // namespace fermata
