@@ -44,7 +44,7 @@ typedef struct fermata_line {
   uint64_t payload[7];
 } fermata_line;
 
-#define FERMATA_MOST_BLOCK 32768 /* bytes of a block at most */
+#define FERMATA_MOST_BLOCK 65280 /* bytes of a block at most */
 
 /* A block: bytes that a line brings for another place in the window. A port writes them before the line's
  * header, and only if the line lands. */

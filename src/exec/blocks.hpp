@@ -55,7 +55,7 @@ inline constexpr std::size_t kMostInQuarter = 524288;
 // first part whose pieces were all read. So it uses no more of the buffer than its pieces on their way need,
 // and what it uses stays in the caches.
 inline constexpr std::size_t kMostInQuarterOverHosts = std::size_t{1} << 20;
-inline constexpr std::size_t kMostInPart = std::size_t{128} << 10;
+inline constexpr std::size_t kMostInPart = 2 * net::kMostBlock;
 inline constexpr std::size_t kMostParts = kRingQuarters * kMostInQuarterOverHosts / kMostInPart;
 using fermata::kMostPiece;
 using fermata::kOnLine;
@@ -96,8 +96,12 @@ struct Channel {
   std::size_t most() const {
     return in_quarter > kMostPiece ? kMostPiece : in_quarter > kOnLine ? in_quarter : kOnLine;
   }
-  // The same between two hosts.
-  std::size_t most_away() const { return in_quarter > net::kMostBlock ? net::kMostBlock : most(); }
+  // The same between two hosts. Such pieces fill a part of the buffer, but for a line.
+  std::size_t most_away() const {
+    const std::size_t part = in_part();
+    if (part >= 2 * net::kMostBlock) return net::kMostBlock;
+    return part > kOnLine ? (part > net::kMostBlock ? part / 2 : part) / kRingLine * kRingLine : kOnLine;
+  }
   std::byte* ring(const BlockEdge& edge, std::uint32_t number) const {
     return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) *
                       ring_bytes(lines, in_quarter);

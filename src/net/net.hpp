@@ -61,7 +61,11 @@ struct Line {
 };
 static_assert(sizeof(Line) == 96 && std::is_trivially_copyable_v<Line>);
 
-inline constexpr std::size_t kMostBlock = 32768;  // bytes of one block
+// Bytes of one block. With its line and the headers of the MPI library it is a message of at most 64 KiB.
+// Over TCP, Open MPI sends such a message at once, and asks the receiver first if it is longer. A long
+// message costs less per byte: the network and its receiver take turns on a CPU less often
+// (bench/results/README.md).
+inline constexpr std::size_t kMostBlock = 65280;
 
 struct Block {
   std::uint64_t offset = 0;  // its place in the window
