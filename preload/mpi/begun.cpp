@@ -45,7 +45,8 @@ void complete(Begun* b) {
   b->persistent ? persistent_over(*b, in_library) : static_cast<void>(PMPI_Grequest_complete(handle));
 }
 
-// The helper may call MPI only if several threads may. Else the thread that it helps completes the request.
+// The helper may call MPI only if several threads may. Else the thread that it helps completes the request,
+// after its call. With the hook, too: nobody waits for the request in that call.
 void end(Begun* b, int status) {
   b->status = status;
   b->told = true;
@@ -53,7 +54,7 @@ void end(Begun* b, int status) {
   else if (status == FERMATA_ERR_MEMORY) note_no_memory(*b->state);
   else if (!has_come(status))
     say("a non-blocking collective failed: %s: %s", fermata_status_string(status), fermata_error_detail());
-  if (!is_helper || several_threads) return complete(b);
+  if (!is_beside || several_threads) return complete(b);
   b->behind = later;
   later = b;
 }

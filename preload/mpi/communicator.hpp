@@ -29,7 +29,7 @@ struct alignas(64) State {
   // lengths may differ.
   bool pairs = false;
   const char* begun_reason = nullptr;  // why only its blocking collectives are Fermata's
-  // MPI_Reduce_local, and so the program's operators, may be called on the helper thread
+  // MPI_Reduce_local, and so the program's operators, may be called beside a call that waits in MPI
   bool folds_begun = false;
   Pooled* pooled = nullptr;
   // the ranks' calls differed, or a rank had no memory, so its team is not used any more (recovery.hpp)
