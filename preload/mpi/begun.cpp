@@ -111,11 +111,10 @@ bool is_over_soon(State& s, const Begun* b, int* status) {
   constexpr int kLooks = 256, kLooksAtBlocks = 64;
   constexpr std::uint32_t kMostPassed = 63;
   const bool line = s.line == b, small = line || b->operation.is_short();
-  const bool looks = small && !s.crowded && s.passed >= s.pass;
+  const bool looks = small && !s.tests_once && s.passed >= s.pass;
   if (small) s.passed = looks ? 0 : s.passed + 1;
-  // Blocks are tested once in any case: a part that waits for no other rank is over by now. If ranks share
-  // CPUs, one test is all: others need the CPU.
-  const int once = !line || s.crowded ? 1 : 0;
+  // Blocks are tested once in any case: a part that waits for no other rank is over by now.
+  const int once = !line || s.tests_once ? 1 : 0;
   for (int i = !looks ? once : line ? kLooks : kLooksAtBlocks; i > 0; --i) {
     *status = line ? fermata_test(s.member) : fermata_request_test(b->request);
     if (*status == FERMATA_PENDING) continue;

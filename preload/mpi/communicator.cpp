@@ -144,7 +144,7 @@ void equip(State& s, const Council& council) {
   if (s.reason == nullptr) s.pooled = take_team(council, ranks, s.size, s.rank, over_hosts, &s.reason);
   s.member = s.pooled != nullptr ? s.pooled->member : nullptr;
   if (s.member != nullptr) {
-    s.crowded = s.pooled->ranks_of_a_cpu > 1;
+    s.tests_once = over_hosts || s.pooled->ranks_of_a_cpu > 1;
     s.kinds = settings.kinds;
     if (s.size > kMostAlltoall) s.kinds &= ~(1u << kAlltoall);
     s.begun_reason = why_none_begins(ranks, s.size, over_hosts);
