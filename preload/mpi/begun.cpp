@@ -45,7 +45,8 @@ void complete(Begun* b) {
   b->persistent ? persistent_over(*b, in_library) : static_cast<void>(PMPI_Grequest_complete(handle));
 }
 
-// The helper may call MPI only if several threads may. Else the thread that it helps completes the request.
+// The helper may call MPI only if several threads may. Else the thread that it helps completes the request,
+// after its call. With the hook, too: nobody waits for the request in that call.
 void end(Begun* b, int status) {
   b->status = status;
   b->told = true;
@@ -53,7 +54,7 @@ void end(Begun* b, int status) {
   else if (status == FERMATA_ERR_MEMORY) note_no_memory(*b->state);
   else if (!has_come(status))
     say("a non-blocking collective failed: %s: %s", fermata_status_string(status), fermata_error_detail());
-  if (!is_helper || several_threads) return complete(b);
+  if (!is_beside || several_threads) return complete(b);
   b->behind = later;
   later = b;
 }
@@ -110,11 +111,10 @@ bool is_over_soon(State& s, const Begun* b, int* status) {
   constexpr int kLooks = 256, kLooksAtBlocks = 64;
   constexpr std::uint32_t kMostPassed = 63;
   const bool line = s.line == b, small = line || b->operation.is_short();
-  const bool looks = small && !s.crowded && s.passed >= s.pass;
+  const bool looks = small && !s.tests_once && s.passed >= s.pass;
   if (small) s.passed = looks ? 0 : s.passed + 1;
-  // Blocks are tested once in any case: a part that waits for no other rank is over by now. If ranks share
-  // CPUs, one test is all: others need the CPU.
-  const int once = !line || s.crowded ? 1 : 0;
+  // Blocks are tested once in any case: a part that waits for no other rank is over by now.
+  const int once = !line || s.tests_once ? 1 : 0;
   for (int i = !looks ? once : line ? kLooks : kLooksAtBlocks; i > 0; --i) {
     *status = line ? fermata_test(s.member) : fermata_request_test(b->request);
     if (*status == FERMATA_PENDING) continue;

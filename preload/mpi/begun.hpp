@@ -119,7 +119,8 @@ void give_way();  // lets other threads have the CPU (sched_yield)
 // communicator that another thread is in. complete_later() completes those whose end the helper noticed.
 void advance_all(const fermata_member* waiting);
 void complete_later();
-inline thread_local bool is_helper = false;  // this is the helper thread (helper.cpp)
+// This thread makes progress beside a call that waits in MPI: it is the helper, or in the hook (helper.cpp).
+inline thread_local bool is_beside = false;
 
 // Calls test(&flag) until it sets the flag or fails, and makes progress between the calls.
 template <class Test>
@@ -139,7 +140,8 @@ inline void progress_once() {
 }
 
 // Around a call that waits in MPI and cannot be polled. Meanwhile the helper thread makes progress on what is
-// outstanding, and with MPI_THREAD_MULTIPLE also on what other threads begin.
+// outstanding, and with MPI_THREAD_MULTIPLE also on what other threads begin. With has_hook, the hook does so
+// instead of the helper.
 class Beside {
  public:
   Beside() : runs_(several_threads || any_begun()) {

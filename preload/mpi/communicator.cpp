@@ -144,11 +144,11 @@ void equip(State& s, const Council& council) {
   if (s.reason == nullptr) s.pooled = take_team(council, ranks, s.size, s.rank, over_hosts, &s.reason);
   s.member = s.pooled != nullptr ? s.pooled->member : nullptr;
   if (s.member != nullptr) {
-    s.crowded = s.pooled->ranks_of_a_cpu > 1;
+    s.tests_once = over_hosts || s.pooled->ranks_of_a_cpu > 1;
     s.kinds = settings.kinds;
     if (s.size > kMostAlltoall) s.kinds &= ~(1u << kAlltoall);
     s.begun_reason = why_none_begins(ranks, s.size, over_hosts);
-    s.folds_begun = all_are_multiple(ranks, s.size);
+    s.folds_begun = all_may_call_beside(ranks, s.size);
     if (s.begun_reason == nullptr) s.begun_kinds = s.kinds;
     s.pairs = s.size <= (over_hosts ? kMostPairsOverHosts : kMostAlltoall);
   }
@@ -311,6 +311,7 @@ void start_up() {
     say("a rank has no memory or no further communicator, or MPI does not tell the ranks' hosts: everything "
         "stays the MPI library's");
     keyval = MPI_KEYVAL_INVALID;
+    drop_world();
     forget(world);
     forget(self);
     return;
@@ -348,8 +349,8 @@ void shut_down() {
   drop_teams();
   PMPI_Comm_free_keyval(&keyval);
   keyval = MPI_KEYVAL_INVALID;
-  if (private_comm != MPI_COMM_NULL) real.Comm_free(&private_comm);
   drop_world();
+  if (private_comm != MPI_COMM_NULL) real.Comm_free(&private_comm);
 }
 
 int report(State& s, int code) {

@@ -22,14 +22,16 @@ struct alignas(64) State {
   std::uint32_t kinds = 0;                    // a bit for each kind that is Fermata's
   std::uint32_t begun_kinds = 0;              // likewise, for non-blocking and persistent ones
   int size = 0, rank = 0;
-  bool crowded = false;              // it has more ranks, on all hosts, than this host has CPUs
+  // A begun collective is tested only once at its start. Ranks share CPUs, so others need this one. Or they
+  // are on several hosts, and a signal takes longer than a request of MPI's.
+  bool tests_once = false;
   std::uint64_t ours = 0, left = 0;  // collectives by Fermata; by MPI, or lost (recovery.hpp)
   const char* reason = nullptr;      // why MPI does its collectives
   // It has few enough ranks for non-blocking allgathers. Their blocks go from rank to rank, because their
   // lengths may differ.
   bool pairs = false;
   const char* begun_reason = nullptr;  // why only its blocking collectives are Fermata's
-  // MPI_Reduce_local, and so the program's operators, may be called on the helper thread
+  // MPI_Reduce_local, and so the program's operators, may be called beside a call that waits in MPI
   bool folds_begun = false;
   Pooled* pooled = nullptr;
   // the ranks' calls differed, or a rank had no memory, so its team is not used any more (recovery.hpp)
@@ -57,9 +59,9 @@ struct alignas(64) State {
   Begun* waiting = nullptr;
   Begun* last_waiting = nullptr;
   int in_blocks = 0, begun = 0;
-  // A small one is polled for an early end when it begins, unless `crowded`. If they do not end early, fewer
-  // are polled: `pass` of them begin without a poll between two that are polled. `pass` grows with each vain
-  // poll, and is 0 after a successful one. passed: how many small ones have begun since the last poll.
+  // A small one is polled for an early end when it begins, unless `tests_once`. If they do not end early,
+  // fewer are polled: `pass` of them begin without a poll between two that are polled. `pass` grows with each
+  // vain poll, and is 0 after a successful one. passed: how many small ones have begun since the last poll.
   std::uint32_t pass = 0, passed = 0;
   State* next_active = nullptr;  // in the list of states whose `begun` is not 0
   Begun* kept = nullptr;         // completed ones, cached for later calls that are the same

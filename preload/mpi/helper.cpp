@@ -1,9 +1,11 @@
-// The helper thread, which runs beside calls that wait in MPI. It is made in MPI_Init. A collective that has
-// begun cannot be handed to MPI any more, so ranks that cannot have this thread begin none.
+// Progress beside calls that wait in MPI: by the helper thread, or by the hook (hook.hpp). The helper is made
+// in MPI_Init. A collective that has begun cannot be handed to MPI any more, so ranks that cannot have this
+// thread begin none.
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include "hook.hpp"
 #include "persistent.hpp"
 #include "pool.hpp"
 
@@ -17,6 +19,7 @@ bool helping = false;         // the helper is at work; under lock
 std::atomic<int> waiting{0};  // calls of this process that wait in MPI
 // pauses of the helper, nested, by the only thread that calls; and `waiting` before them
 int pauses = 0, paused = 0;
+pthread_t caller;  // with the hook: the thread whose call waits in MPI
 
 // A thread that begins a collective counts it, and then looks for waiting calls. A thread that waits counts
 // its call, and then looks for collectives.
@@ -25,16 +28,18 @@ bool is_wanted() {
   return waiting.load(std::memory_order_seq_cst) != 0 && outstanding.load(std::memory_order_seq_cst) != 0;
 }
 
+bool needs_helper() { return is_wanted() && !has_hook; }
+
 void* help(void*) {
-  is_helper = true;
+  is_beside = true;
   for (;;) {
     pthread_mutex_lock(&lock);
     helping = false;
     pthread_cond_broadcast(&rests);
-    while (!is_wanted()) pthread_cond_wait(&wakes, &lock);
+    while (!needs_helper()) pthread_cond_wait(&wakes, &lock);
     helping = true;
     pthread_mutex_unlock(&lock);
-    for (unsigned rounds = 0; is_wanted(); ++rounds) {
+    for (unsigned rounds = 0; needs_helper(); ++rounds) {
       advance_all(nullptr);
       rounds < 256 ? give_way() : static_cast<void>(usleep(rounds < 4096 ? 20 : 500));
     }
@@ -67,7 +72,7 @@ bool make_helper() {
 }
 
 void help_waiting_calls() {
-  if (is_wanted()) wake_helper();
+  if (needs_helper()) wake_helper();
 }
 
 void let_helper_rest() {
@@ -76,8 +81,16 @@ void let_helper_rest() {
   pthread_mutex_unlock(&lock);
 }
 
+void progress_in_library() {
+  if (is_beside || !is_wanted() || pthread_equal(pthread_self(), caller) == 0) return;
+  is_beside = true;
+  advance_all(nullptr);
+  is_beside = false;
+}
+
 void Beside::enter() {
   if (!several_threads) guarded = true;  // else it is set in MPI_Init, and other threads read it
+  if (has_hook) caller = pthread_self();
   // order: seq_cst: store-load, as kRingFence; see is_wanted()
   waiting.fetch_add(1, std::memory_order_seq_cst);
   help_waiting_calls();

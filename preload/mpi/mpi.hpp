@@ -61,5 +61,8 @@ using Jump = void (*)();  // a function of any signature
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
 #define FERMATA_MPI_41 1
 #endif
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+#define FERMATA_MPI_ASYNC 1  // MPIX_Async_start
+#endif
 
 #endif

@@ -9,6 +9,11 @@ Real real = {};
 bool transport_is_ready = false;
 bool library_is_newer = false;
 bool (*set_library_yields)(bool) = nullptr;
+int (*add_to_progress)(int (*)()) = nullptr;
+int (*remove_from_progress)(int (*)()) = nullptr;
+#ifdef FERMATA_MPI_ASYNC
+decltype(&PMPIX_Async_start) start_async = nullptr;
+#endif
 
 namespace {
 
@@ -29,6 +34,11 @@ __attribute__((constructor(101))) void find_all() {
 #ifdef OPEN_MPI
   set_library_yields =
       reinterpret_cast<bool (*)(bool)>(dlsym(RTLD_NEXT, "opal_progress_set_yield_when_idle"));
+  add_to_progress = reinterpret_cast<int (*)(int (*)())>(dlsym(RTLD_NEXT, "opal_progress_register_lp"));
+  remove_from_progress = reinterpret_cast<int (*)(int (*)())>(dlsym(RTLD_NEXT, "opal_progress_unregister"));
+#endif
+#ifdef FERMATA_MPI_ASYNC
+  start_async = reinterpret_cast<decltype(start_async)>(dlsym(RTLD_NEXT, "PMPIX_Async_start"));
 #endif
 #ifndef FERMATA_MPI_41
   library_is_newer = dlsym(RTLD_NEXT, "PMPI_Request_get_status_any") != nullptr;

@@ -70,6 +70,13 @@ extern bool library_is_newer;
 // Written at load. Open MPI's switch for yields in calls that find nothing to do; it returns the value
 // before. Null: another library, or a release without it.
 extern bool (*set_library_yields)(bool);
+// Likewise. Open MPI calls a function in its progress, until the function is removed; 0: it is done.
+extern int (*add_to_progress)(int (*)());
+extern int (*remove_from_progress)(int (*)());
+#ifdef FERMATA_MPI_ASYNC
+// Likewise for MPICH, until the function returns MPIX_ASYNC_DONE.
+extern decltype(&PMPIX_Async_start) start_async;
+#endif
 
 // From now on every call leads to where it would lead without this library: to a profiling tool, or else to
 // the MPI library (entries.cpp). Must come before the first MPI call that has any effect.

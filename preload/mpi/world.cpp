@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "begun.hpp"
+#include "hook.hpp"
 #include "os/environment.hpp"
 #include "pool.hpp"
 #include "real.hpp"
@@ -13,13 +14,26 @@ namespace {
 
 struct Place {
   std::uint64_t host;
-  std::int16_t multiple;  // its process has MPI_THREAD_MULTIPLE
-  std::int16_t helper;    // its process has its helper thread
-  std::int32_t cpu;       // the CPU that it is bound to, or -1
+  std::int8_t multiple;  // its process has MPI_THREAD_MULTIPLE
+  std::int8_t hook;      // its process has the hook
+  std::int16_t helper;   // its process has its helper thread
+  std::int32_t cpu;      // the CPU that it is bound to, or -1
 };
 Place* places = nullptr;
 int world_size = 0;
 MPI_Group world_group = MPI_GROUP_NULL;
+
+// The helper is enough within a host: there it needs no MPI. All ranks know alike whether there are several.
+void choose_progress() {
+  int same = 0;
+  while (same < world_size && places[same].host == places[0].host) ++same;
+  if (same == world_size) {
+    for (int r = 0; r < world_size; ++r) places[r].hook = 0;
+    remove_hook();
+  }
+  // with MPI_THREAD_SERIALIZED this thread would call MPI beside the program
+  if (has_hook) fermata_progress_thread(0);
+}
 
 }  // namespace
 
@@ -37,7 +51,8 @@ bool find_world() {
   const bool has_helper = world_size == 1 || settings.kinds == 0 || make_helper();
   if (!has_helper)
     say("no helper thread can be made: non-blocking and persistent collectives stay the library's");
-  Place mine{fermata_host_id(), static_cast<std::int16_t>(several_threads),
+  const bool hooked = world_size > 1 && settings.kinds != 0 && add_hook();
+  Place mine{fermata_host_id(), static_cast<std::int8_t>(several_threads), static_cast<std::int8_t>(hooked),
              static_cast<std::int16_t>(has_helper), bound_cpu()};
   if (const std::int64_t fake = os::fake_host_of(rank, world_size); fake > 0)
     mine.host += static_cast<std::uint64_t>(fake);
@@ -51,6 +66,7 @@ bool find_world() {
     free(cpus);
     return false;
   }
+  choose_progress();
   for (int r = 0; r < world_size; ++r) cpus[r] = places[r].cpu;
   const bool prepared = prepare_teams(host, cpus);
   real.Comm_free(&host);
@@ -58,6 +74,7 @@ bool find_world() {
 }
 
 void drop_world() {
+  remove_hook();
   free(places);
   places = nullptr;
   if (world_group != MPI_GROUP_NULL) PMPI_Group_free(&world_group);
@@ -81,18 +98,20 @@ bool are_on_several_hosts(const int* ranks, int size) {
   return false;
 }
 
-bool all_are_multiple(const int* ranks, int size) {
+bool all_may_call_beside(const int* ranks, int size) {
   for (int r = 0; r < size; ++r)
-    if (places[ranks[r]].multiple == 0) return false;
+    if (places[ranks[r]].multiple == 0 && places[ranks[r]].hook == 0) return false;
   return true;
 }
 
 const char* why_none_begins(const int* ranks, int size, bool over_hosts) {
   if (library_is_newer) return "the MPI library is newer than this preload library";
   for (int r = 0; r < size; ++r)
-    if (places[ranks[r]].helper == 0) return "a rank could not make its helper thread";
-  return over_hosts && !all_are_multiple(ranks, size) ? "over several hosts it needs MPI_THREAD_MULTIPLE"
-                                                      : nullptr;
+    if (places[ranks[r]].helper == 0 && places[ranks[r]].hook == 0)
+      return "a rank could not make its helper thread";
+  return over_hosts && !all_may_call_beside(ranks, size)
+             ? "over several hosts it needs MPI_THREAD_MULTIPLE with this MPI library"
+             : nullptr;
 }
 
 }  // namespace fermata::preload

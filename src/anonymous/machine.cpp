@@ -51,7 +51,7 @@ void read_environment() {
   // order: relaxed at both: see settle()
   g_wait.store(wait_kind_or(WaitKind::kAuto), std::memory_order_relaxed);
   g_stall_ns.store(os::stall_ns(), std::memory_order_relaxed);  // order: see above
-  chosen_monitor();
+  MonitorChoice::settle();
 }
 
 // Another process may have made the barrier at which this process waits. So read the environment at load

@@ -102,12 +102,21 @@ class Stall {
   int place_ = -1;         // this thread's entry in the table of waiting threads; -1: none
 };
 
+// False: the CPU cannot wait by itself, or not soon enough.
+bool watch(const LongWait& wait) {
+  if (!MonitorChoice::may_wait()) return false;
+  const auto ready = [&] { return is_over(wait.phase, wait.token); };
+  const Monitor monitor = MonitorChoice::of_wait(&wait.phase.word, ready);
+  if (monitor == Monitor::kNone) return false;
+  monitored_wait(monitor, &wait.phase.word, longest_monitored_wait(), ready);
+  return true;
+}
+
 // A wait reads the clock once before its first action, and once after each action.
 template <class Policy>
 void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
   OsCalls os(wait.pace == nullptr);
   Stall stall(wait);
-  const Monitor monitor = chosen_monitor();  // settle() has made the choice
   const std::int64_t start = os::now_ns();
   std::int64_t now = start;
   WaitView view;
@@ -123,11 +132,8 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
       case WaitAction::kYield: os::yield(); break;
       case WaitAction::kPark: park(wait.phase, wait.bell, wait.token, os, stall.longest_park()); break;
     }
-    const bool watches = monitor != Monitor::kNone && view.last_action == WaitAction::kSpin;
-    if (watches)
-      monitored_wait(monitor, &wait.phase.word, longest_monitored_wait(),
-                     [&] { return is_over(wait.phase, wait.token); });
-    const std::uint32_t spins = watches ? 0 : policy.spins();
+    const bool watched = view.last_action == WaitAction::kSpin && watch(wait);
+    const std::uint32_t spins = watched ? 0 : policy.spins();
     for (std::uint32_t n = 0; !(over = is_over(wait.phase, wait.token)) && n < spins; ++n)
       RealAtomics::pause();
     const std::int64_t then = now;

@@ -103,10 +103,16 @@ Status Member::test() {
   const Status now = usable();
   if (now != Status::kOk) return now;
   const bool waits = outstanding();
-  if (waits && team().port().is_connected()) team().attend_port();
-  if (waits && queues_.interrupted != nullptr)
+  const bool has_port = waits && team().port().is_connected();
+  if (waits && queues_.interrupted != nullptr) {
+    if (has_port) team().attend_port();
     return test_for(queues_.interrupted) == Status::kPending ? Status::kPending : Status::kOk;
-  const bool over = waits && lines_.advance(0);
+  }
+  bool over = waits && lines_.advance(0);
+  if (has_port && !over) {  // a look at the port costs more than a short call's own part
+    team().attend_port();
+    over = lines_.advance(0);
+  }
   if (over && (!lengths_.splits() || lines_.cursor().status() == Status::kOk)) return Status::kOk;
   const Status seen = waits ? lookout_.test_line() : Status::kOk;
   if (seen == Status::kOk && over) return seen;

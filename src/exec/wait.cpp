@@ -43,11 +43,13 @@ struct Member::LineWait : Wait {
     return m.lines_.advance(spins) &&
            (!is_unsettled() || m.lengths_.settle_met(m.lengths_.may_retract()) != Status::kPending);
   }
-  bool watch(Monitor monitor) const {
-    const void* const word = m.lines_.awaited_word();
+  bool watch() const {
+    const void* const word = MonitorChoice::may_wait() ? m.lines_.awaited_word() : nullptr;
     if (word == nullptr || m.has_requests() || is_unsettled()) return false;
-    monitored_wait(monitor, word, longest_monitored_wait(),
-                   [&] { return m.lines_.ready() || is_broken<RealAtomics>(m.team().header()); });
+    const auto ready = [&] { return m.lines_.ready() || is_broken<RealAtomics>(m.team().header()); };
+    const Monitor monitor = MonitorChoice::of_wait(word, ready);
+    if (monitor == Monitor::kNone) return false;
+    monitored_wait(monitor, word, longest_monitored_wait(), ready);
     return true;
   }
   void park(std::int64_t limit_ns, bool guarded) const {
@@ -111,7 +113,7 @@ struct Member::BlockWait : Wait {
       RealAtomics::pause();
     }
   }
-  static bool watch(Monitor) { return false; }  // several words may be awaited
+  static bool watch() { return false; }  // several words may be awaited
   void park(std::int64_t limit_ns, bool) const {
     const bool unsettled = has_unsettled();
     if (unsettled) limit_ns = std::min(limit_ns, kUnsaidNs);

@@ -3,7 +3,7 @@
 //
 //   bool advance(spins)         looks for `spins` pauses, 0: once. True: the wait is over.
 //   Status finish()             ends the call after advance() has returned true
-//   bool watch(monitor)         lets the CPU wait, for a few us, for what advance() awaits; false: it cannot
+//   bool watch()                lets the CPU wait, for a few us, for what advance() awaits; false: it cannot
 //   void park(ns, guarded)      sleeps until advance() may succeed, or for that time; `guarded`: or, while
 //                               another member looks at the others every `ns`, without a limit
 //   bool can_park_unwatched()   somebody else looks at the other members
@@ -48,8 +48,9 @@ class Waiter {
   static constexpr std::int64_t kWithRequestsNs = 50'000;
 
   // stall_ns: a wait that long is reported; 0: none is.
-  Waiter(WaitKind collective, bool over_hosts, std::int64_t stall_ns, Monitor monitor = chosen_monitor())
-      : collective_(collective), over_hosts_(over_hosts), monitor_(monitor), stall_ns_(stall_ns) {
+  Waiter(WaitKind collective, bool over_hosts, std::int64_t stall_ns)
+      : collective_(collective), over_hosts_(over_hosts), stall_ns_(stall_ns) {
+    MonitorChoice::settle();
     choose_spins();
   }
 
@@ -212,9 +213,7 @@ class Waiter {
       view.last_action = policy.next(view);
       bool watched = false;
       switch (view.last_action) {
-        case WaitAction::kSpin:
-          watched = monitor_ != Monitor::kNone && !has_port && !others && what.watch(monitor_);
-          break;
+        case WaitAction::kSpin: watched = !has_port && !others && what.watch(); break;
         case WaitAction::kYield: os::yield(); break;
         case WaitAction::kPark:
           what.park(limits.longest_park(now, others), !others && limits.only_looks());
@@ -238,7 +237,6 @@ class Waiter {
   std::uint32_t spins_;
   WaitKind collective_;
   bool over_hosts_;
-  Monitor monitor_;
   std::uint64_t next_seldom_ = kSeldom;
   std::int64_t stall_ns_;
   std::uint32_t joined_ = 0;  // the number of members that auto_ is for

@@ -88,13 +88,14 @@ inline void monitored_wait(Monitor kind, const void* word, std::uint64_t ticks, 
   RealAtomics::pause();
 }
 
-// What the choice measures. Tests pretend other CPUs.
+// What the choice measures. Tests pretend other CPUs. `word`: what the wait awaits.
 struct ThisCpu {
+  const void* word;
   std::uint64_t ticks() const { return monitor_ticks(); }
   void pause() const { RealAtomics::pause(); }
-  void wait(Monitor kind, std::uint64_t ticks) const {
-    const std::uint64_t word = 0;
-    monitored_wait(kind, &word, ticks, [] { return false; });
+  template <class Ready>
+  void wait(Monitor kind, std::uint64_t ticks, Ready&& ready) const {
+    monitored_wait(kind, word, ticks, ready);
   }
 };
 
@@ -102,15 +103,19 @@ struct ThisCpu {
 // before it.
 inline constexpr std::int64_t kMonitorPart = 20;
 inline constexpr int kMonitorTries = 9;
+inline constexpr std::int64_t kNotMeasured = -1;
 
 // How late a loop that waits for a time ends. A write ends a monitored wait from the same state of the CPU as
-// the time limit does. Median of some tries.
-template <class Cpu, class Wait>
-std::int64_t lateness(const Cpu& cpu, std::uint64_t ticks, Wait&& wait) {
+// the time limit does. Median of some tries. kNotMeasured: ready() has become true meanwhile.
+template <class Cpu, class Wait, class Ready>
+std::int64_t lateness(const Cpu& cpu, std::uint64_t ticks, Wait&& wait, Ready&& ready) {
   std::int64_t sorted[kMonitorTries];
   for (int tries = 0; tries < kMonitorTries; ++tries) {
     const std::uint64_t end = cpu.ticks() + ticks;
-    for (std::uint64_t now; (now = cpu.ticks()) < end;) wait(end - now);
+    for (std::uint64_t now; (now = cpu.ticks()) < end;) {
+      if (ready()) return kNotMeasured;
+      wait(end - now);
+    }
     const auto late = static_cast<std::int64_t>(cpu.ticks() - end);
     int at = tries;
     for (; at > 0 && sorted[at - 1] > late; --at) sorted[at] = sorted[at - 1];
@@ -119,36 +124,72 @@ std::int64_t lateness(const Cpu& cpu, std::uint64_t ticks, Wait&& wait) {
   return sorted[kMonitorTries / 2];
 }
 
-// `pauses`: of the first spin. It takes some ten us.
-template <class Cpu>
-bool is_monitor_worth(const Cpu& cpu, Monitor kind, std::uint32_t pauses) {
-  if (kind == Monitor::kNone) return false;
-  if (kind == Monitor::kWfe) return false;  // it may sleep for several times as long as a spin shall last
+enum class Worth : std::uint8_t { kNo, kYes, kInterrupted };
+
+// `pauses`: of the first spin. It takes about five times as long as that spin, some ten us, unless ready()
+// becomes true meanwhile.
+template <class Cpu, class Ready>
+Worth is_monitor_worth(const Cpu& cpu, Monitor kind, std::uint32_t pauses, Ready&& ready) {
+  if (kind == Monitor::kNone) return Worth::kNo;
+  if (kind == Monitor::kWfe)
+    return Worth::kNo;  // it may sleep for several times as long as a spin shall last
   const std::uint64_t begin = cpu.ticks();
-  for (std::uint32_t n = 0; n < pauses; ++n) cpu.pause();
+  for (std::uint32_t n = 0; n < pauses; ++n) {
+    if (ready()) return Worth::kInterrupted;
+    cpu.pause();
+  }
   const auto spin = static_cast<std::int64_t>(cpu.ticks() - begin);
   const auto wait = static_cast<std::uint64_t>(spin / 4);
-  const std::int64_t paused = lateness(cpu, wait, [&](std::uint64_t) { cpu.pause(); });
-  const std::int64_t monitored = lateness(cpu, wait, [&](std::uint64_t left) { cpu.wait(kind, left); });
-  return monitored - paused <= spin / kMonitorPart;
+  const std::int64_t paused = lateness(cpu, wait, [&](std::uint64_t) { cpu.pause(); }, ready);
+  if (paused == kNotMeasured) return Worth::kInterrupted;
+  const std::int64_t monitored =
+      lateness(cpu, wait, [&](std::uint64_t left) { cpu.wait(kind, left, ready); }, ready);
+  if (monitored == kNotMeasured) return Worth::kInterrupted;
+  return monitored - paused <= spin / kMonitorPart ? Worth::kYes : Worth::kNo;
 }
 
-// The monitored wait that members of this process use: FERMATA_MONITOR decides, else a measurement, once.
-inline Monitor chosen_monitor() {
-  constexpr int kUnknown = -1;
-  constexpr std::uint32_t kPauses = 256;
-  static constinit std::atomic<int> chosen{kUnknown};
-  // order: relaxed, both: threads that measure at the same time may choose differently, which is harmless
-  int kind = chosen.load(std::memory_order_relaxed);
-  if (kind == kUnknown) {
+// The monitored wait of this process's members: FERMATA_MONITOR decides, else a measurement. The first wait
+// that spins on after its first spin measures, as a part of its spin. If that wait ends before, the next such
+// wait measures. So a process without such waits pays nothing, and no wait ends later.
+class MonitorChoice {
+ public:
+  // Before the process's first wait. Reads the environment, once: a wait must not read it, since another
+  // thread may be changing it.
+  static void settle() {
+    // order: relaxed, here and below: threads that settle or measure at the same time may choose differently,
+    // which is harmless
+    if (chosen_.load(std::memory_order_relaxed) != kUnread) return;
     const int wanted = os::choice_of(os::Variable::kMonitor);
-    Monitor best = wanted == 0 ? Monitor::kNone : os::best_monitor(os::monitor_features());
-    if (wanted != 1 && !is_monitor_worth(ThisCpu{}, best, kPauses)) best = Monitor::kNone;
-    kind = static_cast<int>(best);
-    chosen.store(kind, std::memory_order_relaxed);  // order: see above
+    const int kind = wanted == 0   ? static_cast<int>(Monitor::kNone)
+                     : wanted == 1 ? static_cast<int>(os::best_monitor(os::monitor_features()))
+                                   : kUnasked;
+    chosen_.store(kind, std::memory_order_relaxed);  // order: see above
   }
-  return static_cast<Monitor>(kind);
-}
+  // False: the process has none.
+  static bool may_wait() {
+    // order: relaxed: see settle()
+    return chosen_.load(std::memory_order_relaxed) != static_cast<int>(Monitor::kNone);
+  }
+  // For a wait that spins on. kNone: it pauses. ready(): what it awaits, in `word`, has come.
+  template <class Ready>
+  static Monitor of_wait(const void* word, Ready&& ready) {
+    int kind = chosen_.load(std::memory_order_relaxed);  // order: relaxed: see settle()
+    if (kind == kUnasked) kind = kMeasures + static_cast<int>(os::best_monitor(os::monitor_features()));
+    if (kind >= kMeasures) {
+      constexpr std::uint32_t kPauses = 256;
+      const auto best = static_cast<Monitor>(kind - kMeasures);
+      const Worth worth = is_monitor_worth(ThisCpu{word}, best, kPauses, ready);
+      if (worth != Worth::kInterrupted) kind = static_cast<int>(worth == Worth::kYes ? best : Monitor::kNone);
+      chosen_.store(kind, std::memory_order_relaxed);  // order: relaxed: see settle()
+    }
+    return kind < 0 || kind >= kMeasures ? Monitor::kNone : static_cast<Monitor>(kind);
+  }
+
+ private:
+  // No kinds. kMeasures + kind: the CPU has this kind, which is not measured yet.
+  static constexpr int kUnread = -1, kUnasked = -2, kMeasures = 16;
+  static constinit inline std::atomic<int> chosen_{kUnread};
+};
 
 }  // namespace fermata
 #endif

@@ -4,6 +4,7 @@
  *
  *   waits            rank 0 begins the collective and then waits
  *   waits threads    a thread of rank 0 waits; then another one begins the collective
+ *   waits serialized as the first, with MPI_THREAD_SERIALIZED: each second way in a thread of its own
  *   waits many       more communicators with outstanding requests than one look has time for
  *   waits alone      the preload cannot start its thread */
 #define _GNU_SOURCE
@@ -272,15 +273,29 @@ static void wait_by(int way, int waits) {
   }
 }
 
+/* There MPICH 5 advances no outstanding collective, its own neither, if ranks are on several hosts. */
+static int library_rests(int way) {
+#ifdef MPICH
+  const int with_group = way == kMessages + 1 || way == kMessages + 2;
+  const int between = way == kMessages + kWindows + kFiles + 4;
+  return getenv("FERMATA_FAKE_HOSTS") != NULL && (with_group || between);
+#else
+  (void)way;
+  return 0;
+#endif
+}
+
 static void* wait_in_thread(void* way) {
   wait_by(*(int*)way, 1);
   return NULL;
 }
 
+enum { kBegun = 4 }; /* a long sum, and short ones of which each begins when the one before is over */
 static void round_of(int way, int threads) {
-  MPI_Request r;
+  MPI_Request r[kBegun];
   pthread_t thread;
   const int waits = rank == 0;
+  int sums[kBegun] = {0};
   for (int i = 0; i < kLength; ++i) out[i] = 0;
   if (way == kReady || (kWide != 0 && way == kWays - 1)) post_receive();
   if (waits && threads) {
@@ -291,14 +306,23 @@ static void round_of(int way, int threads) {
     MPI_Recv(NULL, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     usleep(20000); /* rank 0 is in its call by then, most likely */
   }
-  MPI_Iallreduce(in, out, kLength, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r);
+  for (int i = 1; i < kBegun; ++i)
+    MPI_Iallreduce(&rank, &sums[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[i]);
+  MPI_Iallreduce(in, out, kLength, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r[0]);
   for (int to = 1; waits && to < size; ++to) MPI_Send(NULL, 0, MPI_INT, to, 1, MPI_COMM_WORLD);
-  if (!waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
+  if (!waits) MPI_Waitall(kBegun, r, MPI_STATUSES_IGNORE);
   if (waits && threads) pthread_join(thread, NULL);
   else wait_by(way, waits);
-  if (waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
+  if (waits) MPI_Waitall(kBegun, r, MPI_STATUSES_IGNORE);
+  for (int i = 1; i < kBegun; ++i)
+    expect(sums[i] == size * (size - 1) / 2, "short sum that was begun before");
   expect(out[0] == size && out[kLength - 1] == size, "sum that was begun before");
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void* round_in_thread(void* way) {
+  round_of(*(int*)way, 0);
+  return NULL;
 }
 
 /* The first communicator's collective has to advance; a look comes to it last. */
@@ -329,10 +353,11 @@ static void many_communicators(int many) {
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
-  const int threads = strcmp(how, "threads") == 0;
+  const int threads = strcmp(how, "threads") == 0, serialized = strcmp(how, "serialized") == 0;
+  const int level = threads ? MPI_THREAD_MULTIPLE : serialized ? MPI_THREAD_SERIALIZED : MPI_THREAD_SINGLE;
   int provided;
   no_helper = strcmp(how, "alone") == 0;
-  MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  MPI_Init_thread(&argc, &argv, level, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   digest = 14695981039346656037ull * (unsigned)(rank + 1);
@@ -344,7 +369,16 @@ int main(int argc, char** argv) {
     MPI_Cart_create(comm, 1, &size, &(int){1}, 0, &grid);
     MPI_Win_allocate(16 * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory, &window);
     const int ways = no_helper ? kMessages : kWays; /* some libraries cannot do the rest natively */
-    for (int way = 0; way < ways; ++way) round_of(way, threads);
+    for (int way = 0; way < ways; ++way) {
+      pthread_t thread;
+      if (library_rests(way)) continue;
+      if (serialized && way % 2 != 0) {
+        pthread_create(&thread, NULL, round_in_thread, &way);
+        pthread_join(thread, NULL);
+      } else {
+        round_of(way, threads);
+      }
+    }
     MPI_Win_free(&window);
     MPI_Comm_free(&grid);
     MPI_Comm_free(&comm);

@@ -31,7 +31,7 @@ struct Fake {
     seen.spins.push_back(spins);
     return ++seen.advances > comes_after;
   }
-  bool watch(Monitor) const {
+  bool watch() const {
     ++seen.watches;
     return watchable;
   }
@@ -91,28 +91,23 @@ TEST(Waiter, SpinsFirstOnlyWhereItsPolicyDoes) {
 }
 
 TEST(Waiter, SpinsWithTheCpusOwnWaitWhereItCan) {
-  const auto spins_of = [](Monitor monitor, const Fake& what) {
-    Waiter waiter(WaitKind::kSpin, false, 0, monitor);
+  const auto spins_of = [](const Fake& what) {
+    Waiter waiter(WaitKind::kSpin, false, 0);
     EXPECT_EQ(waiter.wait(what, 1), Status::kOk);
     return what.seen.spins;
   };
   const std::uint32_t each = SpinWait{}.spins();
-  for (const Monitor monitor : {Monitor::kNone, Monitor::kUmwait}) {
-    const bool has = monitor != Monitor::kNone;
-    Fake::Seen free, several, ported, busy;
-    EXPECT_EQ(spins_of(monitor, {.seen = free, .comes_after = 1}),
-              std::vector<std::uint32_t>(2, has ? 0 : each));
-    EXPECT_EQ(free.watches, has ? 2 : 0);
-    EXPECT_EQ(spins_of(monitor, {.seen = several, .comes_after = 1, .watchable = false}),
-              std::vector<std::uint32_t>(2, each));
-    // The port and other requests do not write to the awaited word.
-    EXPECT_EQ(spins_of(monitor, {.seen = ported, .comes_after = 1, .port = true}),
-              std::vector<std::uint32_t>(2, each));
-    EXPECT_EQ(ported.watches, 0);
-    EXPECT_EQ(spins_of(monitor, {.seen = busy, .comes_after = 1, .beside_requests = true}),
-              std::vector<std::uint32_t>(2, each));
-    EXPECT_EQ(busy.watches, 0);
-  }
+  Fake::Seen free, without, ported, busy;
+  EXPECT_EQ(spins_of({.seen = free, .comes_after = 1}), std::vector<std::uint32_t>(2, 0));
+  EXPECT_EQ(free.watches, 2);
+  EXPECT_EQ(spins_of({.seen = without, .comes_after = 1, .watchable = false}),
+            std::vector<std::uint32_t>(2, each));
+  // The port and other requests do not write to the awaited word.
+  EXPECT_EQ(spins_of({.seen = ported, .comes_after = 1, .port = true}), std::vector<std::uint32_t>(2, each));
+  EXPECT_EQ(ported.watches, 0);
+  EXPECT_EQ(spins_of({.seen = busy, .comes_after = 1, .beside_requests = true}),
+            std::vector<std::uint32_t>(2, each));
+  EXPECT_EQ(busy.watches, 0);
 }
 
 TEST(Waiter, TheHookInterruptsAndIsCalledBeforeEachAction) {

@@ -30,33 +30,51 @@ struct PretendedCpu {
   mutable int waits = 0;
   std::uint64_t ticks() const { return now; }
   void pause() const { now += 100; }
-  void wait(Monitor, std::uint64_t ticks) const {
+  template <class Ready>
+  void wait(Monitor, std::uint64_t ticks, Ready&&) const {
     now += std::min(ticks, most) + late;
     ++waits;
   }
 };
 
+constexpr auto kNeverReady = [] { return false; };
+
 TEST(Monitor, ItIsWorthItIfItWakesUpSoonEnough) {
+  const auto worth = [](std::uint64_t late, Monitor kind, std::uint32_t pauses) {
+    return is_monitor_worth(PretendedCpu{.late = late}, kind, pauses, kNeverReady);
+  };
   // A first spin of 256 pauses takes 25,600 ticks, so 1,280 are allowed.
-  EXPECT_TRUE(is_monitor_worth(PretendedCpu{.late = 0}, Monitor::kUmwait, 256));
-  EXPECT_TRUE(is_monitor_worth(PretendedCpu{.late = 1'280}, Monitor::kUmwait, 256));
-  EXPECT_FALSE(is_monitor_worth(PretendedCpu{.late = 1'400}, Monitor::kUmwait, 256));
-  EXPECT_FALSE(is_monitor_worth(PretendedCpu{.late = 1'280}, Monitor::kMwaitx, 128));
-  EXPECT_FALSE(is_monitor_worth(PretendedCpu{.late = 100'000}, Monitor::kWfet, 256));
+  EXPECT_EQ(worth(0, Monitor::kUmwait, 256), Worth::kYes);
+  EXPECT_EQ(worth(1'280, Monitor::kUmwait, 256), Worth::kYes);
+  EXPECT_EQ(worth(1'400, Monitor::kUmwait, 256), Worth::kNo);
+  EXPECT_EQ(worth(1'280, Monitor::kMwaitx, 128), Worth::kNo);
+  EXPECT_EQ(worth(100'000, Monitor::kWfet, 256), Worth::kNo);
 }
 
 TEST(Monitor, ASystemThatEndsWaitsEarlyIsNoReasonAgainstIt) {
   const PretendedCpu cpu{.most = 50};
-  EXPECT_TRUE(is_monitor_worth(cpu, Monitor::kUmwait, 256));
+  EXPECT_EQ(is_monitor_worth(cpu, Monitor::kUmwait, 256, kNeverReady), Worth::kYes);
   EXPECT_GE(cpu.waits, kMonitorTries * 6'400 / 50);
 }
 
 TEST(Monitor, NothingIsMeasuredWhereThereIsNothingToChoose) {
   for (const Monitor kind : {Monitor::kNone, Monitor::kWfe}) {
     const PretendedCpu cpu;
-    EXPECT_FALSE(is_monitor_worth(cpu, kind, 256));
+    EXPECT_EQ(is_monitor_worth(cpu, kind, 256, kNeverReady), Worth::kNo);
     EXPECT_EQ(cpu.now, 1u);
     EXPECT_EQ(cpu.waits, 0);
+  }
+}
+
+// It may come in the first spin, in the pauses or in the CPU's own waits.
+TEST(Monitor, TheAwaitedWriteEndsTheMeasurement) {
+  const PretendedCpu whole;
+  EXPECT_EQ(is_monitor_worth(whole, Monitor::kUmwait, 256, kNeverReady), Worth::kYes);
+  for (std::uint64_t comes = 1; comes < whole.now; comes += whole.now / 16) {
+    const PretendedCpu cpu;
+    const auto ready = [&] { return cpu.now >= comes; };
+    EXPECT_EQ(is_monitor_worth(cpu, Monitor::kUmwait, 256, ready), Worth::kInterrupted) << comes;
+    EXPECT_LE(cpu.now, comes + 6'400) << comes;  // one wait of the measurement
   }
 }
 
@@ -113,9 +131,17 @@ TEST(Monitor, NoWriteIsMissed) {
 }
 
 TEST(Monitor, TheChoiceOfThisProcessIsOneThatTheCpuHas) {
-  const Monitor chosen = chosen_monitor();
-  EXPECT_TRUE(chosen == Monitor::kNone || chosen == os::best_monitor(os::monitor_features()));
-  EXPECT_EQ(chosen_monitor(), chosen);
+  const Word word;
+  const auto choice = [&](bool ready) { return MonitorChoice::of_wait(&word, [=] { return ready; }); };
+  const Monitor best = os::best_monitor(os::monitor_features());
+  EXPECT_EQ(choice(false), Monitor::kNone);  // nobody has read the environment
+  MonitorChoice::settle();
+  EXPECT_TRUE(MonitorChoice::may_wait());
+  EXPECT_EQ(choice(true), Monitor::kNone);  // that wait is over before it has measured
+  const Monitor chosen = choice(false);
+  EXPECT_TRUE(chosen == Monitor::kNone || chosen == best);
+  EXPECT_EQ(choice(true), chosen);
+  EXPECT_EQ(MonitorChoice::may_wait(), chosen != Monitor::kNone);
 }
 
 }  // namespace
