@@ -220,8 +220,8 @@ class BasicAutoWait {
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
   static constexpr std::int64_t kAwakeNs = 64'000'000;  // ns: a busy CPU of two is balanced that often
-  static constexpr std::int64_t kAwakeRests = 16;       // times kAwakeNs: the rest after it; up to
-  static constexpr std::int64_t kMostRests = 256;       // times kAwakeNs where it is fruitless
+  static constexpr std::int64_t kAwakeRests = 16;       // times kAwakeNs: the least rest after it,
+  static constexpr std::int64_t kMostRests = 256;       // and the longest, where it is fruitless
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }
@@ -267,20 +267,25 @@ class BasicAutoWait {
     const std::int64_t until = A::load_relaxed(pace_->awake_until);
     return view.now_ns < until && until - view.now_ns <= kAwakeNs;
   }
-  // True: instead of a hold, the team stays awake, from now on or already. If a hold is wanted again soon
-  // after the rest, that was fruitless, and the next rest is longer.
+  // True: instead of a hold, the team stays awake, from now on or already. If a hold is wanted soon after the
+  // end, that was fruitless, and the rest gets longer.
   bool stays_awake(std::int64_t now) {
     if (room_ != Room::kOwn) return false;
+    constexpr std::int64_t kLeast = kAwakeRests * kAwakeNs, kMost = kMostRests * kAwakeNs;
     // order: relaxed, all: hints
     const std::int64_t until = A::load_relaxed(pace_->awake_until);
-    std::int64_t rest = A::load_relaxed(pace_->awake_rest);  // order: see above
-    const bool known = 0 < until && until <= now + kAwakeNs && 0 < rest && rest <= kMostRests * kAwakeNs;
-    if (known && now - until < rest) return now < until;
+    const std::int64_t rest = A::load_relaxed(pace_->awake_rest);  // order: see above
+    const bool known = 0 < until && until <= now + kAwakeNs && kLeast <= rest && rest <= kMost;
+    if (known && now - until < rest) {
+      if (now < until) return true;
+      // order: see above
+      if (now - until < kAwakeNs) A::store_relaxed(pace_->awake_rest, 4 * rest < kMost ? 4 * rest : kMost);
+      return false;
+    }
     // order: see above; false: another member has begun it
     if (!A::compare_exchange_relaxed(pace_->awake_until, until, now + kAwakeNs)) return true;
-    rest = known && now - until < 2 * rest ? 2 * rest : kAwakeRests * kAwakeNs;
     // order: see above
-    A::store_relaxed(pace_->awake_rest, rest < kMostRests * kAwakeNs ? rest : kMostRests * kAwakeNs);
+    A::store_relaxed(pace_->awake_rest, known && rest / 2 > kLeast ? rest / 2 : kLeast);
     return true;
   }
 
