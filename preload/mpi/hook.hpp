@@ -17,8 +17,7 @@
 //   - The preload cannot make the call in parts. Windows, files and communicators have no non-blocking
 //     functions for that, and all ranks must make the same function of a collective.
 //   - Two ranks that only exchange need no rank that passes on. But a second exchange begins when the first
-//   is
-//     over, and a sender waits for credits. Both take progress of the rank that is in the call.
+//     one is over, and a sender waits for credits. Both take progress of the rank that is in the call.
 #ifndef FERMATA_PRELOAD_MPI_HOOK_HPP
 #define FERMATA_PRELOAD_MPI_HOOK_HPP
 
