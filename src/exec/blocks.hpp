@@ -55,7 +55,7 @@ inline constexpr std::size_t kMostInQuarter = 524288;
 // first part whose pieces were all read. So it uses no more of the buffer than its pieces on their way need,
 // and what it uses stays in the caches.
 inline constexpr std::size_t kMostInQuarterOverHosts = std::size_t{1} << 20;
-inline constexpr std::size_t kMostInPart = 2 * net::kMostBlock;
+inline constexpr std::size_t kMostInPart = std::size_t{128} << 10;
 inline constexpr std::size_t kMostParts = kRingQuarters * kMostInQuarterOverHosts / kMostInPart;
 using fermata::kMostPiece;
 using fermata::kOnLine;
@@ -96,7 +96,7 @@ struct Channel {
   std::size_t most() const {
     return in_quarter > kMostPiece ? kMostPiece : in_quarter > kOnLine ? in_quarter : kOnLine;
   }
-  // The same between two hosts. Such pieces fill a part of the buffer, but for a line.
+  // The same between two hosts. Such pieces fill a part of the buffer, but for some lines.
   std::size_t most_away() const {
     const std::size_t part = in_part();
     if (part >= 2 * net::kMostBlock) return net::kMostBlock;
