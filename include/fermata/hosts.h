@@ -13,13 +13,13 @@ extern "C" {
  * that use MPI. The members on one host share a segment. Each process has a port, its end of the
  * transport. A signal to another host goes through the port. All other signals are stores to a cache line,
  * as in any team. One plan, proved as a whole, covers both. The port makes progress in each call in which
- * a member of its team waits or tests (fermata_test, fermata_request_test), and in fermata_progress. While
- * requests of the team are outstanding, the progress thread drives it, too, if it is on
- * (fermata_progress_thread). A thread that waits in another team drives this port, too, while one of its own
- * members has requests of this team. All collectives work over hosts: blocking, nonblocking and persistent. A
- * plan in which members of several hosts use one shared counter does not work over hosts. Blocks between
- * hosts always go through ring buffers, never by single copy. A team that fermata_team_split makes uses its
- * parent's port, even if the new team is on one host, and drives it. */
+ * a member of its team waits or tests (fermata_test, unless its call is over at once, fermata_request_test),
+ * and in fermata_progress. While requests of the team are outstanding, the progress thread drives it, too, if
+ * it is on (fermata_progress_thread). A thread that waits in another team drives this port, too, while one of
+ * its own members has requests of this team. All collectives work over hosts: blocking, nonblocking and
+ * persistent. A plan in which members of several hosts use one shared counter does not work over hosts.
+ * Blocks between hosts always go through ring buffers, never by single copy. A team that fermata_team_split
+ * makes uses its parent's port, even if the new team is on one host, and drives it. */
 
 /* -- give a team over hosts its transport --
  * For programs that bring their own transport between hosts: a fabric, sockets, a message library.

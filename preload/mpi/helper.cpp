@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "hook.hpp"
 #include "persistent.hpp"
 #include "pool.hpp"
@@ -83,9 +85,11 @@ void let_helper_rest() {
 
 void progress_in_library() {
   if (is_beside || !is_wanted() || pthread_equal(pthread_self(), caller) == 0) return;
+  const int before = errno;
   is_beside = true;
   advance_all(nullptr);
   is_beside = false;
+  errno = before;
 }
 
 void Beside::enter() {

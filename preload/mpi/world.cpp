@@ -49,8 +49,6 @@ bool find_world() {
     return false;
   }
   const bool has_helper = world_size == 1 || settings.kinds == 0 || make_helper();
-  if (!has_helper)
-    say("no helper thread can be made: non-blocking and persistent collectives stay the library's");
   const bool hooked = world_size > 1 && settings.kinds != 0 && add_hook();
   Place mine{fermata_host_id(), static_cast<std::int8_t>(several_threads), static_cast<std::int8_t>(hooked),
              static_cast<std::int16_t>(has_helper), bound_cpu()};
@@ -67,6 +65,8 @@ bool find_world() {
     return false;
   }
   choose_progress();
+  if (!has_helper && !has_hook)
+    say("no helper thread can be made: non-blocking and persistent collectives stay the library's");
   for (int r = 0; r < world_size; ++r) cpus[r] = places[r].cpu;
   const bool prepared = prepare_teams(host, cpus);
   real.Comm_free(&host);

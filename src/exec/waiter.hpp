@@ -85,8 +85,10 @@ class Waiter {
           if (over_hosts_) return wait_with(HostsWait{}, what, call);
           if (!may_act_unwatched()) return wait_with(auto_, what, call);
           if (auto_.parks_unwatched(call) && what.can_park_unwatched()) {
-            auto_.parked_unwatched();
-            if (what.park_unwatched(kLookNs)) return what.finish();
+            if (what.park_unwatched(kLookNs)) {
+              auto_.parked_unwatched();
+              return what.finish();
+            }
           }
           const std::uint8_t yields = auto_.unwatched_yields(call);
           for (std::uint8_t n = 0; n < yields; ++n) {

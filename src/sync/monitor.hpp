@@ -127,19 +127,23 @@ std::int64_t lateness(const Cpu& cpu, std::uint64_t ticks, Wait&& wait, Ready&& 
 enum class Worth : std::uint8_t { kNo, kYes, kInterrupted };
 
 // `pauses`: of the first spin. It takes about five times as long as that spin, some ten us, unless ready()
-// becomes true meanwhile.
+// becomes true meanwhile. The spin counts as four times its shortest quarter: the thread may lose its CPU.
 template <class Cpu, class Ready>
 Worth is_monitor_worth(const Cpu& cpu, Monitor kind, std::uint32_t pauses, Ready&& ready) {
   if (kind == Monitor::kNone) return Worth::kNo;
   if (kind == Monitor::kWfe)
     return Worth::kNo;  // it may sleep for several times as long as a spin shall last
-  const std::uint64_t begin = cpu.ticks();
-  for (std::uint32_t n = 0; n < pauses; ++n) {
-    if (ready()) return Worth::kInterrupted;
-    cpu.pause();
+  constexpr std::uint32_t kParts = 4;
+  std::uint64_t wait = UINT64_MAX;
+  for (std::uint32_t part = 0; part < kParts; ++part) {
+    const std::uint64_t begin = cpu.ticks();
+    for (std::uint32_t n = 0; n < pauses / kParts; ++n) {
+      if (ready()) return Worth::kInterrupted;
+      cpu.pause();
+    }
+    wait = std::min(wait, cpu.ticks() - begin);
   }
-  const auto spin = static_cast<std::int64_t>(cpu.ticks() - begin);
-  const auto wait = static_cast<std::uint64_t>(spin / 4);
+  const auto spin = static_cast<std::int64_t>(kParts * wait);
   const std::int64_t paused = lateness(cpu, wait, [&](std::uint64_t) { cpu.pause(); }, ready);
   if (paused == kNotMeasured) return Worth::kInterrupted;
   const std::int64_t monitored =
@@ -150,7 +154,8 @@ Worth is_monitor_worth(const Cpu& cpu, Monitor kind, std::uint32_t pauses, Ready
 
 // The monitored wait of this process's members: FERMATA_MONITOR decides, else a measurement. The first wait
 // that spins on after its first spin measures, as a part of its spin. If that wait ends before, the next such
-// wait measures. So a process without such waits pays nothing, and no wait ends later.
+// wait measures. So a process without such waits pays nothing. A wait that measures may end late by one
+// wake-up of the CPU's own wait.
 class MonitorChoice {
  public:
   // Before the process's first wait. Reads the environment, once: a wait must not read it, since another
@@ -179,10 +184,16 @@ class MonitorChoice {
       constexpr std::uint32_t kPauses = 256;
       const auto best = static_cast<Monitor>(kind - kMeasures);
       const Worth worth = is_monitor_worth(ThisCpu{word}, best, kPauses, ready);
-      if (worth != Worth::kInterrupted) kind = static_cast<int>(worth == Worth::kYes ? best : Monitor::kNone);
+      if (worth == Worth::kInterrupted) {
+        int unasked = kUnasked;  // not what another thread has measured meanwhile
+        // order: relaxed: see settle()
+        chosen_.compare_exchange_strong(unasked, kind, std::memory_order_relaxed);
+        return Monitor::kNone;
+      }
+      kind = static_cast<int>(worth == Worth::kYes ? best : Monitor::kNone);
       chosen_.store(kind, std::memory_order_relaxed);  // order: relaxed: see settle()
     }
-    return kind < 0 || kind >= kMeasures ? Monitor::kNone : static_cast<Monitor>(kind);
+    return kind < 0 ? Monitor::kNone : static_cast<Monitor>(kind);
   }
 
  private:

@@ -156,7 +156,10 @@ class BasicAutoWait {
       scouting_ = false;
     }
     acted(view);
-    if (is_awake(view)) return WaitAction::kSpin;
+    if (is_awake(view)) {
+      skips_ = yields_ = 0;
+      return WaitAction::kSpin;
+    }
     const bool alone = spins_first();
     if (alone && view.waited_ns < kSpinNs + view.expected_ns) return WaitAction::kSpin;
     const bool long_ones = alone && room_ == Room::kOwn && long_waits_ < kInVain * kLong;
@@ -268,8 +271,9 @@ class BasicAutoWait {
     return view.now_ns < until && until - view.now_ns <= kAwakeNs;
   }
   // True: instead of a hold, the team stays awake, from now on or already. If a hold is wanted soon after the
-  // end, that was fruitless, and the rest gets longer.
-  bool stays_awake(std::int64_t now) {
+  // end, that was fruitless, and the rest gets longer. Scouts, which come later in the same hold, don't
+  // judge.
+  bool stays_awake(std::int64_t now, bool judges) {
     if (room_ != Room::kOwn) return false;
     constexpr std::int64_t kLeast = kAwakeRests * kAwakeNs, kMost = kMostRests * kAwakeNs;
     // order: relaxed, all: hints
@@ -279,7 +283,8 @@ class BasicAutoWait {
     if (known && now - until < rest) {
       if (now < until) return true;
       // order: see above
-      if (now - until < kAwakeNs) A::store_relaxed(pace_->awake_rest, 4 * rest < kMost ? 4 * rest : kMost);
+      if (judges && now - until < kAwakeNs)
+        A::store_relaxed(pace_->awake_rest, 4 * rest < kMost ? 4 * rest : kMost);
       return false;
     }
     // order: see above; false: another member has begun it
@@ -295,7 +300,7 @@ class BasicAutoWait {
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
     if (view.last_action_ns > stall_ns()) {
-      if (!stays_awake(view.now_ns)) return hold(view.call, view.last_action_ns);
+      if (!stays_awake(view.now_ns, false)) return hold(view.call, view.last_action_ns);
       A::store_relaxed(pace_->parks_until, std::uint64_t{0});  // order: relaxed: a hint
       return;
     }
@@ -348,7 +353,7 @@ class BasicAutoWait {
       A::store_relaxed(pace_->rest_ns, (rest < kRestNs ? rest : kRestNs) - acted_ns_);
       return;
     }
-    if (stays_awake(view.now_ns)) return;
+    if (stays_awake(view.now_ns, true)) return;
     held_from_ = view.call;
     judges_at_ = view.call + parks;
     stalls_ns_ = acted_ns_ / static_cast<std::int64_t>(since);

@@ -108,10 +108,11 @@ struct AwakeSuite : PaceSuite<N> {
   }
   void after() override {
     const std::int64_t until = ModelAtomics::load_relaxed(this->pace.awake_until);
-    RL_ASSERT(yielded == 0 || this->parks_until() == 0);
-    RL_ASSERT(yielded == 0 || (until >= Base::kBegin + Base::kSlice + kAwake &&
-                               until < Base::kBegin + Base::kSlice + kAwake + N));
-    RL_ASSERT(yielded == 0 || ModelAtomics::load_relaxed(this->pace.awake_rest) == 16 * kAwake);
+    RL_ASSERT(yielded == N);
+    RL_ASSERT(this->parks_until() == 0);
+    RL_ASSERT(until >= Base::kBegin + Base::kSlice + kAwake &&
+              until < Base::kBegin + Base::kSlice + kAwake + N);
+    RL_ASSERT(ModelAtomics::load_relaxed(this->pace.awake_rest) == 16 * kAwake);
   }
   unsigned yielded = 0;
 };
