@@ -102,16 +102,6 @@ class Stall {
   int place_ = -1;         // this thread's entry in the table of waiting threads; -1: none
 };
 
-// False: the CPU cannot wait by itself, or not soon enough.
-bool watch(const LongWait& wait) {
-  if (!MonitorChoice::may_wait()) return false;
-  const auto ready = [&] { return is_over(wait.phase, wait.token); };
-  const Monitor monitor = MonitorChoice::of_wait(&wait.phase.word, ready);
-  if (monitor == Monitor::kNone) return false;
-  monitored_wait(monitor, &wait.phase.word, longest_monitored_wait(), ready);
-  return true;
-}
-
 // A wait reads the clock once before its first action, and once after each action.
 template <class Policy>
 void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
@@ -132,7 +122,9 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
       case WaitAction::kYield: os::yield(); break;
       case WaitAction::kPark: park(wait.phase, wait.bell, wait.token, os, stall.longest_park()); break;
     }
-    const bool watched = view.last_action == WaitAction::kSpin && watch(wait);
+    const bool watched = view.last_action == WaitAction::kSpin && MonitorChoice::wait(&wait.phase.word, [&] {
+                           return is_over(wait.phase, wait.token);
+                         });
     const std::uint32_t spins = watched ? 0 : policy.spins();
     for (std::uint32_t n = 0; !(over = is_over(wait.phase, wait.token)) && n < spins; ++n)
       RealAtomics::pause();

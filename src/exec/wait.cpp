@@ -46,11 +46,8 @@ struct Member::LineWait : Wait {
   bool watch() const {
     const void* const word = MonitorChoice::may_wait() ? m.lines_.awaited_word() : nullptr;
     if (word == nullptr || m.has_requests() || is_unsettled()) return false;
-    const auto ready = [&] { return m.lines_.ready() || is_broken<RealAtomics>(m.team().header()); };
-    const Monitor monitor = MonitorChoice::of_wait(word, ready);
-    if (monitor == Monitor::kNone) return false;
-    monitored_wait(monitor, word, longest_monitored_wait(), ready);
-    return true;
+    return MonitorChoice::wait(word,
+                               [&] { return m.lines_.ready() || is_broken<RealAtomics>(m.team().header()); });
   }
   void park(std::int64_t limit_ns, bool guarded) const {
     // Signals for the requests may ring another doorbell than this one, so the park is short.
@@ -61,10 +58,8 @@ struct Member::LineWait : Wait {
     park_at(m.lines_.memory().door(m.lines_.cursor().at()), limit_ns,
             [&] { return !unsettled && m.lines_.ready(); });
   }
-  bool can_park_unwatched() const {
-    return BusyMembers::mine().is_empty() && !has_port() && may_be_guarded();
-  }
   bool park_unwatched(std::int64_t limit_ns) const {
+    if (!BusyMembers::mine().is_empty() || has_port() || !may_be_guarded()) return false;
     park_guarded(limit_ns);
     return advance(0);
   }
@@ -119,7 +114,6 @@ struct Member::BlockWait : Wait {
     if (unsettled) limit_ns = std::min(limit_ns, kUnsaidNs);
     park_at(m.team().segment().door(m.rank()), limit_ns, [&] { return ready(unsettled); });
   }
-  static bool can_park_unwatched() { return false; }
   static bool park_unwatched(std::int64_t) { return false; }
   Status finish() const { return Status::kOk; }
   Status look(std::int64_t waited_ns) const { return m.lookout_.look_at_requests(waited_ns); }

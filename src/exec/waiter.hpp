@@ -6,8 +6,7 @@
 //   bool watch()                lets the CPU wait, for a few us, for what advance() awaits; false: it cannot
 //   void park(ns, guarded)      sleeps until advance() may succeed, or for that time; `guarded`: or, while
 //                               another member looks at the others every `ns`, without a limit
-//   bool can_park_unwatched()   somebody else looks at the other members
-//   bool park_unwatched(ns)     if so: park() `guarded`, then advance(0)
+//   bool park_unwatched(ns)     the same `guarded`, then advance(0); false at once if nobody else looks
 //   Status look(waited_ns)      looks at the other members, about every kLookNs; kOk: the wait goes on;
 //                               kRetracted: the caller repeats the call
 //   Status broken()             why the wait is futile; kOk: it is not
@@ -84,11 +83,9 @@ class Waiter {
         [&] {
           if (over_hosts_) return wait_with(HostsWait{}, what, call);
           if (!may_act_unwatched()) return wait_with(auto_, what, call);
-          if (auto_.parks_unwatched(call) && what.can_park_unwatched()) {
-            if (what.park_unwatched(kLookNs)) {
-              auto_.parked_unwatched();
-              return what.finish();
-            }
+          if (auto_.parks_unwatched(call) && what.park_unwatched(kLookNs)) {
+            auto_.parked_unwatched();
+            return what.finish();
           }
           const std::uint8_t yields = auto_.unwatched_yields(call);
           for (std::uint8_t n = 0; n < yields; ++n) {

@@ -11,6 +11,7 @@
 #ifndef FERMATA_SYNC_MONITOR_HPP
 #define FERMATA_SYNC_MONITOR_HPP
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -194,6 +195,14 @@ class MonitorChoice {
       chosen_.store(kind, std::memory_order_relaxed);  // order: relaxed: see settle()
     }
     return kind < 0 ? Monitor::kNone : static_cast<Monitor>(kind);
+  }
+  // Waits by the chosen kind for at most longest_monitored_wait(). False: none is chosen.
+  template <class Ready>
+  static bool wait(const void* word, Ready&& ready) {
+    const Monitor kind = of_wait(word, ready);
+    if (kind == Monitor::kNone) return false;
+    monitored_wait(kind, word, longest_monitored_wait(), ready);
+    return true;
   }
 
  private:

@@ -40,7 +40,6 @@ struct Fake {
     seen.parks.push_back(ns);
     std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
   }
-  static bool can_park_unwatched() { return true; }
   bool park_unwatched(std::int64_t) const {
     ++seen.unwatched;
     return advance(0);
