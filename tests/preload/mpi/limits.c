@@ -3,7 +3,7 @@
  * most kMostTeams. "elements": some that are too long only for a large team. */
 #include "check.h"
 
-enum { kMany = 3000, kLength = 500, kCommunicators = 1100 };
+enum { kMany = 3000, kLength = 500, kCommunicators = 1100, kTeams = 1024, kTeamsOverHosts = 256 };
 
 /* Requests outstanding at a time in one communicator: on lines, then on blocks. */
 static void outstanding(int length) {
@@ -83,8 +83,14 @@ static void long_elements(int bytes) {
   free(out);
 }
 
-/* Each gets a team while there is room: the first ones at once, others after some 30 blocking collectives. */
-static void communicators(int many) {
+static void complete(MPI_Request* request) {
+  int index = 0;
+  MPI_Waitany(1, request, &index, MPI_STATUS_IGNORE);
+}
+
+/* Each gets a team while there is room: the first ones at once, others after some 30 blocking collectives.
+ * `teams`: how many there is room for. MPI_COMM_WORLD has one of them. */
+static void communicators(int many, int teams) {
   enum { kUntilTeam = 40 };
   MPI_Comm* comms = malloc((size_t)many * sizeof *comms);
   MPI_Request* r = malloc((size_t)many * sizeof *r);
@@ -96,7 +102,10 @@ static void communicators(int many) {
   }
   for (int i = many - 100; i < many; ++i)
     MPI_Iallreduce(&rank, &out[i], 1, MPI_INT, MPI_SUM, comms[i], &r[i]);
-  MPI_Waitall(100, r + many - 100, MPI_STATUSES_IGNORE);
+  if (rank == 0) MPI_Waitall(100, r + many - 100, MPI_STATUSES_IGNORE);
+  /* The last call to complete is of the last communicator with a team. Its team must be free again, too. */
+  for (int i = many - 1; rank != 0 && i >= teams - 1; --i) complete(&r[i]);
+  for (int i = many - 100; rank != 0 && i < teams - 1; ++i) complete(&r[i]);
   for (int i = many - 100; i < many; ++i) {
     expect(out[i] == size * (size - 1) / 2, "begun sum of one of many communicators");
   }
@@ -121,7 +130,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 4; ++i) long_elements(bytes[i]);
     report("elements");
   } else if (argc > 1) {
-    communicators(argc > 2 ? atoi(argv[2]) : kCommunicators);
+    communicators(argc > 2 ? atoi(argv[2]) : kCommunicators, argc > 2 ? kTeamsOverHosts : kTeams);
     report("communicators");
   } else {
     outstanding(1);
