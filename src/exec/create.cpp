@@ -46,9 +46,7 @@ constexpr std::size_t kMostProof = std::size_t{2} << 30;  // bytes of memory dur
 constexpr std::uint64_t kMostFront = std::uint64_t{1} << 17;
 
 // The CPUs that all members can use: the machine's, or fewer by the cgroup's quota. The creator's own
-// affinity does not count, because the creator may be pinned. If there are more members than CPUs, a context
-// switch costs far more than a fence and parks are frequent. Then membarrier costs more than it saves, so
-// doorbells use full fences.
+// affinity does not count, because the creator may be pinned.
 double cpus_for_members() {
   const double quota = os::cgroup_quota().cpus;
   const std::int32_t cpus = os::online_cpus();
@@ -141,9 +139,12 @@ void fill_segment(const TeamOptions& options, const TeamLayout& laid, std::byte*
     if (options.programs[i] != nullptr)
       memcpy(base + laid.plans[i].program, options.programs[i], program_header(options.programs[i]).bytes);
   auto* header = reinterpret_cast<TeamHeader*>(base);
+  // In a crowd parks are frequent, and switches cost far more than fences.
   const bool crowded = options.members / laid.usable_cpus > 1;
   // order: relaxed: no other thread has the segment yet
-  header->full_fence.store(crowded || !os::register_fence(options.shared), std::memory_order_relaxed);
+  const bool full = crowded || !os::register_fence(options.shared);
+  RealAtomics::store_relaxed(header->fences.mode,
+                             full ? Fences<RealAtomics>::kAlwaysFull : Fences<RealAtomics>::kLight);
   exclude_until(header->pace, 0);
   header->layout = laid;
 }

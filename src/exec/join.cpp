@@ -72,7 +72,8 @@ Status claim_rank(Team& team, std::uint32_t rank, const char** detail) {
   // order: relaxed: this process uses full fences from now on, and parkers use at least a full fence. A
   // sender in another process that has not seen the store yet can miss a park here; the park's time limit
   // bounds the delay.
-  if (!os::register_fence(true)) team.header().full_fence.store(1, std::memory_order_relaxed);
+  if (!os::register_fence(true))
+    RealAtomics::store_relaxed(team.header().fences.mode, Fences<RealAtomics>::kAlwaysFull);
   return Status::kOk;
 }
 

@@ -33,7 +33,7 @@ LineCalls::LineCalls(const Team& team, std::uint32_t rank)
       tagged_(team.layout().tagged != 0),
       barrier_carries_(tagged_) {
   memory_.doors = team.segment().doors();
-  memory_.fence = &team.header().full_fence;
+  memory_.fences = &team.header().fences;
   memory_.calls.shared = team.shared();
   memory_.team = &team;
 }

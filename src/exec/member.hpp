@@ -15,6 +15,7 @@
 #include "exec/lengths.hpp"
 #include "exec/line_calls.hpp"
 #include "exec/lookout.hpp"
+#include "exec/park_rate.hpp"
 #include "exec/request_engine.hpp"
 #include "exec/request_queues.hpp"
 #include "exec/seat.hpp"
@@ -337,6 +338,7 @@ class Member {
   RequestEngine engine_;
   Lookout lookout_;
   Guard<RealAtomics> guard_;
+  ParkRate park_rate_;
   bool tag_check_ = false;  // the outstanding barrier compares tags
 };
 

@@ -18,13 +18,8 @@ struct OsCalls {
     os::futex_sleep(bell, seen, ns, shared);
   }
   template <Site S>
-  void heavy_fence(bool full) const {
-    if (full) {
-      // order: store-load, between arming and the check; pairs with kRingFence
-      RealAtomics::full_fence<S>();
-    } else {
-      os::heavy_fence(shared);  // order: store-load, for both sides; pairs with the light kRingFence
-    }
+  void heavy_fence() const {
+    os::heavy_fence(shared);  // order: store-load, here and at each sender; as the calling site says
   }
 };
 

@@ -24,6 +24,7 @@
 
 #include "base/line.hpp"
 #include "exec/call.hpp"
+#include "exec/segment_layout.hpp"
 
 namespace fermata::exec {
 

@@ -26,6 +26,7 @@ bool runs_here() {
 
 constinit std::atomic<std::uint32_t> stop{0};
 constinit DoorLine door{};
+constinit Fences<RealAtomics> fences{Fences<RealAtomics>::kAlwaysFull};
 const OsCalls calls;
 
 bool stopped() {
@@ -59,7 +60,7 @@ void* run(void*) {
   std::uint32_t in_vain = 0;
   while (!stopped()) {
     if (!anything_outstanding()) {
-      park<RealAtomics>(door.door, true, calls, kAsleepNs,
+      park<RealAtomics>(door.door, fences, calls, kAsleepNs,
                         [] { return anything_outstanding() || stopped(); });
       in_vain = 0;
     } else if (go_round()) {
@@ -67,7 +68,7 @@ void* run(void*) {
     } else if (++in_vain < kYields) {
       os::yield();
     } else {
-      park<RealAtomics>(door.door, true, calls, kNapNs, stopped);
+      park<RealAtomics>(door.door, fences, calls, kNapNs, stopped);
     }
   }
   return nullptr;
@@ -125,7 +126,7 @@ void ProgressThread::wake() {
     return;
   }
   if (mode == kOn && !runs_here()) set(1);  // for a forked child
-  ring<RealAtomics>(door.door, true, calls);
+  ring<RealAtomics>(door.door, fences, calls);
 }
 
 }  // namespace fermata::exec

@@ -60,7 +60,7 @@ class RequestEngine : Parts {
   void take_back();
   void ring(std::uint32_t rank) {
     const TeamMemory& memory = lines_.memory();
-    fermata::ring<RealAtomics>(team_.segment().door(rank), memory.full_fence(), memory.calls);
+    fermata::ring<RealAtomics>(team_.segment().door(rank), *memory.fences, memory.calls);
   }
 
   std::uint64_t next_look_ = Waiter::kSeldom;  // so many requests have ended when begin() looks at the team

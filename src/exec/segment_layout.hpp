@@ -19,6 +19,7 @@
 #include "base/line.hpp"
 #include "exec/program.hpp"
 #include "sync/doorbell.hpp"
+#include "sync/fences.hpp"
 #include "sync/wait.hpp"
 
 namespace fermata::exec {
@@ -63,7 +64,7 @@ inline std::uint64_t with_plan(std::uint64_t hash, std::uint64_t plan) {
 }
 
 inline constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
-inline constexpr std::uint32_t kTeamVersion = 11;
+inline constexpr std::uint32_t kTeamVersion = 12;
 
 inline constexpr std::uint32_t kCpuWords = 64;  // 4096 CPUs
 
@@ -141,7 +142,7 @@ struct TeamLayout {
 
 struct alignas(kMaxLine) TeamHeader {
   TeamLayout layout;
-  alignas(kMaxLine) std::atomic<std::uint32_t> full_fence;  // both sides of a doorbell use a full fence
+  alignas(kMaxLine) Fences<RealAtomics> fences;  // of all doorbells
   // 0, or why the team is broken and which member caused it: a packed Breach (sync/handover.hpp)
   alignas(kMaxLine) std::atomic<std::uint32_t> breach;
   std::atomic<std::uint32_t> joined;  // members that have joined so far

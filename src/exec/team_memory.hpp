@@ -18,9 +18,9 @@ namespace fermata::exec {
 // The memory that a program's offsets refer to: one region of a team's segment, and the members' doors.
 struct TeamMemory {
   std::byte* region = nullptr;
-  DoorLine* doors = nullptr;                          // one per member
-  const std::atomic<std::uint32_t>* fence = nullptr;  // the team's full_fence
-  std::uint32_t root = 0;                             // for swapped(); 0 if each root has programs of its own
+  DoorLine* doors = nullptr;              // one per member
+  Fences<RealAtomics>* fences = nullptr;  // the team's
+  std::uint32_t root = 0;                 // for swapped(); 0 if each root has programs of its own
   OsCalls calls;
   const Team* team = nullptr;
 
@@ -38,12 +38,8 @@ struct TeamMemory {
     if (step.rings == 1) return doors[swapped(step.door)].door;
     return *reinterpret_cast<Door<RealAtomics>*>(region + step.door);
   }
-  bool full_fence() const {
-    // order: relaxed: see claim_rank() in exec/join.cpp
-    return fence->load(std::memory_order_relaxed) != 0;
-  }
   [[gnu::always_inline]] bool must_wake(const Step& step) const {
-    return step.rings != 0 && is_armed<RealAtomics>(door(step), full_fence());
+    return step.rings != 0 && is_armed<RealAtomics>(door(step), *fences);
   }
   void wake(const Step& step) { fermata::wake<RealAtomics>(door(step), calls); }
   void ring(const Step& step) {

@@ -119,9 +119,7 @@ void TeamPort::land(const net::Line& line, const net::Block* block) const {
   };
   if (!fermata::land<RealAtomics>(slot, payload, line.header, line.words, line.payload, bring)) return;
   const OsCalls calls = segment_.calls();
-  // order: relaxed: see claim_rank() in exec/join.cpp
-  const bool full = segment_.header().full_fence.load(std::memory_order_relaxed) != 0;
-  ring<RealAtomics>(segment_.door(line.rank), full, calls);
+  ring<RealAtomics>(segment_.door(line.rank), segment_.header().fences, calls);
 }
 
 }  // namespace fermata::exec

@@ -28,11 +28,16 @@ struct Member::Wait {
   bool advance_others() const { return m.progress_others(); }
   bool has_port() const { return m.team().port().is_connected(); }
   void attend_port() const { m.team().attend_port(); }
+  // Call it before a park.
+  const Fences<RealAtomics>& fences() const {
+    const TeamMemory& memory = m.lines_.memory();
+    if (m.park_rate_.parks_in(m.calls())) memory.fences->raise(memory.calls);
+    return *memory.fences;
+  }
   // Sleeps at that door until ready().
   template <class Ready>
   void park_at(Door<RealAtomics>& at, std::int64_t limit_ns, Ready&& ready) const {
-    const TeamMemory& memory = m.lines_.memory();
-    fermata::park<RealAtomics>(at, memory.full_fence(), memory.calls, limit_ns,
+    fermata::park<RealAtomics>(at, fences(), m.lines_.memory().calls, limit_ns,
                                [&] { return ready() || is_broken<RealAtomics>(m.team().header()); });
   }
 };
@@ -81,7 +86,7 @@ struct Member::LineWait : Wait {
   }
   void park_guarded(std::int64_t limit_ns) const {
     TeamMemory& memory = m.lines_.memory();
-    m.guard_.park(memory.door(m.lines_.cursor().at()), memory.full_fence(), memory.calls, limit_ns,
+    m.guard_.park(memory.door(m.lines_.cursor().at()), fences(), memory.calls, limit_ns,
                   [&] { return m.lines_.ready() || is_broken<RealAtomics>(m.team().header()); });
   }
 };

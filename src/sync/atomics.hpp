@@ -24,6 +24,9 @@ enum class Site : std::uint8_t {
   kCreditAwait,     // the sender checks that it may write the slot again
   kDoorFence,       // doorbell: the parker's fence between arming and its last check
   kRingFence,       // doorbell: the sender's fence between its signal and the check for parkers
+  kFencesRead,      // fences: a sender reads which side pays
+  kRaiseFence,      // fences: membarrier, before parkers no longer run it
+  kLowerFence,      // fences: the fence after which parkers run membarrier again
   kGuardFence,      // doorbell: the guard's fence, after it has stopped, before its check for parkers
   kBellRing,        // doorbell: the ringer increases the bell's number
   kBellRead,        // doorbell: the parker reads the number to sleep on

@@ -2,13 +2,13 @@
 // it is armed.
 //
 // This is Dekker's pattern with an asymmetric fence:
-// - Parker: arm, heavy fence, check the condition again, sleep.
-// - Sender: signal, light fence, check whether the doorbell is armed, ring.
-// The side that comes second sees the other's write, so no wake-up is lost. The heavy fence is membarrier:
-// the sender then pays only for one load of a line that stays shared. If members outnumber CPUs or the kernel
-// refuses membarrier, both sides run a full fence. Parks also have a time limit: for news that rings no
-// doorbell, for the moment in which a process without membarrier joins (exec/join.cpp), and to bound the
-// damage of a mistake. One such limit is enough for all members that park on one door (Guard).
+// - Parker: arm, fence, check the condition again, sleep.
+// - Sender: signal, fence, check whether the doorbell is armed, ring.
+// The side that comes second sees the other's write, so no wake-up is lost. While parks are rare, the parker
+// pays for both fences (sync/fences.hpp): the sender then only loads two lines that stay shared. Parks also
+// have a time limit: for news that rings no doorbell, for the moment in which a process without membarrier
+// joins (exec/join.cpp), and to bound the damage of a mistake. One such limit is enough for all members that
+// park on one door (Guard).
 //
 // The bell has 32 bits. A sleeper misses a ring only if exactly 2^32 rings come between its read of the bell
 // and the kernel's comparison. While a member is in park(), its slots, a word's episode or its ring buffers
@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "sync/atomics.hpp"
+#include "sync/fences.hpp"
 
 namespace fermata {
 
@@ -33,17 +34,10 @@ struct Door {
   typename A::template Atomic<std::uint32_t> guarded;
 };
 
-// Sender's side, after the signal is written. Returns true if the sender must wake() the parkers. `full`:
-// both sides of this team run a full fence.
+// Sender's side, after the signal is written. Returns true if the sender must wake() the parkers.
 template <class A>
-inline bool is_armed(const Door<A>& door, bool full) {
-  if (full) {
-    // order: store-load, between the signal and the read of `armed`. Pairs with kDoorFence.
-    A::template full_fence<Site::kRingFence>();
-  } else {
-    // order: compiler fence only; the parker's membarrier is the fence. Pairs with kDoorFence.
-    A::template light_fence<Site::kRingFence>();
-  }
+inline bool is_armed(const Door<A>& door, const Fences<A>& fences) {
+  fences.order_signal();
   // order: relaxed; the fences on both sides order it after the signal. Pairs with the arming in park().
   return A::load_relaxed(door.armed) != 0;
 }
@@ -58,22 +52,20 @@ inline void wake(Door<A>& door, Os& os) {
 }
 
 template <class A, class Os>
-inline void ring(Door<A>& door, bool full, Os& os) {
-  if (is_armed<A>(door, full)) [[unlikely]]
+inline void ring(Door<A>& door, const Fences<A>& fences, Os& os) {
+  if (is_armed<A>(door, fences)) [[unlikely]]
     wake<A>(door, os);
 }
 
 // Parker's side. The signal makes the condition ready() true. park() returns at once if ready() is true, else
 // after a wake-up, after an interruption of the sleep, or when the limit has passed: limit(seen), in ns.
-// Os::heavy_fence(full) is membarrier, or a full fence if `full`. Os::sleep(bell, seen, ns) sleeps while
-// *bell == seen.
+// Os::sleep(bell, seen, ns) sleeps while *bell == seen.
 template <class A, class Os, class Limit, class Ready>
-inline void park_for(Door<A>& door, bool full, Os& os, Limit&& limit, Ready&& ready) {
-  // order: relaxed; the heavy fence below orders it before ready() and limit(). Pairs with the reads of
-  // `armed` in is_armed() and Guard::leave().
+inline void park_for(Door<A>& door, const Fences<A>& fences, Os& os, Limit&& limit, Ready&& ready) {
+  // order: relaxed; the fence below orders it before ready() and limit(). Pairs with the reads of `armed` in
+  // is_armed() and Guard::leave().
   A::add_relaxed(door.armed, std::uint32_t{1});
-  // order: store-load, between arming and ready(). Pairs with kRingFence and kGuardFence.
-  os.template heavy_fence<Site::kDoorFence>(full);
+  fences.order_arming(os);
   // order: acquire: if a ring came before this read, ready() sees what was signalled. Pairs with kBellRing.
   const std::uint32_t seen = A::template load_acquire<Site::kBellRead>(door.bell);
   if (!ready()) os.sleep(door.bell, seen, limit(seen));
@@ -82,8 +74,8 @@ inline void park_for(Door<A>& door, bool full, Os& os, Limit&& limit, Ready&& re
 }
 
 template <class A, class Os, class Ready>
-inline void park(Door<A>& door, bool full, Os& os, std::int64_t ns, Ready&& ready) {
-  park_for<A>(door, full, os, [&](std::uint32_t) { return ns; }, ready);
+inline void park(Door<A>& door, const Fences<A>& fences, Os& os, std::int64_t ns, Ready&& ready) {
+  park_for<A>(door, fences, os, [&](std::uint32_t) { return ns; }, ready);
 }
 
 // A kernel timer makes a sleep some 15 % dearer. So of the members that sleep at a door, the first one after
@@ -97,10 +89,10 @@ class Guard {
  public:
   // Sleeps for `ns` as the guard, or without a limit.
   template <class Os, class Ready>
-  void park(Door<A>& door, bool full, Os& os, std::int64_t ns, Ready&& ready) {
+  void park(Door<A>& door, const Fences<A>& fences, Os& os, std::int64_t ns, Ready&& ready) {
     if (door_ != &door) leave(os);
     park_for<A>(
-        door, full, os, [&](std::uint32_t seen) { return guards(door, seen) ? ns : Os::kNoLimit; }, ready);
+        door, fences, os, [&](std::uint32_t seen) { return guards(door, seen) ? ns : Os::kNoLimit; }, ready);
   }
   // Call it when the wait is over.
   template <class Os>

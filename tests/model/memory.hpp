@@ -96,13 +96,8 @@ class ModelOs {
   }
 
   template <Site S>
-  void heavy_fence(bool full) {
-    if (ModelAtomics::is_weak(S)) return;
-    if (full) {
-      ModelAtomics::full_fence<S>();
-    } else {
-      membarrier();
-    }
+  void heavy_fence() {
+    if (!ModelAtomics::is_weak(S)) membarrier();
   }
 
  private:
@@ -154,7 +149,8 @@ class ModelMemory {
   using Payload = ModelAtomics::Plain;
 
   void prepare(Fencing fencing) {
-    fencing_ = fencing;
+    const bool full = fencing == Fencing::kFull;
+    fences.mode.store(full ? fences.kAlwaysFull : fences.kLight, rl::mo_relaxed, RL_INFO);
     for (std::size_t i = 0; i < places.cells(); ++i) cells_[i].store(0, rl::mo_relaxed, RL_INFO);
     for (std::size_t i = 0; i < places.payloads(); ++i) payloads_[i](RL_INFO) = 0;
     for (std::size_t i = 0; i < places.doors(); ++i) model::prepare(doors_[i], os);
@@ -167,9 +163,8 @@ class ModelMemory {
     return payloads_[places.payload(slot + 8 + 8 * i)];
   }
   Door<ModelAtomics>& door(const Step& step) { return doors_[places.door(step)]; }
-  bool full_fence() const { return fencing_ == Fencing::kFull; }
   bool must_wake(const Step& step) {
-    return parks && step.rings != 0 && is_armed<ModelAtomics>(door(step), full_fence());
+    return parks && step.rings != 0 && is_armed<ModelAtomics>(door(step), fences);
   }
   void wake(const Step& step) { fermata::wake<ModelAtomics>(door(step), os); }
   void ring(const Step& step) {
@@ -183,12 +178,12 @@ class ModelMemory {
     if (land<ModelAtomics>(header(offset), word, header_bits, words, from, [] {})) ring(step);
   }
 
+  Fences<ModelAtomics> fences;
   ModelOs<N> os;
   // false: members spin, and the search leaves out the unused doors
   bool parks = false;
 
  private:
-  Fencing fencing_ = Fencing::kFull;
   std::array<Counter, kMaxCells> cells_;
   std::array<Payload, kMaxCells> payloads_;
   std::array<Door<ModelAtomics>, kMaxDoors> doors_;

@@ -271,9 +271,33 @@ struct DoorSuite : Suite<N> {
     Shared<std::uint32_t> breach{0};
   } header;
   Door<ModelAtomics> door;
+  Fences<ModelAtomics> fences{{0}};
   ModelOs<N> os;
 
   void before() override { prepare(door, os); }
+};
+
+// One member parks for another one's signal, and a third one or the first changes which of them pays.
+enum class Change : std::uint8_t { kRaise, kLower, kBoth };
+template <Change kChange>
+struct FencesSuite : DoorSuite<kChange == Change::kRaise ? 2 : 3> {
+  Shared<std::uint32_t> signal{0};
+
+  void before() override {
+    prepare(this->door, this->os);
+    if (kChange == Change::kLower) this->fences.mode.store(this->fences.kFull, rl::mo_relaxed, RL_INFO);
+  }
+  void thread(unsigned member) override {
+    this->os.enter(member);
+    if (member == 2) return this->fences.lower();
+    if (member == 1) {
+      ModelAtomics::store_relaxed(signal, std::uint32_t{1});
+      return ring<ModelAtomics>(this->door, this->fences, this->os);
+    }
+    if (kChange != Change::kLower) this->fences.raise(this->os);
+    const auto came = [&] { return ModelAtomics::load_relaxed(signal) != 0; };
+    while (!came()) park<ModelAtomics>(this->door, this->fences, this->os, 0, came);
+  }
 };
 
 // A member parks for a signal that never comes. Another one breaks the team and rings the doorbell without
@@ -287,13 +311,17 @@ struct BreakParkedSuite : DoorSuite<2> {
       return;
     }
     const auto broken = [&] { return is_broken<ModelAtomics>(header); };
-    while (!broken()) park<ModelAtomics>(door, false, os, 0, broken);
+    while (!broken()) park<ModelAtomics>(door, fences, os, 0, broken);
   }
 };
 
 // Two members sleep at one door, and a third one has news that rings no doorbell. Each gets it, since one of
 // them looks, and rings when it goes.
 struct GuardSuite : DoorSuite<3> {
+  void before() override {
+    DoorSuite::before();
+    fences.mode.store(fences.kAlwaysFull, rl::mo_relaxed, RL_INFO);
+  }
   void thread(unsigned member) override {
     os.enter(member);
     if (member == 2) {
@@ -302,7 +330,7 @@ struct GuardSuite : DoorSuite<3> {
     }
     const auto broken = [&] { return is_broken<ModelAtomics>(header); };
     Guard<ModelAtomics> guard;
-    while (!broken()) guard.park(door, true, os, 1, broken);
+    while (!broken()) guard.park(door, fences, os, 1, broken);
     guard.leave(os);
   }
 };

@@ -145,7 +145,7 @@ struct ProgramSuite : Suite<N> {
   void finish(TheCursor& cursor, const Carried& carried, Registers regs) {
     while (!cursor.template advance<L>(memory, carried, regs, 0)) {
       if (scenario->parks) {
-        park<ModelAtomics>(memory.door(cursor.at()), memory.full_fence(), memory.os, 0,
+        park<ModelAtomics>(memory.door(cursor.at()), memory.fences, memory.os, 0,
                            [&] { return cursor.ready(memory); });
       } else {
         ModelAtomics::pause();

@@ -209,6 +209,10 @@ inline std::vector<Scenario> protocols() {
       beside("pace_scouts2", "a scout for each call; a slow one's hold stays", full(), run<ScoutSuite<2>>),
       beside("pace_awake2", "two slow scouts: the team stays awake once", full(), run<AwakeSuite<2>>),
       beside("pace_scouts3", "the same, three members", bounded(3), run<ScoutSuite<3>>),
+      beside("fences_raise", "parkers no longer run membarrier", full(), run<FencesSuite<Change::kRaise>>),
+      beside("fences_lower", "parkers run membarrier again", bounded(4), run<FencesSuite<Change::kLower>>),
+      beside("fences_both", "parkers no longer run membarrier, and soon again", bounded(4),
+             run<FencesSuite<Change::kBoth>>),
       beside("guard", "one of those that sleep at a door looks for all", bounded(3), run<GuardSuite>),
       beside("break_parked", "breaking a team wakes its parked member", full(), run<BreakParkedSuite>),
   };

@@ -46,7 +46,7 @@ TEST(Placement, DecidesWhoFences) {
     const BuiltinTeam team(members, members);
     if (team.get() == nullptr) return false;
     *cpus = team->header().layout.usable_cpus;
-    return team->header().full_fence.load(std::memory_order_relaxed) != 0;
+    return RealAtomics::load_relaxed(team->header().fences.mode) == Fences<RealAtomics>::kAlwaysFull;
   };
   double cpus = 0;
   fences(1, &cpus);

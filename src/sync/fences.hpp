@@ -1,0 +1,85 @@
+// Fences: which side of a team's doorbells (sync/doorbell.hpp) pays for their order, the store before the
+// load. Both sides have it to pay, and each has a cheap and a dear way:
+//
+//   mode       a sender, for each signal        a parker, for each park
+//   light      nothing                          membarrier, a system call: it acts at the senders, too
+//   full       a fence, some 20 cycles          a fence
+//   changing   a fence                          membarrier
+//
+// Where parks are rare, light is cheaper, else full. Both changes go by way of `changing`, which suits every
+// parker and every sender:
+// - raise(): after the membarrier every sender that has not seen `changing` has published its signal. So
+//   parkers, which may find `full` from then on, see that signal.
+// - lower(): a parker that reads `full` again after its fence has armed before the fence of lower(). So a
+//   sender that reads `light`, which is written after that fence, sees the parker armed.
+// Who writes `changing` is the only one that may go on from there. If it dies, the mode stays.
+#ifndef FERMATA_SYNC_FENCES_HPP
+#define FERMATA_SYNC_FENCES_HPP
+
+#include <cstdint>
+
+#include "sync/atomics.hpp"
+
+namespace fermata {
+
+template <class A>
+struct Fences {
+  static constexpr std::uint32_t kLight = 0, kChanging = 1, kFull = 2;
+  static constexpr std::uint32_t kAlwaysFull = 3;  // a process cannot use membarrier, or a team is crowded
+
+  typename A::template Atomic<std::uint32_t> mode;
+
+  // Sender's side: between the signal and the check for parkers.
+  void order_signal() const {
+    // order: compiler fence: the signal stays before the reads of the mode and of `armed`. In light mode the
+    // parker's membarrier does the rest. Pairs with kDoorFence.
+    A::template light_fence<Site::kRingFence>();
+    // order: acquire: who reads `light` after lower() reads `armed` after the fence there. Pairs with
+    // kLowerFence.
+    if (A::template load_acquire<Site::kFencesRead>(mode) == kLight) return;
+    // order: store-load, between the signal and the read of `armed`. Pairs with kDoorFence.
+    A::template full_fence<Site::kRingFence>();
+  }
+
+  // Parker's side: between arming and the last check. Os::heavy_fence() is membarrier.
+  template <class Os>
+  void order_arming(Os& os) const {
+    // order: relaxed, both: kDoorFence comes between. It orders the check after the fence of raise(), and
+    // arming before the fence of lower().
+    if (A::load_relaxed(mode) >= kFull) {
+      // order: store-load, between arming and the check. Pairs with kRingFence, kGuardFence, kRaiseFence and
+      // kLowerFence.
+      A::template full_fence<Site::kDoorFence>();
+      if (A::load_relaxed(mode) >= kFull) return;  // order: see above
+    }
+    // order: store-load, likewise, here and at each sender
+    os.template heavy_fence<Site::kDoorFence>();
+  }
+
+  // From now on parks are frequent.
+  template <class Os>
+  void raise(Os& os) {
+    // order: relaxed, both: the fence follows
+    if (A::load_relaxed(mode) != kLight) return;
+    if (!A::compare_exchange_relaxed(mode, kLight, kChanging)) return;  // order: see above
+    // order: store-load at each sender, between a signal before it and a read of the mode after it. Pairs
+    // with kDoorFence.
+    os.template heavy_fence<Site::kRaiseFence>();
+    // order: relaxed: the fence comes before, and the parker's fence after its read of the mode
+    A::compare_exchange_relaxed(mode, kChanging, kFull);
+  }
+
+  // From now on parks are rare.
+  void lower() {
+    // order: relaxed: the fence follows
+    if (!A::compare_exchange_relaxed(mode, kFull, kChanging)) return;
+    // order: seq_cst: store-load, between `changing` and a sender's read of `armed`. Pairs with kDoorFence
+    // and kFencesRead.
+    A::template full_fence<Site::kLowerFence>();
+    // order: relaxed: the fence makes it a release. Pairs with kFencesRead.
+    A::compare_exchange_relaxed(mode, kChanging, kLight);
+  }
+};
+
+}  // namespace fermata
+#endif
