@@ -143,6 +143,7 @@ void fill_segment(const TeamOptions& options, const TeamLayout& laid, std::byte*
   const bool crowded = options.members / laid.usable_cpus > 1;
   // order: relaxed: no other thread has the segment yet
   const bool full = crowded || !os::register_fence(options.shared);
+  // order: relaxed: no other thread has the segment yet
   RealAtomics::store_relaxed(header->fences.mode,
                              full ? Fences<RealAtomics>::kAlwaysFull : Fences<RealAtomics>::kLight);
   exclude_until(header->pace, 0);

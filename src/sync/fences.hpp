@@ -12,7 +12,7 @@
 //   parkers, which may find `full` from then on, see that signal.
 // - lower(): a parker that reads `full` again after its fence has armed before the fence of lower(). So a
 //   sender that reads `light`, which is written after that fence, sees the parker armed.
-// Who writes `changing` is the only one that may go on from there. If it dies, the mode stays.
+// Whoever writes `changing` is the only one that may go on from there. If it dies, the mode stays.
 #ifndef FERMATA_SYNC_FENCES_HPP
 #define FERMATA_SYNC_FENCES_HPP
 
