@@ -141,7 +141,6 @@ void fill_segment(const TeamOptions& options, const TeamLayout& laid, std::byte*
   auto* header = reinterpret_cast<TeamHeader*>(base);
   // In a crowd parks are frequent, and switches cost far more than fences.
   const bool crowded = options.members / laid.usable_cpus > 1;
-  // order: relaxed: no other thread has the segment yet
   const bool full = crowded || !os::register_fence(options.shared);
   // order: relaxed: no other thread has the segment yet
   RealAtomics::store_relaxed(header->fences.mode,

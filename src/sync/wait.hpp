@@ -94,7 +94,7 @@ struct HostsWait {
 //    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
 //    stalls have cost kRestNs.
 // 4. Where each member may have a CPU of its own, the team first stays awake instead of a hold: for kAwakeNs
-//    all spin, without yields and parks. This takes at most 1 / kAwakeRests of the time.
+//    nobody parks, and members yield for as long as they wait. This takes at most 1 / kAwakeRests of the time.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the
@@ -104,7 +104,7 @@ struct HostsWait {
 //   is over keep their CPUs, and use the rest of the time at the speed of spins.
 // - Two members that share a CPU, since they were woken there, go on sharing it: in a hold one of them sleeps
 //   at any time, and the kernel moves only threads that wait for a CPU, and have not run just now. If both
-//   stay awake, it parts them the next time that it balances.
+//   stay awake, it parts them when it balances. It does so sooner if they yield than if they spin.
 // - Yields are the cheapest waits of a crowd that has its CPUs for itself: one switch, and nobody to wake.
 //   But EEVDF, the scheduler since Linux 6.6, charges a whole time slice for a yield. Beside a thread that
 //   always runs, one yield in a call costs the team milliseconds. A sleeper that is woken preempts that
@@ -156,36 +156,35 @@ class BasicAutoWait {
       scouting_ = false;
     }
     acted(view);
-    if (is_awake(view)) {
-      skips_ = yields_ = 0;
-      return WaitAction::kSpin;
-    }
     const bool alone = spins_first();
     if (alone && view.waited_ns < kSpinNs + view.expected_ns) return WaitAction::kSpin;
+    if (is_awake(view)) return yield();
     const bool long_ones = alone && room_ == Room::kOwn && long_waits_ < kInVain * kLong;
     if (long_ones ? view.waited_ns >= kMostStallNs : yields_ >= kYields) return WaitAction::kPark;
     const std::uint64_t until = parks_until(view.call);
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
-    if (yields_ < UINT8_MAX) ++yields_;
-    return WaitAction::kYield;
+    return yield();
   }
 
   // The awaited signal has come.
   void done(const WaitView& view) {
     if (view.first) return;  // it came before the first action
     acted(view);
+    if (!is_crowded()) learn(view);
+    yields_ = 0;
     if (is_awake(view)) {
-      in_vain_ = skips_ = yields_ = 0;
       judges_at_ = 0;
       return;
     }
-    if (!is_crowded()) learn(view);
-    yields_ = 0;
     judge(view.call);
     if (acted_ns_ > stall_ns()) stalled(view);
   }
 
  private:
+  WaitAction yield() {
+    if (yields_ < UINT8_MAX) ++yields_;
+    return WaitAction::kYield;
+  }
   bool is_crowded() const { return room_ == Room::kCrowded; }
   // This member may have a CPU of its own, which it has not shared with the awaited member lately.
   bool spins_first() const { return !is_crowded() && skips_ == 0; }
@@ -222,9 +221,9 @@ class BasicAutoWait {
   static constexpr std::uint64_t kTurn = 4;       // calls in a row in which the same member may be a scout
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
-  static constexpr std::int64_t kAwakeNs = 64'000'000;  // ns: a busy CPU of two is balanced that often
+  static constexpr std::int64_t kAwakeNs = 128'000'000;  // ns: within it the kernel parts two of nine in ten
   static constexpr std::int64_t kAwakeRests = 16;       // times kAwakeNs: the least rest after it,
-  static constexpr std::int64_t kMostRests = 256;       // and the longest, where it is fruitless
+  static constexpr std::int64_t kMostRests = 128;       // and the longest, where it is fruitless
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }

@@ -91,7 +91,7 @@ struct ScoutSuite : PaceSuite<N> {
 template <unsigned N>
 struct AwakeSuite : PaceSuite<N> {
   using Base = PaceSuite<N>;
-  static constexpr std::int64_t kAwake = 64'000'000;
+  static constexpr std::int64_t kAwake = 128'000'000;
   void before() override {
     Base::before();
     ModelAtomics::store_relaxed(this->pace.parks_until, Base::kCall);

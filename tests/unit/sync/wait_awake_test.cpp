@@ -6,11 +6,11 @@
 namespace fermata {
 namespace {
 
-constexpr std::int64_t kAwake = 64 * kMs;
+constexpr std::int64_t kAwake = 128 * kMs;
 
 struct AwakeTest : AutoWaitTest {
   std::uint64_t call = 10;
-  // A wait of a slice, in a team that may yield or must stay awake; a short one if it parks.
+  // A wait of a slice, in a team that may yield; a short one if it parks.
   void wait_for_a_slice(Simulated& member) {
     WaitAction action = member.begin(call);
     for (const std::int64_t begin = now; now - begin < kSlice && action == WaitAction::kSpin;)
@@ -45,7 +45,7 @@ TEST_F(AwakeTest, StallsKeepAllAwakeForATimeAndThenParkThem) {
   for (; now < begin + kAwake - 2 * kSlice; ++call) {
     EXPECT_EQ(other.begin(call), WaitAction::kSpin);
     for (const std::int64_t wait = now; now - wait < kSlice;)
-      EXPECT_EQ(other.go_on(25'000), WaitAction::kSpin);
+      EXPECT_EQ(other.go_on(25'000), WaitAction::kYield);
     other.end(1'000);
     EXPECT_GT(other.policy.spins(), 0U);
   }
@@ -61,10 +61,28 @@ TEST_F(AwakeTest, AWaitThatOutlastsThatTimeParks) {
   ASSERT_TRUE(stays_awake(member));
   EXPECT_EQ(other.begin(call), WaitAction::kSpin);
   const std::int64_t begin = now;
-  while (now - begin < 2 * kAwake && other.go_on(25'000) == WaitAction::kSpin) {
+  while (now - begin < 2 * kAwake && other.go_on(25'000) != WaitAction::kPark) {
   }
   EXPECT_GE(now - begin, kAwake - 100'000);
   EXPECT_LE(now - begin, kAwake + 100'000);
+}
+
+// Spins would hold up an awaited member that waits for this CPU.
+TEST_F(AwakeTest, WhoSharesACpuYieldsAtOnceAndNeverParks) {
+  Simulated member = roomy(), other = roomy();
+  ASSERT_TRUE(stays_awake(member));
+  const std::int64_t begin = now;
+  for (int n = 0; n < 3; ++n, ++call) {
+    EXPECT_EQ(other.begin(call), WaitAction::kSpin);
+    EXPECT_EQ(other.go_on(25'000), WaitAction::kYield);
+    other.end(2'000);
+  }
+  for (int n = 0; n < 255; ++n, ++call) {
+    EXPECT_EQ(other.policy.spins(), 0U);
+    EXPECT_EQ(other.wait(call, 2'000), WaitAction::kYield);
+  }
+  EXPECT_EQ(other.begin(call), WaitAction::kSpin) << "now and then it spins, too";
+  while (now - begin < kAwake / 2) EXPECT_EQ(other.go_on(25'000), WaitAction::kYield) << now;
 }
 
 TEST_F(AwakeTest, OnlyTeamsThatMayHaveACpuForEachStayAwake) {
@@ -89,18 +107,18 @@ TEST_F(AwakeTest, ItTakesASmallPartOfTheTime) {
     }
     now += kAwake;
   }
-  EXPECT_GE(longest, 256 * kAwake);
-  EXPECT_LT(longest, 266 * kAwake);
+  EXPECT_GE(longest, 128 * kAwake);
+  EXPECT_LT(longest, 138 * kAwake);
   EXPECT_LT(times * kAwake, (now - begin) / 100);
 }
 
-// Members that come to share a CPU every two seconds are parted each time.
+// Members that come to share a CPU every four seconds are parted each time.
 TEST_F(AwakeTest, WhereItHasAnEffectTheRestIsShort) {
   Simulated member = roomy();
   for (int times = 0; times < 20; ++times) {
     ASSERT_TRUE(stays_awake(member));
     EXPECT_EQ(pace.awake_rest.load(), 16 * kAwake);
-    now += 2'000 * kMs;
+    now += 4'000 * kMs;
     call += 1'000'000;
   }
 }

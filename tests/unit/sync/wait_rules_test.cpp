@@ -111,7 +111,7 @@ TEST(AutoWaitRules, EveryWaitParksAfterABoundedNumberOfActions) {
     waiting.insert({AutoWait(room, 4, &pace), {.now_ns = kMs, .call = kCall}});
     // Yields; or spins and yields, in a team that may stay awake.
     const std::int64_t quick = room == Room::kOwn ? 25 * kQuick : kQuick;
-    const std::int64_t most = room == Room::kCrowded ? 16 : (room == Room::kOwn ? 64 : 16) * kMs / quick;
+    const std::int64_t most = room == Room::kCrowded ? 16 : (room == Room::kOwn ? 128 : 16) * kMs / quick;
     for (std::int64_t actions = 0; actions <= most; ++actions) {
       std::set<Member, Differs> next;
       for (const Member& before : waiting)
