@@ -141,10 +141,10 @@ void fill_segment(const TeamOptions& options, const TeamLayout& laid, std::byte*
   auto* header = reinterpret_cast<TeamHeader*>(base);
   // In a crowd parks are frequent, and switches cost far more than fences.
   const bool crowded = options.members / laid.usable_cpus > 1;
-  const bool full = crowded || !os::register_fence(options.shared);
   // order: relaxed: no other thread has the segment yet
-  RealAtomics::store_relaxed(header->fences.mode,
-                             full ? Fences<RealAtomics>::kAlwaysFull : Fences<RealAtomics>::kLight);
+  RealAtomics::store_relaxed(header->fences.mode, crowded || !os::register_fence(options.shared)
+                                                      ? Fences<RealAtomics>::kAlwaysFull
+                                                      : Fences<RealAtomics>::kLight);
   exclude_until(header->pace, 0);
   header->layout = laid;
 }

@@ -94,7 +94,7 @@ struct HostsWait {
 //    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
 //    stalls have cost kRestNs.
 // 4. Where each member may have a CPU of its own, the team first stays awake instead of a hold: for kAwakeNs
-//    nobody parks, and members yield for as long as they wait. This takes at most 1 / kAwakeRests of the time.
+//    nobody parks, and members yield as long as they wait. This takes at most 1 / kAwakeRests of the time.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the
@@ -222,8 +222,8 @@ class BasicAutoWait {
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
   static constexpr std::int64_t kAwakeNs = 128'000'000;  // ns: within it the kernel parts two of nine in ten
-  static constexpr std::int64_t kAwakeRests = 16;       // times kAwakeNs: the least rest after it,
-  static constexpr std::int64_t kMostRests = 128;       // and the longest, where it is fruitless
+  static constexpr std::int64_t kAwakeRests = 16;        // times kAwakeNs: the least rest after it,
+  static constexpr std::int64_t kMostRests = 128;        // and the longest, where it is fruitless
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }
