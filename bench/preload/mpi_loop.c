@@ -6,7 +6,10 @@
  * BYTES: the contribution of one rank. KIND: bcast, ibcast (nonblocking, then a wait), bcast_init
  * (persistent: start and wait) and so on. KINDs of setup: init (MPI_Init, once), comm_new (communicators that
  * stay, with two orders of ranks alternately), comm_again (each freed at once); each has a barrier; the
- * median over all. With MPI_LOOP_PIN each rank stays on one CPU: rank r on the r-th one, in turn. */
+ * median over all. With MPI_LOOP_PIN each rank stays on one CPU: rank r on the r-th one, in turn.
+ * With MPI_LOOP_TOGETHER=S the ranks begin each window at one time, S seconds after rank 0 has broadcast it.
+ * They need one clock. Else a rank begins when it leaves a barrier. Over hosts that may be so late that all
+ * its data are there: then its time, and the mean, depend on the barrier. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
@@ -99,6 +102,20 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static double together; /* MPI_LOOP_TOGETHER; 0: not set */
+
+/* Returns when this rank begins its window. */
+static double begin_window(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (together == 0) return now();
+  double at = now() + together;
+  MPI_Bcast(&at, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  const struct timespec until = {(time_t)at, (long)((at - (double)(time_t)at) * 1e9)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0) {
+  }
+  return now();
+}
+
 struct Times {
   double own, whole;
 };
@@ -111,8 +128,7 @@ static struct Times measure(void (*call)(void), double seconds) {
   double least = 0;
   for (int i = 0; i < 8; ++i) call(); /* first calls choose algorithms, connect and allocate */
   for (;;) {                          /* all ranks agree on the number of calls in a window */
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = now();
+    const double begin = begin_window();
     for (long i = 0; i < calls; ++i) call();
     double took = now() - begin;
     MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -127,8 +143,7 @@ static struct Times measure(void (*call)(void), double seconds) {
     }
   }
   for (int w = 0; w < kWindows; ++w) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = now();
+    const double begin = begin_window();
     for (long i = 0; i < calls; ++i) call();
     const double end = now(), took = end - begin, ends[2] = {-begin, end};
     double sum = 0, last[2] = {0, 0};
@@ -184,6 +199,7 @@ static int measure_set_up(const char* kind, struct Times* ns) {
 
 int main(int argc, char** argv) {
   pin();
+  if (getenv("MPI_LOOP_TOGETHER") != NULL) together = atof(getenv("MPI_LOOP_TOGETHER"));
   const double begin = now();
   MPI_Init(&argc, &argv);
   init_took = now() - begin;
