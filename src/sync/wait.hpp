@@ -195,11 +195,12 @@ class BasicAutoWait {
     if (slow) long_waits_ = static_cast<std::uint8_t>(long_waits_ < 255 - kLong ? long_waits_ + kLong : 255);
     else if (long_waits_ > 0) --long_waits_;
     if (skips_ > 0) {
-      skips_ = slow ? 0 : static_cast<std::uint8_t>(skips_ - 1);
+      --skips_;
       return;
     }
+    if (slow) return;  // foreign threads ran, wherever the awaited member was
     // If the awaited member came with the first yields, it has waited for this CPU.
-    if (view.last_action == WaitAction::kSpin || yields_ > kFew || slow) in_vain_ = 0;
+    if (view.last_action == WaitAction::kSpin || yields_ > kFew) in_vain_ = 0;
     else if (++in_vain_ == kInVain) skips_ = kSkips, in_vain_ = kInVain - 1;
   }
 

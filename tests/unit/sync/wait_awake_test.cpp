@@ -174,5 +174,23 @@ TEST_F(AwakeTest, InAHoldMembersOnOneCpuParkUnwatched) {
   EXPECT_FALSE(member.policy.parks_unwatched(call)) << "spins that succeed go on";
 }
 
+// Where foreign threads run often, spins after each of their slices would cost more than parks.
+TEST_F(AwakeTest, AStallDoesNotSayWhereTheAwaitedMemberIs) {
+  Simulated member = roomy();
+  pace.parks_until = 20'000;
+  const auto park = [&](std::int64_t ns) {
+    EXPECT_EQ(member.begin(call), WaitAction::kSpin);
+    EXPECT_EQ(member.go_on(25'000), WaitAction::kPark);
+    member.end(ns);
+    ++call;
+  };
+  park(4'000);
+  park(kSlice);
+  park(4'000);
+  park(4'000);
+  for (int n = 0; n < 200; ++n, ++call)
+    EXPECT_EQ(member.wait(call, n % 10 == 0 ? kSlice : 4'000), WaitAction::kPark) << n;
+}
+
 }  // namespace
 }  // namespace fermata
