@@ -194,6 +194,7 @@ class Cursor {
   enum class Round : std::uint8_t { kOver, kMore, kLate };
   template <Load L, class Folds>
   [[gnu::always_inline]] Round round(M& memory, std::uint64_t& value, Folds fold, std::uint32_t spins) {
+    delay(step_->delay);
     const std::uint64_t seen = watch(*awaited_, header_, step_->pauses, spins);
     // Reads header_ again, so that the wait keeps few CPU registers and its function needs no stack frame.
     const Header header = header_;
@@ -213,6 +214,7 @@ class Cursor {
   }
   // The parts of a round of several words, which are in register 0, `mine`. await_words(), false: kLate.
   [[gnu::always_inline]] bool await_words(std::uint32_t spins) const {
+    delay(step_->delay);
     return watch(*awaited_, header_, step_->pauses, spins) == header_.bits;
   }
   bool is_last_round() const { return step_[1].code == Code::kEnd; }

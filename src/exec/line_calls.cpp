@@ -58,12 +58,15 @@ void LineCalls::choose_paths() {
       has_words(team.programs().blob(PlanSlot::kBarrier), *team.programs().header(PlanSlot::kBarrier));
 }
 
-void LineCalls::set_pauses(PlanSlot slot, std::uint32_t pauses) {
+void LineCalls::set_polling(PlanSlot slot, const Polling& polling) {
   Bound& bound = bound_[static_cast<std::uint32_t>(slot)];
-  if (bound.found_pauses == pauses || !may_set_pauses(slot)) return;
-  for (Step* s = bound.steps; s->code != Code::kEnd; ++s)
-    if (s->code == Code::kAwait) s->pauses = pauses != 0 ? pauses : bound.pauses;
-  bound.found_pauses = pauses;
+  if (bound.found == polling || !may_set_polling(slot)) return;
+  for (Step* s = bound.steps; s->code != Code::kEnd; ++s) {
+    if (s->code != Code::kAwait) continue;
+    s->pauses = polling.pauses != 0 ? polling.pauses : bound.pauses;
+    s->delay = polling.delay;
+  }
+  bound.found = polling;
 }
 
 void LineCalls::keep_first_signals_in(FirstSignals* place) {

@@ -39,9 +39,9 @@ class LineCalls {
 
   // False for a plan whose awaits have different poll intervals, and for one with a root, which runs other
   // steps for each root.
-  bool may_set_pauses(PlanSlot slot) const { return plan(slot).pauses != 0 && plan(slot).region_bytes == 0; }
-  // The poll interval of a plan's awaits, if it may be set; 0: the plan's own.
-  void set_pauses(PlanSlot slot, std::uint32_t pauses);
+  bool may_set_polling(PlanSlot slot) const { return plan(slot).pauses != 0 && plan(slot).region_bytes == 0; }
+  // How a plan's awaits poll, if that may be set.
+  void set_polling(PlanSlot slot, const Polling& polling);
 
   const Bound& plan(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)]; }
   // True if the team has a plan for that slot.

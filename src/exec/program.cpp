@@ -56,6 +56,7 @@ bool step_is_sound(const Step& s, std::uint32_t index, std::uint32_t count, cons
   if (gives && (s.threshold == 0 || (s.threshold & (s.threshold - 1)) != 0)) return false;
   const bool waits = s.code == Code::kAwait || s.code == Code::kPoll || s.code == Code::kCreditAwait;
   if (waits && (s.pauses < 1 || s.pauses > kMostPauses)) return false;
+  if (s.code == Code::kAwait && s.delay != 0) return false;
   // a wait parks at `door` even if nobody rings it
   if (waits && s.rings == 0 && (s.door % 8 != 0 || std::uint64_t{s.door} + kDoorBytes > p.region_bytes))
     return false;

@@ -58,8 +58,13 @@ struct Step {
   std::uint32_t offset;  // of slot 0 of the edge, of the word or of the credit
   std::uint32_t stride;  // bytes from one slot of the edge to the next
   std::uint32_t mask;    // slots - 1
-  // kAdd, kPoll: adds per episode; kCreditAwait: slots; kCreditGive, kCreditGiveAway: batch
-  std::uint32_t threshold;
+  union {
+    // kAdd, kPoll: adds per episode; kCreditAwait: slots; kCreditGive, kCreditGiveAway: batch
+    std::uint32_t threshold;
+    // kAwait: about how many CPU cycles a round waits before its first read. 0 in a compiled plan: a member
+    // finds it while it runs (exec/poll_interval.hpp).
+    std::uint32_t delay;
+  };
   union {
     std::uint32_t target;  // kAdd, kJump: index of a step in this member's program
     std::uint32_t pauses;  // kAwait, kPoll, kCreditAwait: CPU pauses between two reads, at least 1

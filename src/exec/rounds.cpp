@@ -61,9 +61,9 @@ void Member::prepare(PlanSlot slot, TeamCursor::PreparedSignal& signal, std::uin
 }
 
 bool Member::do_seldom_work(PlanSlot slot) {
-  const std::uint32_t plan = lines_.may_set_pauses(slot) ? static_cast<std::uint32_t>(slot) : kPlanSlots;
-  waiter_.do_seldom_work(calls(), plan, lines_.plan(slot).found_pauses);
-  lines_.set_pauses(static_cast<PlanSlot>(waiter_.timed_plan()), waiter_.found_pauses());
+  const std::uint32_t plan = lines_.may_set_polling(slot) ? static_cast<std::uint32_t>(slot) : kPlanSlots;
+  waiter_.do_seldom_work(calls(), plan, lines_.plan(slot).found);
+  lines_.set_polling(static_cast<PlanSlot>(waiter_.timed_plan()), waiter_.found_polling());
   if (park_rate_.is_rare_in(calls())) lines_.memory().fences->lower();
   const Status broken = diagnosis_.broken_status();
   if (broken != Status::kOk) seat_.give_up(broken);

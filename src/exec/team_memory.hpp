@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "exec/cursor.hpp"
+#include "exec/poll_interval.hpp"
 #include "exec/program.hpp"
 #include "exec/team.hpp"
 #include "net/net.hpp"
@@ -68,7 +69,7 @@ struct Bound {
   std::uint64_t region_bytes = 0;     // from one root's region to the next; 0: one region for all
   std::uint64_t* episodes = nullptr;  // one per region
   std::uint32_t pauses = 0;           // the poll interval of all of the plan's awaits; 0: it has not one
-  std::uint32_t found_pauses = 0;     // the one that was found and is in the steps; 0: the plan's own
+  Polling found = {};                 // the one that was found and is in the steps
 };
 
 }  // namespace fermata::exec

@@ -98,10 +98,10 @@ class Waiter {
 
   // True if do_seldom_work() is due in the call of that number.
   bool is_due(std::uint64_t call) const { return call >= next_seldom_; }
-  // Adapts the poll interval. plan: of this call; pauses: those that its calls make; 0: as the program says.
-  // Afterwards, calls of timed_plan() make found_pauses().
-  void do_seldom_work(std::uint64_t call, std::uint32_t plan, std::uint32_t pauses) {
-    if (call >= poll_interval_.next()) poll_interval_.take_time(call, os::now_ns(), plan, pauses);
+  // Adapts the poll interval. plan: of this call; polling: how its calls poll. Afterwards, calls of
+  // timed_plan() poll as found_polling() says.
+  void do_seldom_work(std::uint64_t call, std::uint32_t plan, const Polling& polling) {
+    if (call >= poll_interval_.next()) poll_interval_.take_time(call, os::now_ns(), plan, polling);
     next_seldom_ = poll_interval_.next() - call < kSeldom ? poll_interval_.next() : call + kSeldom;
   }
   // From now on measures the poll interval, instead of using the pauses of the programs.
@@ -110,7 +110,7 @@ class Waiter {
     next_seldom_ = poll_interval_.next();
   }
   std::uint32_t timed_plan() const { return poll_interval_.plan(); }
-  std::uint32_t found_pauses() const { return poll_interval_.pauses(); }
+  const Polling& found_polling() const { return poll_interval_.found(); }
 
  private:
   // The longest park between two looks at the port, unless there is a hook and settings.idle_sleep_ns sets

@@ -159,5 +159,10 @@ struct RealAtomics {
   }
 };
 
+// A loop of that many iterations, each about one CPU cycle.
+inline void delay(std::uint32_t cycles) {
+  for (; cycles != 0; --cycles) asm volatile("");
+}
+
 }  // namespace fermata
 #endif

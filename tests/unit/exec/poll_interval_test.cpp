@@ -16,90 +16,139 @@
 namespace fermata::exec {
 namespace {
 
-// Makes calls that take ns_of(pauses) each, and returns the pauses chosen after `calls` of them.
-std::uint32_t found(const std::function<std::int64_t(std::uint32_t)>& ns_of, std::uint64_t calls,
-                    PollInterval& poll_interval) {
-  static std::uint64_t call = 0;
-  static std::int64_t now = 0;
-  if (calls == 0) call = now = 0;
-  for (const std::uint64_t end = call + calls; call < end;) {
-    now += ns_of(poll_interval.pauses());
-    if (++call >= poll_interval.next()) poll_interval.take_time(call, now, 0, poll_interval.pauses());
-  }
-  return poll_interval.pauses();
-}
+using NsOf = std::function<std::int64_t(const Polling&)>;
 
-constexpr std::uint64_t kTrial = PollInterval::kFirst + 13 * PollInterval::kWindow;
-
-std::uint32_t found_by(const std::function<std::int64_t(std::uint32_t)>& ns_of) {
+// A member that makes the same call over and over.
+struct Calls {
   PollInterval poll_interval;
-  found(ns_of, 0, poll_interval);
-  poll_interval.start(0);
-  return found(ns_of, kTrial, poll_interval);
+  std::uint64_t call = 0;
+  std::int64_t now = 0;
+
+  Calls() { poll_interval.start(0); }
+  // Makes calls that take ns_of(polling) each, and returns the polling chosen after `calls` of them.
+  Polling found(const NsOf& ns_of, std::uint64_t calls) {
+    for (const std::uint64_t end = call + calls; call < end;) {
+      now += ns_of(poll_interval.found());
+      if (++call >= poll_interval.next()) poll_interval.take_time(call, now, 0, poll_interval.found());
+    }
+    return poll_interval.found();
+  }
+};
+
+constexpr std::uint64_t kOneTrial = 6'000;  // calls: the first trial has ended, and no other has begun
+
+Polling found_by(const NsOf& ns_of) { return Calls().found(ns_of, kOneTrial); }
+
+TEST(PollInterval, TheShortestWindowsWin) {
+  EXPECT_EQ(found_by([](const Polling& p) { return p == Polling{1, 0} ? 47 : 94; }), (Polling{1, 0}));
+  EXPECT_EQ(found_by([](const Polling& p) { return p == Polling{2, 0} ? 60 : 94; }), (Polling{2, 0}));
+  EXPECT_EQ(found_by([](const Polling& p) { return p.pauses == 4 ? 169 + p.delay : 200; }), (Polling{4, 0}));
 }
 
-TEST(PollInterval, TheShortestWindowWins) {
-  EXPECT_EQ(found_by([](std::uint32_t pauses) { return pauses == 1 ? 47 : 94; }), 1u);
-  EXPECT_EQ(found_by([](std::uint32_t pauses) { return pauses == 2 ? 60 : 94; }), 2u);
-  EXPECT_EQ(found_by([](std::uint32_t pauses) { return pauses == 4 ? 169 : 200; }), 4u);
+TEST(PollInterval, ADelayIsFoundAmongItsNeighbours) {
+  for (const std::uint32_t delay : {44U, 52U, 64U})
+    EXPECT_EQ(found_by([&](const Polling& p) { return p == Polling{1, delay} ? 40 : 54; }),
+              (Polling{1, delay}));
+  EXPECT_EQ(found_by([](const Polling& p) { return p.pauses == 4 && p.delay > 0 ? 147 : 198; }),
+            (Polling{4, 52}));
+}
+
+TEST(PollInterval, ADelayThatCostsIsNotChosen) {
+  EXPECT_EQ(found_by([](const Polling& p) { return p.delay > 0 ? 44 : 33; }), Polling{});
 }
 
 TEST(PollInterval, TheProgramsOwnStaysWhereNothingIsDistinctlyBetter) {
-  EXPECT_EQ(found_by([](std::uint32_t pauses) { return pauses == 0 ? 100 : 98; }), 0u);
-  EXPECT_EQ(found_by([](std::uint32_t) { return 100; }), 0u);
+  EXPECT_EQ(found_by([](const Polling& p) { return p.pauses == 0 ? 100 : 98; }), Polling{});
+  EXPECT_EQ(found_by([](const Polling&) { return 100; }), Polling{});
 }
 
 TEST(PollInterval, ADisturbedWindowSaysNothing) {
   int calls = 0;
-  EXPECT_EQ(found_by([&](std::uint32_t pauses) {
-              return (pauses == 1 ? 47 : 94) + (++calls % 300 == 0 ? 1'000'000 : 0);
+  EXPECT_EQ(found_by([&](const Polling& p) {
+              return (p == Polling{1, 0} ? 47 : 94) + (++calls % 1'500 == 0 ? 1'000'000 : 0);
             }),
-            1u);
+            (Polling{1, 0}));
+}
+
+// One window of each choice is far too short, by chance.
+TEST(PollInterval, ALuckyWindowSaysNothing) {
+  Polling last;
+  int changes = 0;
+  EXPECT_EQ(found_by([&](const Polling& p) {
+              if (p != last) ++changes;
+              last = p;
+              const bool lucky = changes <= 8 && p != Polling{2, 0};
+              return p == Polling{2, 0} ? 60 : lucky ? 30 : 94;
+            }),
+            (Polling{2, 0}));
+}
+
+TEST(PollInterval, TheFirstCallsWithAnotherChoiceDoNotCount) {
+  Polling last;
+  std::uint64_t since = 0;
+  EXPECT_EQ(found_by([&](const Polling& p) {
+              since = p == last ? since + 1 : 0;
+              last = p;
+              if (p.delay == 0) return 54;
+              return since < PollInterval::kSettle ? 500 : 40 + static_cast<int>(p.delay) / 10;
+            }),
+            (Polling{1, 44}));
 }
 
 TEST(PollInterval, OfCallsThatAreFarBetweenItIsLeft) {
-  EXPECT_EQ(found_by([](std::uint32_t pauses) { return pauses == 1 ? 10'000 : 20'000; }), 0u);
+  EXPECT_EQ(found_by([](const Polling& p) { return p.pauses == 1 ? 10'000 : 20'000; }), Polling{});
 }
 
 TEST(PollInterval, TheMachineMayChange) {
-  PollInterval poll_interval;
+  Calls calls;
   bool far = false;
-  const auto ns_of = [&](std::uint32_t pauses) {
-    return far ? (pauses == 4 ? 169 : 200) : (pauses == 1 ? 47 : 94);
+  const auto ns_of = [&](const Polling& p) {
+    if (far) return p == Polling{4, 52} ? 147 : 198;
+    return p == Polling{1, 0} ? 47 : 94;
   };
-  found(ns_of, 0, poll_interval);
-  poll_interval.start(0);
-  EXPECT_EQ(found(ns_of, 100'000, poll_interval), 1u);
+  EXPECT_EQ(calls.found(ns_of, 100'000), (Polling{1, 0}));
   far = true;
-  EXPECT_EQ(found(ns_of, 4 * PollInterval::kMostRest, poll_interval), 4u);
+  EXPECT_EQ(calls.found(ns_of, 2 * PollInterval::kMostRest), (Polling{4, 52}));
 }
 
 TEST(PollInterval, TrialsAreFewOfTheCalls) {
-  PollInterval poll_interval;
+  Calls calls;
   std::uint64_t others = 0;
-  const auto ns_of = [&](std::uint32_t pauses) { return others += pauses != 0, 100; };
-  found(ns_of, 0, poll_interval);
-  poll_interval.start(0);
-  found(ns_of, 10'000'000, poll_interval);
-  EXPECT_EQ(others, 9 * PollInterval::kWindow);  // a trial, and then only looks: nothing changes
+  calls.found([&](const Polling& p) { return others += p.pauses != 0, 100; }, 10'000'000);
+  // a trial of seven choices, and then only looks: nothing changes
+  EXPECT_EQ(others, 7 * 5 * (PollInterval::kSettle + PollInterval::kWindow));
+}
+
+// A machine that changes all the time costs few calls, too.
+TEST(PollInterval, RepeatedTrialsAreFewOfTheCalls) {
+  Calls calls;
+  std::uint64_t others = 0, made = 0;
+  const auto ns_of = [&](const Polling& p) {
+    others += p.pauses != 0;
+    return 100 << (++made / PollInterval::kMostRest % 4);
+  };
+  calls.found(ns_of, 10'000'000);
+  const std::uint64_t trial = 7 * 5 * (PollInterval::kSettle + PollInterval::kWindow);
+  EXPECT_GT(others, 10 * trial);
+  EXPECT_LT(others, 10'000'000 / 50);
 }
 
 TEST(PollInterval, ATrialWhosePlanIsCalledNoMoreTellsNothing) {
   PollInterval poll_interval;
   poll_interval.start(0);
   std::uint64_t call = PollInterval::kFirst;
-  poll_interval.take_time(call, 0, 2, 3);
+  poll_interval.take_time(call, 0, 2, {3, 7});
   EXPECT_EQ(poll_interval.plan(), 2u);
-  poll_interval.take_time(call += PollInterval::kWindow, 5000, 2, 3);
+  poll_interval.take_time(call += PollInterval::kSettle, 5000, 2, {3, 7});
   const std::uint64_t from = call;
   for (std::int64_t now = 5100; poll_interval.next() <= from + 2 * PollInterval::kWindow; now += 100)
-    poll_interval.take_time(call = poll_interval.next(), now, 1, 6);
+    poll_interval.take_time(call = poll_interval.next(), now, 1, {6, 0});
   EXPECT_EQ(call, from + 2 * PollInterval::kWindow);
   EXPECT_EQ(poll_interval.plan(), 2u);
-  EXPECT_EQ(poll_interval.pauses(), 3u);
-  poll_interval.take_time(poll_interval.next(), 9000, 1, 6);
+  EXPECT_EQ(poll_interval.found(), (Polling{3, 7}));
+  poll_interval.take_time(poll_interval.next(), 9000, 1, {6, 0});
   EXPECT_EQ(poll_interval.plan(), 1u);
-  EXPECT_EQ(poll_interval.pauses(), 6u);
+  EXPECT_EQ(poll_interval.found(), (Polling{6, 0}));
 }
 
 // Loops of several plans, in turn: each finds its own.
@@ -107,17 +156,18 @@ TEST(PollInterval, EachPlanOfALoopHasATrial) {
   for (std::uint64_t plans = 1; plans <= 4; ++plans) {
     PollInterval poll_interval;
     poll_interval.start(0);
-    std::uint32_t found[kPlanSlots] = {};
+    Polling found[kPlanSlots];
     std::int64_t now = 0;
-    for (std::uint64_t call = 1; call < 1'000'000; ++call) {
+    const auto best = [](std::uint32_t plan) { return plan % 2 == 0 ? Polling{1, 52} : Polling{2, 0}; };
+    for (std::uint64_t call = 1; call < 2'000'000; ++call) {
       const auto plan = static_cast<std::uint32_t>(call % plans);
-      now += found[plan] == 1 + plan % 2 ? 100 : 150;  // the best are 1 and 2 pauses
+      now += found[plan] == best(plan) ? 100 : 150;
       if (call < poll_interval.next()) continue;
       poll_interval.take_time(call, now, plan, found[plan]);
-      found[poll_interval.plan()] = poll_interval.pauses();
+      found[poll_interval.plan()] = poll_interval.found();
     }
     for (std::uint32_t plan = 0; plan < plans; ++plan)
-      EXPECT_EQ(found[plan], 1 + plan % 2) << "plan " << plan << " of " << plans;
+      EXPECT_EQ(found[plan], best(plan)) << "plan " << plan << " of " << plans;
   }
 }
 
@@ -126,14 +176,14 @@ TEST(PollInterval, MembersWhoseTrialsEndApartBeginTheNextOneTogether) {
   for (PollInterval& each : two) each.start(0);
   std::int64_t now[2] = {};
   std::uint64_t begun[2] = {};
-  for (std::uint64_t call = 1; call < 100'000; ++call)
+  for (std::uint64_t call = 1; call < 400'000; ++call)
     for (int i = 0; i < 2; ++i) {
-      now[i] += i == 1 && call > 3'000 && call < 20'000 ? 200 : 100;  // only one sees a change
+      now[i] += i == 1 && call > 10'000 && call < 80'000 ? 200 : 100;  // only one sees a change
       if (call < two[i].next()) continue;
       if (call - begun[i] > 1'000) begun[i] = call;
-      two[i].take_time(call, now[i], 0, two[i].pauses());
+      two[i].take_time(call, now[i], 0, two[i].found());
     }
-  EXPECT_GT(begun[0], 20'000U);
+  EXPECT_GT(begun[0], 80'000U);
   EXPECT_EQ(begun[0], begun[1]);
 }
 
@@ -142,15 +192,15 @@ TEST(PollInterval, APlanThatKeepsItsPausesHasNoTrial) {
   poll_interval.start(0);
   for (std::uint64_t call = 1; call < 100'000; ++call) {
     if (call < poll_interval.next()) continue;
-    poll_interval.take_time(call, static_cast<std::int64_t>(call) * 100, kPlanSlots, 0);
-    EXPECT_EQ(poll_interval.pauses(), 0U);
+    poll_interval.take_time(call, static_cast<std::int64_t>(call) * 100, kPlanSlots, {});
+    EXPECT_EQ(poll_interval.found(), Polling{});
     EXPECT_GT(poll_interval.next(), call + 1'000);
   }
 }
 
 TEST(PollInterval, UnlessItIsStartedItIsTheProgramsForEver) {
-  PollInterval poll_interval;
-  EXPECT_EQ(found([](std::uint32_t) { return 100; }, 100'000, poll_interval), 0u);
+  EXPECT_EQ(PollInterval().next(), PollInterval::kNever);
+  EXPECT_EQ(PollInterval().found(), Polling{});
 }
 
 // Two members make the same calls, on each kind of path.
@@ -184,7 +234,8 @@ TEST_P(PollIntervalOfMembers, AllTryTheSameAtTheSameCall) {
   const char* detail = "";
   ASSERT_EQ(Team::create(options, &team, &detail), Status::kOk) << detail;
   for (ProgramHeader* program : programs) free(program);
-  std::vector<std::uint32_t> pauses[2];
+  constexpr std::uint64_t kStep = PollInterval::kSettle + PollInterval::kWindow;
+  std::vector<Polling> tried[2];
   const auto run = [&](std::uint32_t rank) {
     Member* m = nullptr;
     const char* why = "";
@@ -192,17 +243,19 @@ TEST_P(PollIntervalOfMembers, AllTryTheSameAtTheSameCall) {
     FirstSignals first_signals;
     m->keep_first_signals_in(&first_signals);
     m->find_poll_interval();
-    for (std::uint64_t made = 1; made <= PollInterval::kFirst + 5 * PollInterval::kWindow; ++made) {
+    for (std::uint64_t made = 1; made <= PollInterval::kFirst + 8 * kStep; ++made) {
       if (call(*m, first_signals) != Status::kOk) break;
-      if (made >= PollInterval::kFirst && made % PollInterval::kWindow == 0)
-        pauses[rank].push_back(m->waiter().found_pauses());
-      // Each await of the plan makes the pauses that were found.
+      const Polling found = m->waiter().found_polling();
+      if (made >= PollInterval::kFirst && (made - PollInterval::kFirst) % kStep == 0)
+        tried[rank].push_back(found);
+      // Each await of the plan polls as was found.
       const Bound& plan = m->lines().plan(static_cast<PlanSlot>(m->waiter().timed_plan()));
       for (const Step* s = plan.steps; s->code != Code::kEnd; ++s) {
         if (s->code != Code::kAwait) continue;
-        EXPECT_EQ(s->pauses, plan.found_pauses != 0 ? plan.found_pauses : plan.pauses) << made;
+        EXPECT_EQ(s->pauses, found.pauses != 0 ? found.pauses : plan.pauses) << made;
+        EXPECT_EQ(s->delay, found.delay) << made;
       }
-      EXPECT_EQ(plan.found_pauses, m->waiter().found_pauses()) << made;
+      EXPECT_EQ(plan.found, found) << made;
     }
     m->leave();
   };
@@ -210,8 +263,9 @@ TEST_P(PollIntervalOfMembers, AllTryTheSameAtTheSameCall) {
   run(0);
   other.join();
   team->release();
-  EXPECT_EQ(pauses[0], (std::vector<std::uint32_t>{0, 4, 2, 1, 0, 4}));
-  EXPECT_EQ(pauses[1], pauses[0]);
+  EXPECT_EQ(tried[0], (std::vector<Polling>{
+                          {0, 0}, {4, 0}, {4, 52}, {2, 0}, {1, 64}, {1, 52}, {1, 44}, {1, 0}, {0, 0}}));
+  EXPECT_EQ(tried[1], tried[0]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, PollIntervalOfMembers, testing::Values(0, 1, 2, 3));

@@ -41,7 +41,7 @@ Program sound() {
                               Code::kCreditAwait, Code::kCreditGive, Code::kJump, Code::kEnd};
   for (std::uint32_t i = 0; i < kSteps; ++i) {
     p.steps[i].code = codes[i];
-    p.steps[i].threshold = 1;
+    p.steps[i].threshold = codes[i] == Code::kAwait ? 0 : 1;
     p.steps[i].pauses = 1;
   }
   p.steps[kAdd].target = kJump;
@@ -101,6 +101,7 @@ TEST(Program, IsTakenUpToItsBounds) {
       BOUND(steps[kCreditGive].threshold, 2, 3),
       BOUND(steps[kCreditGive].threshold, 1, 0),
       BOUND(steps[kAwait].pauses, kMostPauses, kMostPauses + 1),
+      BOUND(steps[kAwait].delay, 0, 1),
       BOUND(steps[kPoll].pauses, kMostPauses, kMostPauses + 1),
       BOUND(steps[kCreditAwait].pauses, 1, 0),
       BOUND(steps[kSend].peer, kMembers - 1, kMembers),

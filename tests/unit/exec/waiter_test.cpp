@@ -249,8 +249,8 @@ TEST(Waiter, SeldomWorkIsDueAgainAndAgain) {
   Waiter waiter(WaitKind::kSpin, false, 0);
   EXPECT_FALSE(waiter.is_due(Waiter::kSeldom - 1));
   EXPECT_TRUE(waiter.is_due(Waiter::kSeldom));
-  waiter.do_seldom_work(Waiter::kSeldom, 0, 0);
-  EXPECT_EQ(waiter.found_pauses(), 0U);  // it measures no poll interval
+  waiter.do_seldom_work(Waiter::kSeldom, 0, {});
+  EXPECT_EQ(waiter.found_polling(), Polling{});  // it measures no poll interval
   EXPECT_FALSE(waiter.is_due(2 * Waiter::kSeldom - 1));
   EXPECT_TRUE(waiter.is_due(2 * Waiter::kSeldom));
   waiter.find_poll_interval(2 * Waiter::kSeldom);
