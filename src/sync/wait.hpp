@@ -270,35 +270,28 @@ class BasicAutoWait {
     const std::int64_t until = A::load_relaxed(pace_->awake_until);
     return view.now_ns < until && until - view.now_ns <= kAwakeNs;
   }
-  // True: instead of a hold, which is wanted in that call, the team stays awake, from now on or already.
-  bool stays_awake(std::int64_t now, std::uint64_t call) {
+  // True: instead of a hold, the team stays awake, from now on or already. If a hold is wanted soon after the
+  // end, that was fruitless, and the rest gets longer. Scouts, which come later in the same hold, don't
+  // judge.
+  bool stays_awake(std::int64_t now, bool judges) {
     if (room_ != Room::kOwn) return false;
-    // order: relaxed: a hint
-    const std::int64_t until = A::load_relaxed(pace_->awake_until);
-    const bool known = 0 < until && until <= now + kAwakeNs;
-    if (known && now < until) return true;
-    if (known && now - until < awake_rest(call)) return false;
-    // order: relaxed, all: hints; false: another member has begun it
-    if (!A::compare_exchange_relaxed(pace_->awake_until, until, now + kAwakeNs)) return true;
-    A::store_relaxed(pace_->awake_call, call);  // order: see above
-    return true;
-  }
-  // How long the team rests after it has stayed awake: longer if that was fruitless, else shorter. It was
-  // fruitless if parks would have made as many calls in that time as the team has made since it began.
-  std::int64_t awake_rest(std::uint64_t call) {
     constexpr std::int64_t kLeast = kAwakeRests * kAwakeNs, kMost = kMostRests * kAwakeNs;
     // order: relaxed, all: hints
-    const std::int64_t known = A::load_relaxed(pace_->awake_rest);
-    const std::int64_t rest = kLeast <= known && known <= kMost ? known : kLeast;
-    const std::uint64_t began = A::load_relaxed(pace_->awake_call);  // order: see above
-    if (began == 0) return rest;
-    const bool fruitless = call - began < static_cast<std::uint64_t>(kAwakeNs / (kParkNs * members_));
-    const std::int64_t longer = 4 * rest < kMost ? 4 * rest : kMost;
-    const std::int64_t shorter = rest / 2 > kLeast ? rest / 2 : kLeast;
-    // order: see above, both
-    A::store_relaxed(pace_->awake_rest, fruitless ? longer : shorter);
-    A::store_relaxed(pace_->awake_call, std::uint64_t{0});  // order: see above
-    return fruitless ? longer : shorter;
+    const std::int64_t until = A::load_relaxed(pace_->awake_until);
+    const std::int64_t rest = A::load_relaxed(pace_->awake_rest);  // order: see above
+    const bool known = 0 < until && until <= now + kAwakeNs && kLeast <= rest && rest <= kMost;
+    if (known && now - until < rest) {
+      if (now < until) return true;
+      // order: see above
+      if (judges && now - until < kAwakeNs)
+        A::store_relaxed(pace_->awake_rest, 4 * rest < kMost ? 4 * rest : kMost);
+      return false;
+    }
+    // order: see above; false: another member has begun it
+    if (!A::compare_exchange_relaxed(pace_->awake_until, until, now + kAwakeNs)) return true;
+    // order: see above
+    A::store_relaxed(pace_->awake_rest, known && rest / 2 > kLeast ? rest / 2 : kLeast);
+    return true;
   }
 
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
@@ -307,7 +300,7 @@ class BasicAutoWait {
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
     if (view.last_action_ns > stall_ns()) {
-      if (!stays_awake(view.now_ns, view.call)) return hold(view.call, view.last_action_ns);
+      if (!stays_awake(view.now_ns, false)) return hold(view.call, view.last_action_ns);
       A::store_relaxed(pace_->parks_until, std::uint64_t{0});  // order: relaxed: a hint
       return;
     }
@@ -360,7 +353,7 @@ class BasicAutoWait {
       A::store_relaxed(pace_->rest_ns, (rest < kRestNs ? rest : kRestNs) - acted_ns_);
       return;
     }
-    if (stays_awake(view.now_ns, view.call)) return;
+    if (stays_awake(view.now_ns, true)) return;
     held_from_ = view.call;
     judges_at_ = view.call + parks;
     stalls_ns_ = acted_ns_ / static_cast<std::int64_t>(since);
