@@ -270,11 +270,11 @@ class BasicAutoWait {
     const std::int64_t until = A::load_relaxed(pace_->awake_until);
     return view.now_ns < until && until - view.now_ns <= kAwakeNs;
   }
-  // True: instead of a hold, the team stays awake, from now on or already. If a hold is wanted soon after the
-  // end, that was fruitless, and the rest gets longer. Scouts, which come later in the same hold, don't
-  // judge.
-  bool stays_awake(std::int64_t now, bool judges) {
-    if (room_ != Room::kOwn) return false;
+  // True: instead of a hold after such a stall, the team stays awake, from now on or already. If a hold is
+  // wanted soon after the end, that was fruitless, and the rest gets longer. Scouts, which come later in the
+  // same hold, don't judge. After the longest stalls a CPU has so many threads that it would not pay.
+  bool stays_awake(std::int64_t now, std::int64_t stall, bool judges) {
+    if (room_ != Room::kOwn || stall >= kMostStallNs) return false;
     constexpr std::int64_t kLeast = kAwakeRests * kAwakeNs, kMost = kMostRests * kAwakeNs;
     // order: relaxed, all: hints
     const std::int64_t until = A::load_relaxed(pace_->awake_until);
@@ -300,7 +300,7 @@ class BasicAutoWait {
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
     if (view.last_action_ns > stall_ns()) {
-      if (!stays_awake(view.now_ns, false)) return hold(view.call, view.last_action_ns);
+      if (!stays_awake(view.now_ns, view.last_action_ns, false)) return hold(view.call, view.last_action_ns);
       A::store_relaxed(pace_->parks_until, std::uint64_t{0});  // order: relaxed: a hint
       return;
     }
@@ -353,7 +353,7 @@ class BasicAutoWait {
       A::store_relaxed(pace_->rest_ns, (rest < kRestNs ? rest : kRestNs) - acted_ns_);
       return;
     }
-    if (stays_awake(view.now_ns, true)) return;
+    if (stays_awake(view.now_ns, acted_ns_, true)) return;
     held_from_ = view.call;
     judges_at_ = view.call + parks;
     stalls_ns_ = acted_ns_ / static_cast<std::int64_t>(since);

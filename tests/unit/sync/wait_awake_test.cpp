@@ -112,6 +112,23 @@ TEST_F(AwakeTest, ItTakesASmallPartOfTheTime) {
   EXPECT_LT(times * kAwake, (now - begin) / 100);
 }
 
+// A CPU that has many foreign threads.
+TEST_F(AwakeTest, AfterTheLongestStallsTheTeamHoldsAtOnce) {
+  for (const std::int64_t stall : {15 * kMs, 16 * kMs}) {
+    forget(pace);
+    exclude_until(pace, 0);
+    Simulated member = roomy();
+    call += 1'000;
+    for (int n = 0; n < 2; ++n, ++call) {
+      EXPECT_EQ(member.begin(call), WaitAction::kSpin);
+      EXPECT_EQ(member.go_on(25'000), WaitAction::kYield);
+      member.end(stall - 25'000);
+    }
+    EXPECT_EQ(holds(), stall >= 16 * kMs) << stall;
+    EXPECT_EQ(pace.awake_until > now, stall < 16 * kMs) << stall;
+  }
+}
+
 // Members that come to share a CPU every four seconds are parted each time.
 TEST_F(AwakeTest, WhereItHasAnEffectTheRestIsShort) {
   Simulated member = roomy();
