@@ -123,6 +123,7 @@ TEST_F(AwakeTest, AfterTheLongestStallsTheTeamHoldsAtOnce) {
       EXPECT_EQ(member.begin(call), WaitAction::kSpin);
       EXPECT_EQ(member.go_on(25'000), WaitAction::kYield);
       member.end(stall - 25'000);
+      now += 1'000;
     }
     EXPECT_EQ(holds(), stall >= 16 * kMs) << stall;
     EXPECT_EQ(pace.awake_until > now, stall < 16 * kMs) << stall;
