@@ -21,8 +21,8 @@ struct BasicPace {
   Atomic<std::int64_t> stalled_ns;     // when the last stall ended,
   Atomic<std::uint64_t> stalled_call;  // and the call of that wait
   Atomic<std::uint64_t> busy_until;    // the call up to which members work more than they wait
-  Atomic<std::int64_t> awake_until;    // ns: before this time nobody yields or parks,
-  Atomic<std::int64_t> awake_rest;     // ns: and for so long afterwards that does not begin again
+  Atomic<std::int64_t> awake_until;    // ns: before this time nobody parks,
+  Atomic<std::uint64_t> awake_call;    // and the call in which that began
   Atomic<std::uint32_t> quick;         // scouts that came back quickly since parks_until
 };
 using Pace = BasicPace<RealAtomics>;
@@ -36,7 +36,7 @@ void forget(BasicPace<A>& pace) {
   A::store_relaxed(pace.stalled_ns, std::int64_t{0});     // order: see above
   A::store_relaxed(pace.stalled_call, std::uint64_t{0});  // order: see above
   A::store_relaxed(pace.awake_until, std::int64_t{0});    // order: see above
-  A::store_relaxed(pace.awake_rest, std::int64_t{0});     // order: see above
+  A::store_relaxed(pace.awake_call, std::uint64_t{0});    // order: see above
   A::store_relaxed(pace.quick, std::uint32_t{0});         // order: see above
 }
 

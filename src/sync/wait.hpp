@@ -94,7 +94,8 @@ struct HostsWait {
 //    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
 //    stalls have cost kRestNs.
 // 4. Where each member may have a CPU of its own, the team first stays awake instead of a hold: for kAwakeNs
-//    nobody parks, and members yield as long as they wait. This takes at most 1 / kAwakeRests of the time.
+//    nobody parks, and members yield as long as they wait. This takes at most 1 / kAwakeRests of what parks
+//    would take.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the
@@ -223,8 +224,7 @@ class BasicAutoWait {
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
   static constexpr std::int64_t kAwakeNs = 128'000'000;  // ns: within it the kernel parts two of nine in ten
-  static constexpr std::int64_t kAwakeRests = 16;        // times kAwakeNs: the least rest after it,
-  static constexpr std::int64_t kMostRests = 128;        // and the longest, where it is fruitless
+  static constexpr std::int64_t kAwakeRests = 32;        // times that, as parks take, before the next time
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }
@@ -270,27 +270,19 @@ class BasicAutoWait {
     const std::int64_t until = A::load_relaxed(pace_->awake_until);
     return view.now_ns < until && until - view.now_ns <= kAwakeNs;
   }
-  // True: instead of a hold after such a stall, the team stays awake, from now on or already. If a hold is
-  // wanted soon after the end, that was fruitless, and the rest gets longer. Scouts, which come later in the
-  // same hold, don't judge. After the longest stalls a CPU has so many threads that it would not pay.
-  bool stays_awake(std::int64_t now, std::int64_t stall, bool judges) {
+  // True: instead of a hold after such a stall, the team stays awake, from now on or already. After the
+  // longest stalls a CPU has so many threads that it would not pay.
+  bool stays_awake(std::int64_t now, std::uint64_t call, std::int64_t stall) {
     if (room_ != Room::kOwn || stall >= kMostStallNs) return false;
-    constexpr std::int64_t kLeast = kAwakeRests * kAwakeNs, kMost = kMostRests * kAwakeNs;
     // order: relaxed, all: hints
     const std::int64_t until = A::load_relaxed(pace_->awake_until);
-    const std::int64_t rest = A::load_relaxed(pace_->awake_rest);  // order: see above
-    const bool known = 0 < until && until <= now + kAwakeNs && kLeast <= rest && rest <= kMost;
-    if (known && now - until < rest) {
-      if (now < until) return true;
-      // order: see above
-      if (judges && now - until < kAwakeNs)
-        A::store_relaxed(pace_->awake_rest, 4 * rest < kMost ? 4 * rest : kMost);
-      return false;
-    }
+    if (now < until && until - kMostStallNs <= now + kAwakeNs) return true;  // another's clock may be ahead
+    const std::uint64_t began = A::load_relaxed(pace_->awake_call);          // order: see above
+    const std::uint64_t rest = static_cast<std::uint64_t>(kAwakeRests * kAwakeNs / (kParkNs * members_));
+    if (until != 0 && (call - began < rest || is_ahead(began, call, 0))) return false;
     // order: see above; false: another member has begun it
     if (!A::compare_exchange_relaxed(pace_->awake_until, until, now + kAwakeNs)) return true;
-    // order: see above
-    A::store_relaxed(pace_->awake_rest, known && rest / 2 > kLeast ? rest / 2 : kLeast);
+    A::store_relaxed(pace_->awake_call, call);  // order: see above
     return true;
   }
 
@@ -300,7 +292,8 @@ class BasicAutoWait {
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
     if (view.last_action_ns > stall_ns()) {
-      if (!stays_awake(view.now_ns, view.last_action_ns, false)) return hold(view.call, view.last_action_ns);
+      if (!stays_awake(view.now_ns, view.call, view.last_action_ns))
+        return hold(view.call, view.last_action_ns);
       A::store_relaxed(pace_->parks_until, std::uint64_t{0});  // order: relaxed: a hint
       return;
     }
@@ -353,7 +346,7 @@ class BasicAutoWait {
       A::store_relaxed(pace_->rest_ns, (rest < kRestNs ? rest : kRestNs) - acted_ns_);
       return;
     }
-    if (stays_awake(view.now_ns, acted_ns_, true)) return;
+    if (stays_awake(view.now_ns, view.call, acted_ns_)) return;
     held_from_ = view.call;
     judges_at_ = view.call + parks;
     stalls_ns_ = acted_ns_ / static_cast<std::int64_t>(since);
