@@ -223,7 +223,7 @@ class BasicAutoWait {
   static constexpr std::uint64_t kTurn = 4;       // calls in a row in which the same member may be a scout
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
-  static constexpr std::int64_t kAwakeNs = 128'000'000;  // ns: within it the kernel parts two of nine in ten
+  static constexpr std::int64_t kAwakeNs = 128'000'000;  // ns: the kernel mostly parts two of a CPU in it
   static constexpr std::int64_t kAwakeRests = 32;        // times that, as parks take, before the next time
 
   // The least stall. No stall costs less than parks of all members in one call.
