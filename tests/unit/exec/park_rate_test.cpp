@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <thread>
 
@@ -13,10 +14,6 @@ namespace fermata::exec {
 namespace {
 
 using TeamFences = Fences<RealAtomics>;
-
-std::uint32_t mode_of(const BuiltinTeam& team) {
-  return RealAtomics::load_relaxed(team->header().fences.mode);
-}
 
 TEST(ParkRate, AFewParksInARowSayNothing) {
   ParkRate rate;
@@ -43,37 +40,48 @@ TEST(ParkRate, CountsAnewAfterEachWindow) {
   EXPECT_TRUE(rate.is_rare_in(2 * kWindow)) << "none in this one";
 }
 
-// Both members' loops of `calls` barriers.
-void meet(const BuiltinTeam& team, int calls) {
-  const auto loop = [&](std::uint32_t rank) {
-    Member* member = nullptr;
+// Two members of a team.
+struct Two {
+  explicit Two(WaitKind wait) : team(2, 2, wait) {
     const char* detail = "";
-    ASSERT_EQ(Member::join(team.get(), rank, &member, &detail), Status::kOk) << detail;
-    for (int n = 0; n < calls; ++n) ASSERT_EQ(member->barrier(), Status::kOk);
-    member->leave();
-  };
-  std::thread other(loop, 1U);
-  loop(0);
-  other.join();
-}
+    for (std::uint32_t rank = 0; rank < 2; ++rank)
+      EXPECT_EQ(Member::join(team.get(), rank, &members[rank], &detail), Status::kOk) << detail;
+  }
+  ~Two() {
+    for (Member* member : members) member->leave();
+  }
+  Two(const Two&) = delete;
+  Two& operator=(const Two&) = delete;
+
+  std::uint32_t mode() const { return RealAtomics::load_relaxed(team->header().fences.mode); }
+
+  const BuiltinTeam team;
+  Member* members[2] = {};
+};
 
 TEST(ParkRate, SignalsHaveFencesWhereParksAreFrequent) {
-  const BuiltinTeam team(2, 2, WaitKind::kPark);
-  ASSERT_NE(team.get(), nullptr);
-  if (mode_of(team) != TeamFences::kLight) GTEST_SKIP() << "one CPU, or no membarrier";
-  meet(team, 2000);
-  EXPECT_EQ(mode_of(team), TeamFences::kFull);
+  const Two two(WaitKind::kPark);
+  if (two.mode() != TeamFences::kLight) GTEST_SKIP() << "one CPU, or no membarrier";
+  const auto meet = [&](std::size_t rank) {
+    for (int n = 0; n < 300; ++n) EXPECT_EQ(two.members[rank]->barrier(), Status::kOk);
+  };
+  std::thread other(meet, 1);
+  meet(0);
+  other.join();
+  EXPECT_EQ(two.mode(), TeamFences::kFull);
 }
 
 TEST(ParkRate, SignalsHaveNoFencesAnyMoreWhereNobodyParks) {
-  const BuiltinTeam team(2, 2, WaitKind::kYield);
-  ASSERT_NE(team.get(), nullptr);
-  if (mode_of(team) != TeamFences::kLight) GTEST_SKIP() << "one CPU, or no membarrier";
+  const Two two(WaitKind::kPark);
+  if (two.mode() != TeamFences::kLight) GTEST_SKIP() << "one CPU, or no membarrier";
   const OsCalls calls;
-  team->header().fences.raise(calls);
-  ASSERT_EQ(mode_of(team), TeamFences::kFull);
-  meet(team, 40'000);
-  EXPECT_EQ(mode_of(team), TeamFences::kLight);
+  two.team->header().fences.raise(calls);
+  ASSERT_EQ(two.mode(), TeamFences::kFull);
+  for (int n = 0; n < 40'000; ++n) {
+    for (Member* member : two.members) ASSERT_EQ(member->arrive(), Status::kOk);
+    for (Member* member : two.members) ASSERT_EQ(member->depart(), Status::kOk);
+  }
+  EXPECT_EQ(two.mode(), TeamFences::kLight);
 }
 
 TEST(ParkRate, FencesThatAreAlwaysNeededStay) {
