@@ -60,7 +60,7 @@ double time_ms(const std::int32_t* cpus, bool yields) {
   do {
     std::this_thread::sleep_for(500us);
     passed = Clock::now() - begin;
-  } while ((two.cpu[0] < 0 || two.cpu[0] == two.cpu[1]) && passed < kMost);
+  } while ((two.cpu[0] < 0 || two.cpu[1] < 0 || two.cpu[0] == two.cpu[1]) && passed < kMost);
   two.over = true;
   first.join();
   second.join();
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     return std::fprintf(stderr, "parting BURNERS NICE spins|yields [TIMES], with two CPUs\n"), 2;
   const fermata::bench::Burners burners({.burners = std::atoi(argv[1]), .nice = std::atoi(argv[2])});
   const bool yields = std::strcmp(argv[3], "yields") == 0;
-  std::vector<double> times(argc > 4 ? static_cast<std::size_t>(std::atoi(argv[4])) : 20);
+  std::vector<double> times(argc > 4 ? std::strtoul(argv[4], nullptr, 10) : 20);
   for (std::size_t i = 0; i < times.size(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50 + 7 * i % 50));  // not in step with the kernel
     times[i] = time_ms(cpus, yields);

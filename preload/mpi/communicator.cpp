@@ -92,7 +92,10 @@ int freed(MPI_Comm comm, int, void* value, void*) {
   // order: relaxed: the thread that frees the communicator is its last user
   slot.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);
   s->kinds = s->begun_kinds = 0;
-  reap();  // requests that the program has completed still hold the state
+  {
+    const Alone alone;
+    reap();  // requests that the program has completed still hold the state
+  }
   pthread_mutex_lock(&lock);
   all_ours += s->ours;
   all_left += s->left;

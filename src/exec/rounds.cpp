@@ -64,7 +64,7 @@ bool Member::do_seldom_work(PlanSlot slot) {
   const std::uint32_t plan = lines_.may_set_polling(slot) ? static_cast<std::uint32_t>(slot) : kPlanSlots;
   waiter_.do_seldom_work(calls(), plan, lines_.plan(slot).found);
   lines_.set_polling(static_cast<PlanSlot>(waiter_.timed_plan()), waiter_.found_polling());
-  if (park_rate_.is_rare_in(calls())) lines_.memory().fences->lower();
+  if (park_rate_.is_rare_in(log_.paced_calls())) lines_.memory().fences->lower();
   const Status broken = diagnosis_.broken_status();
   if (broken != Status::kOk) seat_.give_up(broken);
   return broken == Status::kOk;

@@ -31,7 +31,7 @@ struct Member::Wait {
   // Call it before a park.
   const Fences<RealAtomics>& fences() const {
     const TeamMemory& memory = m.lines_.memory();
-    if (m.park_rate_.parks_in(m.calls())) memory.fences->raise(memory.calls);
+    if (m.park_rate_.parks_in(m.log_.paced_calls())) memory.fences->raise(memory.calls);
     return *memory.fences;
   }
   // Sleeps at that door until ready().

@@ -25,6 +25,7 @@ enum class Site : std::uint8_t {
   kDoorFence,       // doorbell: the parker's fence between arming and its last check
   kRingFence,       // doorbell: the sender's fence between its signal and the check for parkers
   kFencesRead,      // fences: a sender reads which side pays
+  kFencesKept,      // fences: a parker reads again which side pays, after its own fence
   kRaiseFence,      // fences: membarrier, before parkers no longer run it
   kLowerFence,      // fences: the fence after which parkers run membarrier again
   kGuardFence,      // doorbell: the guard's fence, after it has stopped, before its check for parkers
@@ -137,7 +138,7 @@ struct RealAtomics {
   // too.
   template <Site>
   static void light_fence() {
-    // order: compiler fence; membarrier at kDoorFence does the rest
+    // order: compiler fence; membarrier at kDoorFence or kRaiseFence does the rest
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   static std::uint64_t plain_load(const Plain& p) { return opaque(p); }

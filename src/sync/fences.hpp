@@ -1,5 +1,5 @@
 // Fences: which side of a team's doorbells (sync/doorbell.hpp) pays for their order, the store before the
-// load. Both sides have it to pay, and each has a cheap and a dear way:
+// load. Each side has a cheap and an expensive way:
 //
 //   mode       a sender, for each signal        a parker, for each park
 //   light      nothing                          membarrier, a system call: it acts at the senders, too
@@ -9,7 +9,7 @@
 // Where parks are rare, light is cheaper, else full. Both changes go by way of `changing`, which suits every
 // parker and every sender:
 // - raise(): after the membarrier every sender that has not seen `changing` has published its signal. So
-//   parkers, which may find `full` from then on, see that signal.
+//   parkers, which may find `full` from then on, see that signal in the check after they have read the mode.
 // - lower(): a parker that reads `full` again after its fence has armed before the fence of lower(). So a
 //   sender that reads `light`, which is written after that fence, sees the parker armed.
 // Whoever writes `changing` is the only one that may go on from there. If it dies, the mode stays.
@@ -34,8 +34,8 @@ struct Fences {
     // order: compiler fence: the signal stays before the reads of the mode and of `armed`. In light mode the
     // parker's membarrier does the rest. Pairs with kDoorFence.
     A::template light_fence<Site::kRingFence>();
-    // order: acquire: who reads `light` after lower() reads `armed` after the fence there. Pairs with
-    // kLowerFence.
+    // order: acquire: a sender that reads `light` after lower() reads `armed` after the fence there. Pairs
+    // with kLowerFence.
     if (A::template load_acquire<Site::kFencesRead>(mode) == kLight) return;
     // order: store-load, between the signal and the read of `armed`. Pairs with kDoorFence.
     A::template full_fence<Site::kRingFence>();
@@ -44,13 +44,14 @@ struct Fences {
   // Parker's side: between arming and the last check. Os::heavy_fence() is membarrier.
   template <class Os>
   void order_arming(Os& os) const {
-    // order: relaxed, both: kDoorFence comes between. It orders the check after the fence of raise(), and
-    // arming before the fence of lower().
+    // order: relaxed: a hint; it is read again
     if (A::load_relaxed(mode) >= kFull) {
-      // order: store-load, between arming and the check. Pairs with kRingFence, kGuardFence, kRaiseFence and
-      // kLowerFence.
+      // order: store-load, between arming and the check, and the read of the mode. Pairs with kRingFence,
+      // kGuardFence and kLowerFence.
       A::template full_fence<Site::kDoorFence>();
-      if (A::load_relaxed(mode) >= kFull) return;  // order: see above
+      // order: acquire: the check comes after it, and so after the membarrier of a raise() since the fence.
+      // Pairs with kRaiseFence.
+      if (A::template load_acquire<Site::kFencesKept>(mode) >= kFull) return;
     }
     // order: store-load, likewise, here and at each sender
     os.template heavy_fence<Site::kDoorFence>();
@@ -63,9 +64,9 @@ struct Fences {
     if (A::load_relaxed(mode) != kLight) return;
     if (!A::compare_exchange_relaxed(mode, kLight, kChanging)) return;  // order: see above
     // order: store-load at each sender, between a signal before it and a read of the mode after it. Pairs
-    // with kDoorFence.
+    // with kFencesKept.
     os.template heavy_fence<Site::kRaiseFence>();
-    // order: relaxed: the fence comes before, and the parker's fence after its read of the mode
+    // order: relaxed: the fence makes it a release. Pairs with kFencesKept.
     A::compare_exchange_relaxed(mode, kChanging, kFull);
   }
 

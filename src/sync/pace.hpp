@@ -21,7 +21,7 @@ struct BasicPace {
   Atomic<std::int64_t> stalled_ns;     // when the last stall ended,
   Atomic<std::uint64_t> stalled_call;  // and the call of that wait
   Atomic<std::uint64_t> busy_until;    // the call up to which members work more than they wait
-  Atomic<std::int64_t> awake_until;    // ns: before this time nobody parks,
+  Atomic<std::int64_t> awake_until;    // ns: up to this time members yield and do not park,
   Atomic<std::uint64_t> awake_call;    // and the call in which that began
   Atomic<std::uint32_t> quick;         // scouts that came back quickly since parks_until
 };

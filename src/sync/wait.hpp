@@ -94,8 +94,8 @@ struct HostsWait {
 //    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
 //    stalls have cost kRestNs.
 // 4. Where each member may have a CPU of its own, the team first stays awake instead of a hold: for kAwakeNs
-//    nobody parks, and members yield as long as they wait. This takes at most 1 / kAwakeRests of what parks
-//    would take.
+//    members yield as long as they wait, and park only if that is as long. This takes at most
+//    1 / kAwakeRests of what parks would take.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the

@@ -16,13 +16,13 @@ namespace fermata::model {
 namespace {
 
 const char* const kSites[] = {
-    "kSlotPublish", "kSlotAwait",    "kWordAdd",       "kWordPoll",      "kWordFlip",       "kCreditGive",
-    "kCreditAwait", "kDoorFence",    "kRingFence",     "kFencesRead",    "kRaiseFence",     "kLowerFence",
-    "kGuardFence",  "kBellRing",     "kBellRead",      "kCallText",      "kCallNumber",     "kCallLook",
-    "kCallRead",    "kLeft",         "kLeftRead",      "kReferenceDrop", "kReferencesRead", "kJoin",
-    "kJoinedRead",  "kMove",         "kMovedRead",     "kHandIn",        "kTakeAll",        "kFlipAwait",
-    "kRecycle",     "kPoolPush",     "kPoolPop",       "kGone",          "kGoneRead",       "kReadFence",
-    "kReadEnd",     "kReadEndAwait", "kWithdrawFence", "kBiasedLock",    "kBiasedUnlock"};
+    "kSlotPublish", "kSlotAwait",  "kWordAdd",      "kWordPoll",      "kWordFlip",      "kCreditGive",
+    "kCreditAwait", "kDoorFence",  "kRingFence",    "kFencesRead",    "kFencesKept",    "kRaiseFence",
+    "kLowerFence",  "kGuardFence", "kBellRing",     "kBellRead",      "kCallText",      "kCallNumber",
+    "kCallLook",    "kCallRead",   "kLeft",         "kLeftRead",      "kReferenceDrop", "kReferencesRead",
+    "kJoin",        "kJoinedRead", "kMove",         "kMovedRead",     "kHandIn",        "kTakeAll",
+    "kFlipAwait",   "kRecycle",    "kPoolPush",     "kPoolPop",       "kGone",          "kGoneRead",
+    "kReadFence",   "kReadEnd",    "kReadEndAwait", "kWithdrawFence", "kBiasedLock",    "kBiasedUnlock"};
 static_assert(std::size(kSites) == static_cast<std::size_t>(Site::kCount));
 
 bool parse_site(const std::string& text) {

@@ -278,23 +278,28 @@ struct DoorSuite : Suite<N> {
 };
 
 // One member parks for another one's signal, and a third one or the first changes which of them pays.
-enum class Change : std::uint8_t { kRaise, kLower, kBoth };
+enum class Change : std::uint8_t { kRaise, kLower, kBoth, kAgain };
 template <Change kChange>
 struct FencesSuite : DoorSuite<kChange == Change::kRaise ? 2 : 3> {
   Shared<std::uint32_t> signal{0};
 
   void before() override {
     prepare(this->door, this->os);
-    if (kChange == Change::kLower) this->fences.mode.store(this->fences.kFull, rl::mo_relaxed, RL_INFO);
+    if (kChange == Change::kLower || kChange == Change::kAgain)
+      this->fences.mode.store(this->fences.kFull, rl::mo_relaxed, RL_INFO);
   }
   void thread(unsigned member) override {
     this->os.enter(member);
-    if (member == 2) return this->fences.lower();
+    if (member == 2) {
+      this->fences.lower();
+      if (kChange == Change::kAgain) this->fences.raise(this->os);
+      return;
+    }
     if (member == 1) {
       ModelAtomics::store_relaxed(signal, std::uint32_t{1});
       return ring<ModelAtomics>(this->door, this->fences, this->os);
     }
-    if (kChange != Change::kLower) this->fences.raise(this->os);
+    if (kChange == Change::kRaise || kChange == Change::kBoth) this->fences.raise(this->os);
     const auto came = [&] { return ModelAtomics::load_relaxed(signal) != 0; };
     while (!came()) park<ModelAtomics>(this->door, this->fences, this->os, 0, came);
   }

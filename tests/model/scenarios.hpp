@@ -213,6 +213,8 @@ inline std::vector<Scenario> protocols() {
       beside("fences_lower", "parkers run membarrier again", bounded(4), run<FencesSuite<Change::kLower>>),
       beside("fences_both", "parkers no longer run membarrier, and soon again", bounded(4),
              run<FencesSuite<Change::kBoth>>),
+      beside("fences_again", "parkers run membarrier again, and soon no longer", bounded(4),
+             run<FencesSuite<Change::kAgain>>),
       beside("guard", "one of those that sleep at a door looks for all", bounded(3), run<GuardSuite>),
       beside("break_parked", "breaking a team wakes its parked member", full(), run<BreakParkedSuite>),
   };

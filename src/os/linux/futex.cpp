@@ -56,7 +56,7 @@ void heavy_fence(bool shared) {
   const int command = shared ? MEMBARRIER_CMD_GLOBAL_EXPEDITED : MEMBARRIER_CMD_PRIVATE_EXPEDITED;
   syscall(SYS_membarrier, command, 0, 0);
   // order: seq_cst: the local store-load order, even if membarrier fails after it was registered. Belongs to
-  // kDoorFence.
+  // kDoorFence and kRaiseFence.
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

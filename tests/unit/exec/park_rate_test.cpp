@@ -17,8 +17,13 @@ using TeamFences = Fences<RealAtomics>;
 
 TEST(ParkRate, AFewParksInARowSayNothing) {
   ParkRate rate;
-  for (std::uint64_t call = 0; call < 15; ++call) EXPECT_FALSE(rate.parks_in(call)) << call;
-  EXPECT_TRUE(rate.parks_in(15));
+  for (std::uint64_t call = 1; call < 16; ++call) EXPECT_FALSE(rate.parks_in(call)) << call;
+  EXPECT_TRUE(rate.parks_in(16));
+}
+
+TEST(ParkRate, AWaitOfManyParksCountsOnce) {
+  ParkRate rate;
+  for (int n = 0; n < 1000; ++n) EXPECT_FALSE(rate.parks_in(20));
 }
 
 TEST(ParkRate, OneParkIn128CallsIsFrequent) {
