@@ -25,22 +25,19 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kMost = 1s;
 
-cpu_set_t set_of(const std::int32_t* cpus, int count) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int i = 0; i < count; ++i) CPU_SET(static_cast<std::size_t>(cpus[i]), &set);
-  return set;
-}
-
 struct Two {
-  explicit Two(const std::int32_t* cpus) : one(set_of(cpus, 1)), both(set_of(cpus, 2)) {}
-  cpu_set_t one, both;
+  explicit Two(const std::int32_t* cpus) : first(cpus[0]) {
+    CPU_ZERO(&both);
+    for (int i = 0; i < 2; ++i) CPU_SET(static_cast<std::size_t>(cpus[i]), &both);
+  }
+  std::int32_t first;
+  cpu_set_t both;
   std::atomic<int> ready{0};
   std::atomic<int> cpu[2] = {-1, -1};
   std::atomic<bool> over{false};
 
   void run(std::size_t me, bool yields) {
-    sched_setaffinity(0, sizeof one, &one);
+    fermata::os::pin_thread(first);
     for (++ready; ready < 2;) sched_yield();
     sched_setaffinity(0, sizeof both, &both);
     while (!over) {
