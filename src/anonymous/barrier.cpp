@@ -57,7 +57,7 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   if (leaves == 0) {
     TheCounter::open(b->first_.phase, b->measure_, count, b->drops_, b->any_drops_);
   } else {
-    OsCalls os;
+    OsCalls os(nullptr);
     TheTree tree(*b, os);
     tree.open(count, tree.next_number());
   }
@@ -87,7 +87,7 @@ Standing Barrier::standing(std::uint64_t token) const {
 }
 
 void Barrier::destroy() {
-  OsCalls os;
+  OsCalls os(&pace_);
   if (leaves_ == 0) {
     counter().finished(os);
   } else {
@@ -104,7 +104,7 @@ std::uint32_t Barrier::entry() const {
 }
 
 Arrival Barrier::arrive_tree(std::uint32_t arrivals, bool drops) {
-  OsCalls os;
+  OsCalls os(&pace_);
   TheTree tree(*this, os);
   if (drops) tree.drop();
   const std::uint32_t at = leaves_ > 1 ? entry() : 0;
@@ -123,12 +123,12 @@ Met Barrier::meet_any() {
 }
 
 Met Barrier::after_meeting(std::uint32_t number, bool parked) {
-  counter().after(number, parked, OsCalls{});
+  counter().after(number, parked, OsCalls(&pace_));
   return Met::kLast;
 }
 
 void Barrier::release(std::uint64_t token) {
-  OsCalls os;
+  OsCalls os(&pace_);
   TheTree(*this, os).release(token);
 }
 

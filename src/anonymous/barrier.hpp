@@ -20,14 +20,19 @@ namespace fermata::anonymous {
 // The operating system's functions that phases and trees need.
 class OsCalls {
  public:
-  explicit OsCalls(bool between_processes = false) : shared_(between_processes) {}
-  void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, shared_); }
+  // pace: of the barrier whose waiters it wakes; null: it has none.
+  explicit OsCalls(Pace* pace, bool between_processes = false) : pace_(pace), shared_(between_processes) {}
+  void wake_all(std::atomic<std::uint32_t>& bell) const {
+    if (pace_ != nullptr) sign(*pace_, os::thread_id(), os::current_cpu());
+    os::futex_wake_all(bell, shared_);
+  }
   void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const {
     os::futex_sleep(bell, seen, ns, shared_);
   }
   void relax();  // pauses, and sometimes yields, since the other thread may have lost its CPU
 
  private:
+  Pace* pace_;
   bool shared_;
   std::uint32_t times_ = 0;
 };
@@ -115,9 +120,9 @@ class alignas(kMaxLine) Barrier {
   Standing standing(std::uint64_t token) const;
 
   Arrival arrive(std::uint32_t arrivals) {
-    return leaves_ == 0 ? counter().arrive(arrivals, OsCalls{}) : arrive_tree(arrivals, false);
+    return leaves_ == 0 ? counter().arrive(arrivals, OsCalls(&pace_)) : arrive_tree(arrivals, false);
   }
-  Arrival drop() { return leaves_ == 0 ? counter().drop(OsCalls{}) : arrive_tree(1, true); }
+  Arrival drop() { return leaves_ == 0 ? counter().drop(OsCalls(&pace_)) : arrive_tree(1, true); }
   void release(std::uint64_t token);
   void wait(std::uint64_t token) { wait_at(leaves_ <= 1 ? first_.phase : domain(entry()).phase, token); }
 

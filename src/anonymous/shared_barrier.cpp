@@ -23,7 +23,7 @@ Standing standing(const void* barrier, std::uint64_t token) {
 }  // namespace
 
 Met SharedBarrier::meet() {
-  const OsCalls os(true);
+  const OsCalls os(nullptr, true);
   const Arrival arrival = arrive(os);                       // step 1
   if (!arrival.last && !is_over(phase(), arrival.token)) {  // step 2
     const std::uint32_t looks =
@@ -38,7 +38,7 @@ Met SharedBarrier::meet() {
 }
 
 void SharedBarrier::destroy() {
-  OsCalls os(true);
+  OsCalls os(nullptr, true);
   await_gone(os, kLooks, kSleepNs);  // step 4
 }
 

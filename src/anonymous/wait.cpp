@@ -105,7 +105,7 @@ class Stall {
 // A wait reads the clock once before its first action, and once after each action.
 template <class Policy>
 void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
-  OsCalls os(wait.pace == nullptr);
+  OsCalls os(nullptr, wait.pace == nullptr);
   Stall stall(wait);
   const std::int64_t start = os::now_ns();
   std::int64_t now = start;
@@ -113,6 +113,7 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
   view.call = wait.call;
   view.yielded = yielded;
   view.now_ns = start;
+  view.cpu = os::current_cpu();
   for (bool over = false; !over;) {
     view.waited_ns = now - start;
     stall.look(view.waited_ns);
@@ -121,6 +122,7 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
       case WaitAction::kSpin: break;
       case WaitAction::kYield: os::yield(); break;
       case WaitAction::kPark: park(wait.phase, wait.bell, wait.token, os, stall.longest_park()); break;
+      case WaitAction::kMove: os::leave_cpu(view.cpu); break;
     }
     const bool watched = view.last_action == WaitAction::kSpin && MonitorChoice::wait(&wait.phase.word, [&] {
                            return is_over(wait.phase, wait.token);
@@ -131,6 +133,7 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
     const std::int64_t then = now;
     now = os::now_ns();
     view.now_ns = now;
+    view.cpu = os::current_cpu();
     view.last_action_ns = now - then;
     view.first = false;
   }
@@ -142,7 +145,7 @@ void wait_as_learned(const LongWait& wait) {
   const bool known =
       t_spins.barrier == wait.barrier && mine.generation == wait.generation && mine.count == wait.count;
   if (known && stall_ns() == 0 && mine.policy.parks_unwatched(wait.call)) {
-    OsCalls os(wait.pace == nullptr);
+    OsCalls os(nullptr, wait.pace == nullptr);
     do park(wait.phase, wait.bell, wait.token, os, os::kNoLimit);
     while (!is_over(wait.phase, wait.token));
     mine.policy.parked_unwatched();
@@ -162,8 +165,8 @@ void wait_as_learned(const LongWait& wait) {
       forget(*pace);
       exclude_until(*pace, 0);
     }
-    mine = {AutoWait(room_of(wait.count, cpus), wait.count, pace, os::thread_id()), wait.generation, cpus,
-            wait.count};
+    const AutoWait policy(room_of(wait.count, cpus), wait.count, pace, os::thread_id(), wait.pace != nullptr);
+    mine = {policy, wait.generation, cpus, wait.count};
   }
   wait_with(mine.policy, wait, yields);
   t_spins = {wait.barrier, mine.policy.spins()};

@@ -11,7 +11,9 @@
 #include "exec/program.hpp"
 #include "exec/team.hpp"
 #include "net/net.hpp"
+#include "os/os.hpp"
 #include "sync/atomics.hpp"
+#include "sync/company.hpp"
 #include "sync/doorbell.hpp"
 
 namespace fermata::exec {
@@ -21,6 +23,8 @@ struct TeamMemory {
   std::byte* region = nullptr;
   DoorLine* doors = nullptr;              // one per member
   Fences<RealAtomics>* fences = nullptr;  // the team's
+  Pace* pace = nullptr;                   // the team's
+  std::uint32_t own_rank = 0;              // of this member
   std::uint32_t root = 0;                 // for swapped(); 0 if each root has programs of its own
   OsCalls calls;
   const Team* team = nullptr;
@@ -42,7 +46,10 @@ struct TeamMemory {
   [[gnu::always_inline]] bool must_wake(const Step& step) const {
     return step.rings != 0 && is_armed<RealAtomics>(door(step), *fences);
   }
-  void wake(const Step& step) { fermata::wake<RealAtomics>(door(step), calls); }
+  void wake(const Step& step) {
+    sign(*pace, own_rank, os::current_cpu());
+    fermata::wake<RealAtomics>(door(step), calls);
+  }
   void ring(const Step& step) {
     if (must_wake(step)) [[unlikely]]
       wake(step);

@@ -189,6 +189,7 @@ class Waiter {
     view.call = call;
     view.yielded = yielded;
     view.now_ns = now;
+    view.cpu = os::current_cpu();
     const auto end = [&] {
       policy.done(view);
       spins_ = policy.spins();
@@ -217,6 +218,7 @@ class Waiter {
         case WaitAction::kPark:
           what.park(limits.longest_park(now, others), !others && limits.only_looks());
           break;
+        case WaitAction::kMove: os::leave_cpu(view.cpu); break;
       }
       // Just before advance(), so that a line that lands now does not wait for a yield.
       if (has_port && (now >= limits.next_port || what.from_away())) {
@@ -227,6 +229,7 @@ class Waiter {
       const std::int64_t then = now;
       now = os::now_ns();
       view.now_ns = now;
+      view.cpu = os::current_cpu();
       view.last_action_ns = now - then;
       view.first = false;
       if (over) return end();

@@ -14,13 +14,14 @@
 #include <cstdint>
 
 #include "sync/atomics.hpp"
+#include "sync/company.hpp"
 #include "sync/pace.hpp"
 
 namespace fermata {
 
 enum class WaitKind : std::uint8_t { kAuto = 0, kSpin = 1, kYield = 2, kPark = 3 };
 
-enum class WaitAction : std::uint8_t { kSpin, kYield, kPark };
+enum class WaitAction : std::uint8_t { kSpin, kYield, kPark, kMove };  // kMove: to another CPU
 
 // The CPUs that members can use: by their affinity, and how many at a time by the control group's quota.
 struct Cpus {
@@ -47,6 +48,7 @@ struct WaitView {
   std::int64_t expected_ns = 0;  // how long the others need to move the awaited data, once they have begun
   std::int64_t now_ns = 0;       // monotonic clock
   std::uint64_t call = 0;        // number of the waiting call: mostly the same at all members
+  std::int32_t cpu = 0;          // of this thread, now
   WaitAction last_action = WaitAction::kSpin;
   std::uint8_t yielded = 0;  // yields before the first next(): AutoWait::unwatched_yields()
   bool first = true;         // no action has been taken in this wait yet
@@ -93,9 +95,8 @@ struct HostsWait {
 // 3. Then one member after the other yields once, as a scout. A slow one renews the hold, and enough quick
 //    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
 //    stalls have cost kRestNs.
-// 4. Where each member may have a CPU of its own, the team first stays awake instead of a hold: for kAwakeNs
-//    members yield as long as they wait, and park only if that is as long. This takes at most
-//    1 / kAwakeRests of what parks would take.
+// 4. A member that shares its CPU with another one, where each may have its own, spins no more. Once that has
+//    lasted as long as a move to another CPU takes, it moves. It waits longer if calls were slower apart.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the
@@ -103,9 +104,10 @@ struct HostsWait {
 // - A member that has parked must be woken. Its CPU belongs to others meanwhile, and the wake often brings it
 //   to the waker's CPU, where both share what is left. Two members that yield until a foreign thread's slice
 //   is over keep their CPUs, and use the rest of the time at the speed of spins.
-// - Two members that share a CPU, since they were woken there, go on sharing it: in a hold one of them sleeps
-//   at any time, and the kernel moves only threads that wait for a CPU, and have not run just now. If both
-//   stay awake, it parts them when it balances. It does so sooner if they yield than if they spin.
+// - Two members that share a CPU, since they were woken there, go on sharing it: one of them sleeps at any
+//   time, and the kernel moves only threads that wait for a CPU, and have not run just now. On two CPUs that
+//   others share, too, they can make ten times as many calls. A move takes as long as a foreign thread's
+//   slice on the other CPU.
 // - Yields are the cheapest waits of a crowd that has its CPUs for itself: one switch, and nobody to wake.
 //   But EEVDF, the scheduler since Linux 6.6, charges a whole time slice for a yield. Beside a thread that
 //   always runs, one yield in a call costs the team milliseconds. A sleeper that is woken preempts that
@@ -122,9 +124,10 @@ template <class A>
 class BasicAutoWait {
  public:
   BasicAutoWait() = default;
-  // who: a number that mostly differs between members.
-  BasicAutoWait(Room room, std::uint32_t members, BasicPace<A>* pace, std::uint32_t who = 0)
-      : pace_(pace), members_(members < 2 ? 2 : members), who_(who % members_), room_(room) {}
+  // who: a number that no other member has. is_shared: so is `pace`, between all members.
+  BasicAutoWait(Room room, std::uint32_t members, BasicPace<A>* pace, std::uint32_t who = 0,
+                bool is_shared = true)
+      : pace_(pace), members_(members < 2 ? 2 : members), who_(who), room_(room), is_shared_(is_shared) {}
 
   // After a yield the slot is checked only once. Otherwise a signal that came during the yield would count as
   // one that came during the spin.
@@ -140,28 +143,30 @@ class BasicAutoWait {
   // True: the wait in this call may park without next() and done(), as long as it is not over. In a hold that
   // is all that they would decide. The member that judges the hold counts its time.
   bool parks_unwatched(std::uint64_t call) const {
-    return judges_at_ == 0 && !spins_first() && call < parks_until(call);
+    return judges_at_ == 0 && (is_crowded() || skips_ > 0) && call < parks_until(call);
   }
   // Call it for each such wait.
   void parked_unwatched() {
     if (skips_ > 0) --skips_;
   }
 
-  // Whatever the others have written: a wait parks after kYields yields, or after kMostStallNs, or after
-  // these and kAwakeNs.
+  // Whatever the others have written: a wait parks after kYields yields, and if its member has a CPU of its
+  // own, after kMostStallNs.
   WaitAction next(const WaitView& view) {
     if (view.first) {
       begun_ns_ = view.now_ns;
       acted_ns_ = 0;
       yields_ = view.yielded;
-      scouting_ = false;
+      scouting_ = looked_ = false;
+      waits_long_ = has_long_waits(view.call);
     }
     acted(view);
+    const bool may_spin = view.waited_ns < kSpinNs + view.expected_ns;
+    if (!is_crowded() && !looked_ && !(may_spin && spins_first())) look(view);
     const bool alone = spins_first();
-    if (alone && view.waited_ns < kSpinNs + view.expected_ns) return WaitAction::kSpin;
-    if (is_awake(view)) return yield();
-    const bool long_ones = alone && room_ == Room::kOwn && long_waits_ < kInVain * kLong;
-    if (long_ones ? view.waited_ns >= kMostStallNs : yields_ >= kYields) return WaitAction::kPark;
+    if (alone && may_spin) return WaitAction::kSpin;
+    if (company_.leaves(*pace_, view.call, view.now_ns)) return move();
+    if (parks_now(view, alone)) return WaitAction::kPark;
     const std::uint64_t until = parks_until(view.call);
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
     return yield();
@@ -173,10 +178,6 @@ class BasicAutoWait {
     acted(view);
     if (!is_crowded()) learn(view);
     yields_ = 0;
-    if (is_awake(view)) {
-      judges_at_ = 0;
-      return;
-    }
     judge(view.call);
     if (acted_ns_ > stall_ns()) stalled(view);
   }
@@ -186,20 +187,44 @@ class BasicAutoWait {
     if (yields_ < UINT8_MAX) ++yields_;
     return WaitAction::kYield;
   }
+  // A wait has yielded enough. Beside foreign threads that always run, few yields take long.
+  bool parks_now(const WaitView& view, bool alone) const {
+    if (!alone || room_ != Room::kOwn) return yields_ >= kYields || waits_long_;
+    return waits_long_ || (yields_ >= kYields && view.waited_ns >= kMostStallNs);
+  }
+  // Apart, yields are quick again.
+  WaitAction move() {
+    A::store_relaxed(pace_->parks_until, std::uint64_t{0});  // order: relaxed: a hint
+    return WaitAction::kMove;
+  }
+  void look(const WaitView& view) {
+    company_.look(*pace_, who_, view.cpu, view.call, view.now_ns);
+    looked_ = true;
+  }
   bool is_crowded() const { return room_ == Room::kCrowded; }
   // This member may have a CPU of its own, which it has not shared with the awaited member lately.
-  bool spins_first() const { return !is_crowded() && skips_ == 0; }
+  bool spins_first() const { return !is_crowded() && skips_ == 0 && !waits_long_ && !company_.is_close(); }
 
+  // Of this member, each call before taken off.
+  std::uint64_t long_waits(std::uint64_t call) const {
+    const std::uint64_t since = call - long_call_;
+    return since < long_waits_ ? long_waits_ - since : 0;
+  }
+  bool has_long_waits(std::uint64_t call) const { return long_waits(call) >= kInVain * kLong; }
   // After a wait, in a team with a CPU for each member.
   void learn(const WaitView& view) {
     const bool slow = acted_ns_ > stall_ns();
-    if (slow) long_waits_ = static_cast<std::uint8_t>(long_waits_ < 255 - kLong ? long_waits_ + kLong : 255);
-    else if (long_waits_ > 0) --long_waits_;
+    if (slow) {
+      const std::uint64_t left = long_waits(view.call);
+      long_waits_ = static_cast<std::uint8_t>(left < 255 - kLong ? left + kLong : 255);
+      long_call_ = view.call;
+    }
+    waits_long_ = has_long_waits(view.call);
     if (skips_ > 0) {
       --skips_;
       return;
     }
-    if (slow) return;  // foreign threads ran, wherever the awaited member was
+    if (slow || is_shared_) return;  // foreign threads ran; or company_ knows better
     // If the awaited member came with the first yields, it has waited for this CPU.
     if (view.last_action == WaitAction::kSpin || yields_ > kFew) in_vain_ = 0;
     else if (++in_vain_ == kInVain) skips_ = kSkips, in_vain_ = kInVain - 1;
@@ -211,8 +236,8 @@ class BasicAutoWait {
   static constexpr std::uint8_t kInVain = 3;       // waits: after so many fruitless spins in a row,
   static constexpr std::uint8_t kSkips = 255;      // waits: so many don't spin
   static constexpr std::uint8_t kFew = 2;          // yields: after more, the awaited member was elsewhere
-  static constexpr std::uint8_t kLong = 16;        // waits: if more than one of so many is a stall, none
-                                                   // yields for as long as a stall may take
+  static constexpr std::uint8_t kLong = 16;        // calls: if more than one of so many has a stall, waits
+                                                   // do not yield
   static constexpr std::uint8_t kYields = 16;    // of 1,000 waits in a crowd for itself, 999 end within these
   static constexpr std::uint8_t kUnwatched = 4;  // yields: most waits in a crowd for itself end within these
   static constexpr std::int64_t kStallNs = 500'000;  // ns: above quiet yields (0.13 ms), below time slices
@@ -223,8 +248,6 @@ class BasicAutoWait {
   static constexpr std::uint64_t kTurn = 4;       // calls in a row in which the same member may be a scout
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
-  static constexpr std::int64_t kAwakeNs = 128'000'000;  // ns: the kernel mostly parts two of a CPU in it
-  static constexpr std::int64_t kAwakeRests = 32;        // times that, as parks take, before the next time
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }
@@ -260,43 +283,16 @@ class BasicAutoWait {
   // Each member has its turn in some calls in a row: with two members that share a CPU, each comes last, and
   // does not wait, in every second call.
   bool is_its_turn(std::uint64_t call) const {
-    return static_cast<std::uint32_t>(call / kTurn) % members_ == who_;
-  }
-
-  // The time for which the team stays awake. If that lasts longer, a faulty member has written it.
-  bool is_awake(const WaitView& view) const {
-    if (room_ != Room::kOwn || view.waited_ns >= kAwakeNs) return false;
-    // order: relaxed: a hint
-    const std::int64_t until = A::load_relaxed(pace_->awake_until);
-    return view.now_ns < until && until - view.now_ns <= kAwakeNs;
-  }
-  // True: instead of a hold after such a stall, the team stays awake, from now on or already. After the
-  // longest stalls a CPU has so many threads that it would not pay.
-  bool stays_awake(std::int64_t now, std::uint64_t call, std::int64_t stall) {
-    if (room_ != Room::kOwn || stall >= kMostStallNs) return false;
-    // order: relaxed, all: hints
-    const std::int64_t until = A::load_relaxed(pace_->awake_until);
-    if (now < until && until - kMostStallNs <= now + kAwakeNs) return true;  // another's clock may be ahead
-    const std::uint64_t began = A::load_relaxed(pace_->awake_call);          // order: see above
-    const std::uint64_t rest = static_cast<std::uint64_t>(kAwakeRests * kAwakeNs / (kParkNs * members_));
-    if (until != 0 && (call - began < rest || is_ahead(began, call, 0))) return false;
-    // order: see above; false: another member has begun it
-    if (!A::compare_exchange_relaxed(pace_->awake_until, until, now + kAwakeNs)) return true;
-    A::store_relaxed(pace_->awake_call, call);  // order: see above
-    return true;
+    return static_cast<std::uint32_t>(call / kTurn) % members_ == who_ % members_;
   }
 
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
   void acted(const WaitView& view) {
+    if (view.last_action == WaitAction::kMove) return company_.moved(view.cpu, view.last_action_ns);
     acted_ns_ += view.last_action_ns;
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
-    if (view.last_action_ns > stall_ns()) {
-      if (!stays_awake(view.now_ns, view.call, view.last_action_ns))
-        return hold(view.call, view.last_action_ns);
-      A::store_relaxed(pace_->parks_until, std::uint64_t{0});  // order: relaxed: a hint
-      return;
-    }
+    if (view.last_action_ns > stall_ns()) return hold(view.call, view.last_action_ns);
     const std::uint32_t enough = members_ > kScouts ? members_ : kScouts;
     // order: relaxed throughout: hints
     if (A::add_relaxed(pace_->quick, std::uint32_t{1}) + 1 < enough) return;
@@ -346,7 +342,6 @@ class BasicAutoWait {
       A::store_relaxed(pace_->rest_ns, (rest < kRestNs ? rest : kRestNs) - acted_ns_);
       return;
     }
-    if (stays_awake(view.now_ns, view.call, acted_ns_)) return;
     held_from_ = view.call;
     judges_at_ = view.call + parks;
     stalls_ns_ = acted_ns_ / static_cast<std::int64_t>(since);
@@ -357,8 +352,10 @@ class BasicAutoWait {
   // Ordered by size, so that there are no gaps: each thread has an AutoWait in its static TLS, which takes
   // room from its stack.
   BasicPace<A>* pace_ = nullptr;
-  std::int64_t begun_ns_ = 0;        // when this wait began,
-  std::int64_t acted_ns_ = 0;        // and how long its actions have taken; others' requests do not count
+  std::int64_t begun_ns_ = 0;  // when this wait began,
+  std::int64_t acted_ns_ =
+      0;  // and how long its actions have taken, without moves; others' requests do not count
+  std::uint64_t long_call_ = 0;      // when long_waits_ last grew
   std::uint64_t scouted_until_ = 0;  // the hold after which this member was a scout
   // Of the hold that this member began: from which call on its waits are added up in parked_ns_, in which
   // call it judges them (0: no hold), and what stalls cost a call before.
@@ -366,14 +363,18 @@ class BasicAutoWait {
   std::uint64_t judges_at_ = 0;
   std::int64_t stalls_ns_ = 0;
   std::int64_t parked_ns_ = 0;
+  BasicCompany<A> company_;
   std::uint32_t members_ = 2;
   std::uint32_t who_ = 0;
   std::uint8_t in_vain_ = 0;     // waits in a row whose spin was fruitless
   std::uint8_t skips_ = 0;       // so many waits don't spin
-  std::uint8_t long_waits_ = 0;  // grows by kLong with each stall, and falls by 1 with each other wait
+  std::uint8_t long_waits_ = 0;  // grows by kLong with each stall, and falls by 1 with each call
   std::uint8_t yields_ = 0;      // in this wait; 255: or more
   bool scouting_ = false;        // the present yield is a scout's
+  bool looked_ = false;          // company_ has, in this wait
+  bool waits_long_ = false;      // many of this member's calls have long waits
   Room room_ = Room::kOwn;
+  bool is_shared_ = true;
 };
 using AutoWait = BasicAutoWait<RealAtomics>;
 

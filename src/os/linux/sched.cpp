@@ -2,6 +2,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -73,6 +75,66 @@ Status pin_thread(std::int32_t cpu) {
   CPU_SET_S(static_cast<std::size_t>(cpu), sizeof one.bits, one.set());
   if (sched_setaffinity(0, sizeof one.bits, one.set()) == 0) return Status::kOk;
   return errno == EINVAL ? Status::kArgument : Status::kSystem;
+}
+
+namespace {
+
+// By the system call: a program may have a sched_setaffinity() of its own.
+bool bind_to(CpuSet* cpus) { return syscall(SYS_sched_setaffinity, 0, sizeof cpus->bits, cpus->bits) == 0; }
+bool is_bound_to(const CpuSet& cpus) {
+  CpuSet now;
+  return read_affinity(&now) && memcmp(now.bits, cpus.bits, sizeof cpus.bits) == 0;
+}
+
+// Leaves only CPUs that share a level-3 cache with this one, unless there are none.
+void keep_near(std::int32_t cpu, CpuSet* cpus) {
+  char path[96], text[2048];
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list",
+           static_cast<int>(cpu));
+  CpuSet near;
+  if (!RawFile(path).line(text, sizeof text)) return;
+  each_cpu(text, [&](std::int32_t other) {
+    const auto at = static_cast<std::size_t>(other);
+    if (other < kMostCpus && CPU_ISSET_S(at, sizeof cpus->bits, cpus->set()))
+      CPU_SET_S(at, sizeof near.bits, near.set());
+  });
+  if (CPU_COUNT_S(sizeof near.bits, near.set()) > 0) *cpus = near;
+}
+
+// A signal handler must not see the narrow affinity, or leave by a jump.
+class NoSignals {
+ public:
+  NoSignals() { set(~std::uint64_t{0}, &before_); }
+  ~NoSignals() { set(before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  static void set(std::uint64_t mask, std::uint64_t* before) {
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, before, sizeof mask);
+  }
+  std::uint64_t before_ = 0;
+};
+
+}  // namespace
+
+void leave_cpu(std::int32_t cpu) {
+  const ErrnoGuard guard;
+  const auto at = static_cast<std::size_t>(cpu);
+  CpuSet before;
+  if (cpu < 0 || cpu >= kMostCpus || !read_affinity(&before)) return;
+  CpuSet others = before;
+  if (!CPU_ISSET_S(at, sizeof others.bits, others.set())) return;
+  CPU_CLR_S(at, sizeof others.bits, others.set());
+  if (CPU_COUNT_S(sizeof others.bits, others.set()) == 0) return;
+  keep_near(cpu, &others);
+  const NoSignals no_signals;
+  if (!bind_to(&others) || !is_bound_to(others)) return;
+  // The kernel remembers which CPUs a thread has asked for, also those that its cpuset has not. It does not
+  // tell them. A thread that has never asked may run on all of its cpuset, also once that has grown.
+  CpuSet all;
+  memset(all.bits, 0xff, sizeof all.bits);
+  if (!bind_to(&all) || !is_bound_to(before)) bind_to(&before);
 }
 
 std::atomic<std::uint32_t> fork_count{1};

@@ -1,0 +1,103 @@
+// Company: two members of a team have come to share a CPU, and one of them may leave it.
+//
+// Each member signs the CPU that it is on when it waits longer than a spin, and when it wakes others. A
+// member that finds another's signature there, newer than its own last wait, shares that CPU: at first its
+// waits leave out the spin, which would hold up the awaited member. Once that has lasted as long as a move
+// takes, it moves (rule 4 of AutoWait).
+#ifndef FERMATA_SYNC_COMPANY_HPP
+#define FERMATA_SYNC_COMPANY_HPP
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "sync/atomics.hpp"
+#include "sync/pace.hpp"
+
+namespace fermata {
+
+constexpr std::uint64_t signature(std::uint32_t who, std::int32_t cpu) {
+  return static_cast<std::uint64_t>(who) << 32 | (static_cast<std::uint32_t>(cpu) + 1);
+}
+// Before it wakes others on that CPU. who: a number that no other member has.
+template <class A>
+void sign(BasicPace<A>& pace, std::uint32_t who, std::int32_t cpu) {
+  // order: relaxed: a hint
+  A::store_relaxed(pace.woke_on[static_cast<std::uint32_t>(cpu) % kSigned], signature(who, cpu));
+}
+
+// What a member knows about it. Whatever Pace contains, a member shares its CPU for as long as its moves take
+// before it moves.
+template <class A>
+class BasicCompany {
+ public:
+  // In each wait, before the first action that is no spin: the CPU, the call, and the time.
+  void look(BasicPace<A>& pace, std::uint32_t who, std::int32_t cpu, std::uint64_t call, std::int64_t now) {
+    const std::uint32_t at = static_cast<std::uint32_t>(cpu) % kSigned;
+    const std::uint64_t mine = signature(who, cpu);
+    bool other = false;
+    for (auto* word : {&pace.waited_on[at], &pace.woke_on[at]}) {
+      const std::uint64_t last = A::load_relaxed(*word);  // order: relaxed: a hint
+      other = other || (last != mine && static_cast<std::uint32_t>(last) == static_cast<std::uint32_t>(mine));
+      if (last != mine) A::store_relaxed(*word, mine);  // order: see above
+    }
+    const bool was_close = is_close();
+    if (cpu != cpu_) met_ = 0;  // the other's signature may be old
+    else if (other) met_ = met_ < kMeets ? static_cast<std::uint8_t>(met_ + 1) : kMeets;
+    else if (met_ > 0) --met_;
+    cpu_ = cpu;
+    if (was_close != is_close()) {
+      if (!was_close) apart_calls_ = call - since_call_, apart_ns_ = since_ns_ == 0 ? 0 : now - since_ns_;
+      begin(call, now);
+    }
+  }
+  // This member shares its CPU.
+  bool is_close() const { return met_ == kMeets; }
+
+  // True: it shall move now. Of all members, one moves at a time.
+  bool leaves(BasicPace<A>& pace, std::uint64_t call, std::int64_t now) {
+    if (!is_close() || stays_) return false;
+    const std::int64_t rest = cost_ns_ * rests_, close_ns = now - since_ns_;
+    if (close_ns < rest) return false;
+    // order: relaxed, both: hints
+    const std::int64_t last = A::load_relaxed(pace.moved_ns);
+    if (last <= now && now - last < rest) return false;
+    if (!A::compare_exchange_relaxed(pace.moved_ns, last, now)) return false;  // order: see above
+    // The speed apart, before, and together, now.
+    const auto product = [](std::uint64_t calls, std::int64_t ns) {
+      return static_cast<double>(calls) * static_cast<double>(ns);
+    };
+    const bool was_slower =
+        apart_ns_ > 0 && product(apart_calls_, close_ns) < product(call - since_call_, apart_ns_);
+    rests_ = !was_slower ? 1 : rests_ < kMostRests ? 2 * rests_ : kMostRests;
+    met_ = 0;
+    begin(call, now);
+    return true;
+  }
+  // It has moved, to that CPU, which took so long.
+  void moved(std::int32_t cpu, std::int64_t ns) {
+    if (cpu == cpu_) stays_ = true;
+    cost_ns_ = ns < kLeastNs ? kLeastNs : ns < kMostNs ? ns : kMostNs;
+    cpu_ = -1;
+  }
+
+ private:
+  void begin(std::uint64_t call, std::int64_t now) { since_call_ = call, since_ns_ = now; }
+
+  // docs/waiting.md says how these were measured.
+  static constexpr std::uint8_t kMeets = 3;            // looks: one woken beside another may be moved at once
+  static constexpr std::int64_t kLeastNs = 1'000'000;  // ns: what a move is taken to cost, at least,
+  static constexpr std::int64_t kMostNs = 100'000'000;  // and at most
+  static constexpr std::int64_t kMostRests = 32;        // moves that gain nothing take 1 / kMostRests
+
+  std::int64_t cost_ns_ = kLeastNs;  // of this member's last move
+  std::int64_t rests_ = 1;           // times that, it shares its CPU before the next move
+  // Since when it has shared its CPU, or not. Before it shared it: for how long not, and in how many calls.
+  std::int64_t since_ns_ = 0, apart_ns_ = 0;
+  std::uint64_t since_call_ = 0, apart_calls_ = 0;
+  std::int32_t cpu_ = -1;  // at the last look; -1: none, or it has moved
+  std::uint8_t met_ = 0;
+  bool stays_ = false;  // a move left it where it was
+};
+
+}  // namespace fermata
+#endif
