@@ -60,7 +60,7 @@ class BasicCompany {
     if (close_ns < rest) return false;
     // order: relaxed, both: hints
     const std::int64_t last = A::load_relaxed(pace.moved_ns);
-    if (last <= now && now - last < rest) return false;
+    if (now - rest < last && last <= now + kMostNs) return false;              // another's clock may be ahead
     if (!A::compare_exchange_relaxed(pace.moved_ns, last, now)) return false;  // order: see above
     // The speed apart, before, and together, now.
     const auto product = [](std::uint64_t calls, std::int64_t ns) {
@@ -84,10 +84,10 @@ class BasicCompany {
   void begin(std::uint64_t call, std::int64_t now) { since_call_ = call, since_ns_ = now; }
 
   // docs/waiting.md says how these were measured.
-  static constexpr std::uint8_t kMeets = 3;            // looks: one woken beside another may be moved at once
-  static constexpr std::int64_t kLeastNs = 1'000'000;  // ns: what a move is taken to cost, at least,
-  static constexpr std::int64_t kMostNs = 100'000'000;  // and at most
-  static constexpr std::int64_t kMostRests = 32;        // moves that gain nothing take 1 / kMostRests
+  static constexpr std::uint8_t kMeets = 3;  // waits: one woken beside another may soon run elsewhere
+  // ns: what a move is taken to cost, at least and at most. Times further ahead are a faulty member's.
+  static constexpr std::int64_t kLeastNs = 1'000'000, kMostNs = 100'000'000;
+  static constexpr std::int64_t kMostRests = 32;  // moves that gain nothing take 1 / kMostRests
 
   std::int64_t cost_ns_ = kLeastNs;  // of this member's last move
   std::int64_t rests_ = 1;           // times that, it shares its CPU before the next move

@@ -131,7 +131,7 @@ class BasicAutoWait {
 
   // After a yield the slot is checked only once. Otherwise a signal that came during the yield would count as
   // one that came during the spin.
-  std::uint32_t spins() const { return is_crowded() || skips_ > 0 || yields_ > 0 ? 0 : kSpins; }
+  std::uint32_t spins() const { return !spins_first() || yields_ > 0 ? 0 : kSpins; }
 
   // So many yields may come before the first next() of a wait in this call, each before a look at the slot.
   // Nobody looks at the clock for them, since two looks cost a tenth of a switch. In each call about one
@@ -190,7 +190,8 @@ class BasicAutoWait {
   // A wait has yielded enough. Beside foreign threads that always run, few yields take long.
   bool parks_now(const WaitView& view, bool alone) const {
     if (!alone || room_ != Room::kOwn) return yields_ >= kYields || waits_long_;
-    return waits_long_ || (yields_ >= kYields && view.waited_ns >= kMostStallNs);
+    const bool slow = view.last_action == WaitAction::kYield && view.last_action_ns > stall_ns();
+    return waits_long_ || slow || (yields_ >= kYields && view.waited_ns >= kMostStallNs);
   }
   // Apart, yields are quick again.
   WaitAction move() {

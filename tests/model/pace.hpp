@@ -86,35 +86,23 @@ struct ScoutSuite : PaceSuite<N> {
   bool ended = false;  // a quick scout has: from then on all may yield
 };
 
-// A hold is over. With a CPU for each, scouts that are slow at the same time keep the team awake once, and
-// begin no hold.
+// Members that share a CPU, each for long enough: one of them moves.
 template <unsigned N>
-struct AwakeSuite : PaceSuite<N> {
+struct MovesSuite : PaceSuite<N> {
   using Base = PaceSuite<N>;
-  static constexpr std::int64_t kAwake = 128'000'000;
   void before() override {
     Base::before();
-    ModelAtomics::store_relaxed(this->pace.parks_until, Base::kCall);
+    for (unsigned i = 0; i < 4; ++i)
+      for (unsigned who = 0; who < N; ++who) company[who].look(this->pace, who, 0, Base::kCall, Base::kBegin);
   }
   void thread(unsigned who) override {
-    typename Base::Member member(this->pace, who, Room::kOwn);
-    member.begin(Base::kCall + 4 * who, Base::kBegin);
-    member.view.waited_ns = 20'000;  // it has spun
-    member.view.first = false;
-    if (member.policy.next(member.view) != WaitAction::kYield) return;
-    member.view.last_action = WaitAction::kYield;
-    ++yielded;
-    member.end(Base::kSlice + who);
+    const std::int64_t later = Base::kBegin + Base::kSlice + static_cast<std::int64_t>(rl::rand(2));
+    company[who].look(this->pace, who, 0, Base::kCall + 1, later);
+    moves += company[who].leaves(this->pace, Base::kCall + 1, later);
   }
-  void after() override {
-    const std::int64_t until = ModelAtomics::load_relaxed(this->pace.awake_until);
-    RL_ASSERT(yielded == N);
-    RL_ASSERT(this->parks_until() == 0);
-    RL_ASSERT(until >= Base::kBegin + Base::kSlice + kAwake &&
-              until < Base::kBegin + Base::kSlice + kAwake + N);
-    RL_ASSERT(ModelAtomics::load_relaxed(this->pace.awake_call) >= Base::kCall);
-  }
-  unsigned yielded = 0;
+  void after() override { RL_ASSERT(moves == 1); }
+  BasicCompany<ModelAtomics> company[N];
+  unsigned moves = 0;
 };
 
 }  // namespace fermata::model

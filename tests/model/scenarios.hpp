@@ -207,7 +207,7 @@ inline std::vector<Scenario> protocols() {
       beside("pace_one_stall2", "two wait for one stall: no hold begins", full(), run<OneStallSuite<2>>),
       beside("pace_one_stall3", "three wait for one stall", bounded(3), run<OneStallSuite<3>>),
       beside("pace_scouts2", "a scout for each call; a slow one's hold stays", full(), run<ScoutSuite<2>>),
-      beside("pace_awake2", "two slow scouts: the team stays awake once", full(), run<AwakeSuite<2>>),
+      beside("pace_moves2", "of two that share a CPU, one moves", full(), run<MovesSuite<2>>),
       beside("pace_scouts3", "the same, three members", bounded(3), run<ScoutSuite<3>>),
       beside("fences_raise", "parkers no longer run membarrier", full(), run<FencesSuite<Change::kRaise>>),
       beside("fences_lower", "parkers run membarrier again", bounded(4), run<FencesSuite<Change::kLower>>),

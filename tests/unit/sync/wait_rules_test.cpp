@@ -95,6 +95,20 @@ void write_any(Choices& choices, Pace& pace, std::uint64_t call) {
   pace.busy_until = choices.one_of<std::uint64_t>({0, call + 1, kMost});
 }
 
+// It has shared its CPU for so long that its next wait moves.
+AutoWait close_member(Room room, Pace& pace) {
+  AutoWait policy(room, 4, &pace);
+  for (std::uint64_t call = kCall - 10; call < kCall; ++call) {
+    pace.woke_on[0] = signature(3, 0);
+    WaitView view{.now_ns = kMs, .call = call};
+    for (; policy.next(view) == WaitAction::kSpin; view.first = false) view.waited_ns += 25'000;
+    view.first = false;
+    policy.done(view);
+  }
+  pace.woke_on[0] = signature(3, 0);
+  return policy;
+}
+
 // Faulty members write anything between any two actions. A wait's first park comes all the same.
 TEST(AutoWaitRules, EveryWaitParksAfterABoundedNumberOfActions) {
   std::vector<std::uint64_t> values;
@@ -109,17 +123,19 @@ TEST(AutoWaitRules, EveryWaitParksAfterABoundedNumberOfActions) {
     // The states of a member whose wait has not parked.
     std::set<Member, Differs> waiting;
     waiting.insert({AutoWait(room, 4, &pace), {.now_ns = kMs, .call = kCall}});
-    // Yields; or spins and yields, in a team that may stay awake.
+    waiting.insert({close_member(room, pace), {.now_ns = 10 * kMs, .call = kCall}});
+    // Yields; or spins, a move, and yields.
     const std::int64_t quick = room == Room::kOwn ? 25 * kQuick : kQuick;
-    const std::int64_t most = room == Room::kCrowded ? 16 : (room == Room::kOwn ? 128 : 16) * kMs / quick;
+    const std::int64_t most = room == Room::kCrowded ? 16 : 16 * kMs / quick + 17;
     for (std::int64_t actions = 0; actions <= most; ++actions) {
       std::set<Member, Differs> next;
       for (const Member& before : waiting)
         for (const std::uint64_t parks_until : values)
-          for (const bool awake : {false, true})
+          for (const bool close : {false, true})
             for (const std::int64_t ns : {quick, kSlice}) {
               pace.parks_until = parks_until;
-              pace.awake_until = awake ? before.view.now_ns + 1 : INT64_MAX;
+              pace.woke_on[0] = close ? signature(3, 0) : 0;
+              pace.moved_ns = 0;
               Member member = before;
               member.view.last_action = member.policy.next(member.view);
               if (member.view.last_action == WaitAction::kPark) continue;

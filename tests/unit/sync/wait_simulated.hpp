@@ -18,6 +18,7 @@ struct Simulated {
   Simulated(AutoWait p, std::int64_t& clock) : policy(p), now(clock) {}
   AutoWait policy;
   std::int64_t& now;
+  std::int32_t cpu = 0;
 
   // The first action of a wait in that call.
   WaitAction begin(std::uint64_t call, std::uint8_t yielded = 0) {
@@ -25,6 +26,7 @@ struct Simulated {
     view.yielded = yielded;
     view.call = call;
     view.now_ns = now;
+    view.cpu = cpu;
     return act();
   }
   // The action after one that took so long.
@@ -57,6 +59,7 @@ struct Simulated {
   void pass(std::int64_t ns) {
     now += ns;
     view.now_ns = now;
+    view.cpu = cpu;
     view.last_action_ns = ns;
     view.first = false;
   }

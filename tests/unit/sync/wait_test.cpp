@@ -37,7 +37,7 @@ TEST_F(AutoWaitTest, WithoutALookAtTheClockACrowdYieldsOrInAHoldParks) {
     EXPECT_TRUE(other.policy.parks_unwatched(call));
     EXPECT_FALSE(judge.policy.parks_unwatched(call)) << "it adds up its waits";
     EXPECT_EQ(roomy_one.policy.unwatched_yields(call), 0U);
-    EXPECT_FALSE(roomy_one.policy.parks_unwatched(call));
+    EXPECT_FALSE(roomy_one.policy.parks_unwatched(call)) << "it looks who else is on its CPU";
   }
   const std::uint64_t until = pace.parks_until;
   EXPECT_FALSE(other.policy.parks_unwatched(until)) << "a scout looks at the clock";
@@ -102,6 +102,39 @@ TEST_F(AutoWaitTest, WhereManyWaitsAreLongYieldsAreFew) {
   }
 }
 
+// Beside foreign threads that always run, a yield takes all of their slices, and the kernel charges it.
+TEST_F(AutoWaitTest, AfterASlowYieldAWaitParks) {
+  Simulated member = roomy();
+  WaitAction action = member.begin(10);
+  while (action == WaitAction::kSpin) action = member.go_on(25'000);
+  EXPECT_EQ(action, WaitAction::kYield);
+  EXPECT_EQ(member.go_on(1'000), WaitAction::kYield);
+  EXPECT_EQ(member.go_on(kSlice), WaitAction::kPark);
+}
+
+// There spins would use up the little CPU time that the member gets.
+TEST_F(AutoWaitTest, WhereManyCallsStallNobodySpins) {
+  for (const Room room : {Room::kOwn, Room::kRationed}) {
+    forget(pace);
+    exclude_until(pace, UINT64_MAX - 1'000);
+    Simulated member{AutoWait(room, 2, &pace, 0), now};
+    std::uint64_t call = 10;
+    for (; member.policy.spins() > 0 && call < 20; ++call) {
+      WaitAction action = member.begin(call);
+      while (action == WaitAction::kSpin) action = member.go_on(25'000);
+      member.end(kSlice);
+    }
+    EXPECT_LT(call, 15U);
+    for (int n = 0; n < 1'000; ++n, ++call) EXPECT_EQ(member.wait(call, kSlice), WaitAction::kPark);
+    int parks = 0;
+    for (; member.begin(call) == WaitAction::kPark && parks < 1'000; ++parks, ++call) member.end(10'000);
+    EXPECT_GT(parks, 100);
+    EXPECT_LT(parks, 300);
+    member.end(700);
+    EXPECT_GT(member.policy.spins(), 0U) << "no call has stalled for a while";
+  }
+}
+
 TEST_F(AutoWaitTest, WithoutACpuForEachNobodySpins) {
   Simulated member = crowded();
   EXPECT_EQ(member.policy.spins(), 0U);
@@ -112,8 +145,9 @@ TEST_F(AutoWaitTest, WithoutACpuForEachNobodySpins) {
   EXPECT_LT(yields, 1'000);
 }
 
+// A barrier between processes has no room for what its members learn, not even for the CPUs that they are on.
 TEST_F(AutoWaitTest, SpinsInVainAreLeftOutForAWhile) {
-  Simulated member = roomy();
+  Simulated member{AutoWait(Room::kOwn, 2, &pace, 0, false), now};
   std::uint64_t call = 10;
   for (; call < 13; ++call) {
     ASSERT_EQ(member.begin(call), WaitAction::kSpin);

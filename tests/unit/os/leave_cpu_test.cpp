@@ -1,0 +1,143 @@
+// A move to another CPU, which leaves no trace in the thread's affinity, signals or errno.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "os/os.hpp"
+
+namespace fermata::os {
+namespace {
+
+std::vector<std::int32_t> mask() {
+  std::vector<std::int32_t> cpus(8192);
+  cpus.resize(static_cast<std::size_t>(affinity_list(cpus.data(), 8192)));
+  return cpus;
+}
+void bind(const std::vector<std::int32_t>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const std::int32_t cpu : cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
+  ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
+}
+// Each test changes the affinity of a thread of its own.
+template <class Body>
+void in_a_thread(Body&& body) {
+  std::thread(body).join();
+}
+
+// The kernel may move the thread at any time, so a try may fail.
+TEST(LeaveCpu, TheThreadRunsElsewhereAndMayRunWhereItMightBefore) {
+  in_a_thread([] {
+    const std::vector<std::int32_t> before = mask();
+    if (before.size() < 2) GTEST_SKIP() << "one CPU";
+    int moved = 0;
+    for (int i = 0; i < 20 && moved < 3; ++i) {
+      const std::int32_t cpu = current_cpu();
+      errno = EXDEV;
+      leave_cpu(cpu);
+      EXPECT_EQ(errno, EXDEV);
+      moved += current_cpu() != cpu;
+      EXPECT_EQ(mask(), before);
+    }
+    EXPECT_EQ(moved, 3);
+  });
+}
+
+TEST(LeaveCpu, AnAffinityThatTheProgramHasChosenStays) {
+  const std::vector<std::int32_t> all = mask();
+  if (all.size() < 2) GTEST_SKIP() << "one CPU";
+  const std::vector<std::vector<std::int32_t>> choices = {{all[0]}, {all[1]}, {all[0], all[1]}};
+  for (const std::vector<std::int32_t>& chosen : choices)
+    in_a_thread([&] {
+      bind(chosen);
+      for (int i = 0; i < 4; ++i) {
+        leave_cpu(current_cpu());
+        EXPECT_EQ(mask(), chosen);
+      }
+    });
+}
+
+TEST(LeaveCpu, OfACpuWhereItMayNotRunOrThatIsNoneItDoesNothing) {
+  in_a_thread([] {
+    const std::vector<std::int32_t> all = mask();
+    bind({all.back()});
+    for (const std::int32_t cpu : {all.front(), -1, 8191, 8192, INT32_MAX}) {
+      leave_cpu(cpu);
+      EXPECT_EQ(mask(), std::vector<std::int32_t>{all.back()});
+      EXPECT_EQ(current_cpu(), all.back());
+    }
+  });
+}
+
+// Two threads, one of which has its affinity changed by the other all the time: the last change stays.
+TEST(LeaveCpu, AChangeByAnotherThreadStays) {
+  const std::vector<std::int32_t> all = mask();
+  if (all.size() < 2) GTEST_SKIP() << "one CPU";
+  std::atomic<std::int32_t> thread{0};
+  std::atomic<bool> over{false}, ended{false};
+  std::thread mover([&] {
+    thread = static_cast<std::int32_t>(thread_id());
+    while (!over) leave_cpu(current_cpu());
+    EXPECT_EQ(mask(), std::vector<std::int32_t>{all[0]});
+    ended = true;
+  });
+  while (thread == 0) std::this_thread::yield();
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(all[0]), &set);
+  // A change between the mover's last look and its last call would be lost; later ones are not, since a
+  // thread with one CPU does not move.
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(sched_setaffinity(thread, sizeof set, &set), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  over = true;
+  mover.join();
+  EXPECT_TRUE(ended);
+}
+
+std::atomic<int> handled{0};
+
+// A handler runs with the thread's own affinity, and the signals are blocked as before.
+TEST(LeaveCpu, HandlersSeeNothingOfIt) {
+  in_a_thread([] {
+    const std::vector<std::int32_t> before = mask();
+    if (before.size() < 2) GTEST_SKIP() << "one CPU";
+    struct sigaction action{}, old{};
+    action.sa_handler = [](int) {
+      std::int32_t cpus[64];
+      if (affinity_list(cpus, 64) > 1) ++handled;
+      else handled = -1'000'000;
+    };
+    ASSERT_EQ(sigaction(SIGUSR1, &action, &old), 0);
+    sigset_t blocked, now;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR2);
+    ASSERT_EQ(pthread_sigmask(SIG_SETMASK, &blocked, nullptr), 0);
+    const pthread_t self = pthread_self();
+    std::atomic<bool> over{false};
+    std::thread sender([&] {
+      while (!over) {
+        pthread_kill(self, SIGUSR1);
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
+    });
+    for (int i = 0; i < 2'000; ++i) leave_cpu(current_cpu());
+    over = true;
+    sender.join();
+    EXPECT_GT(handled, 0);
+    ASSERT_EQ(pthread_sigmask(SIG_SETMASK, nullptr, &now), 0);
+    EXPECT_EQ(std::memcmp(&now, &blocked, sizeof(unsigned long)), 0);
+    EXPECT_EQ(mask(), before);
+    sigaction(SIGUSR1, &old, nullptr);
+  });
+}
+
+}  // namespace
+}  // namespace fermata::os
