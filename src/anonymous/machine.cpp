@@ -52,6 +52,7 @@ void read_environment() {
   g_wait.store(wait_kind_or(WaitKind::kAuto), std::memory_order_relaxed);
   g_stall_ns.store(os::stall_ns(), std::memory_order_relaxed);  // order: see above
   MonitorChoice::settle();
+  os::settle_moves();
 }
 
 // Another process may have made the barrier at which this process waits. So read the environment at load

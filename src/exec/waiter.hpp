@@ -50,6 +50,7 @@ class Waiter {
   Waiter(WaitKind collective, bool over_hosts, std::int64_t stall_ns)
       : collective_(collective), over_hosts_(over_hosts), stall_ns_(stall_ns) {
     MonitorChoice::settle();
+    os::settle_moves();
     choose_spins();
   }
 

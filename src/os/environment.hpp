@@ -19,6 +19,7 @@ enum class Variable : std::uint8_t {
   kRefresh,
   kCma,
   kMonitor,
+  kMove,
   kProgressThread,
   kDisable,
   kVerbose,

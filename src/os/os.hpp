@@ -30,10 +30,13 @@ std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity);
 // Binds the calling thread to this CPU, which need not be in affinity_list(). kArgument: the CPU does not
 // exist, is offline, or is outside the process's cpuset. kSystem: errno says why.
 Status pin_thread(std::int32_t cpu);
-// Moves the calling thread away from this CPU, if it runs there and may run elsewhere: to a CPU of the same
-// level-3 cache, if it may run on one. Returns once it runs there, which takes as long as others run on that
-// CPU. Afterwards it may run where it might before. A change of its affinity by others meanwhile stays.
+// Moves the calling thread away from this CPU, if it runs there and may run elsewhere: to another core with
+// the same level-3 cache, if it may run on one. Returns once it runs there, which takes as long as others run
+// on that CPU. Afterwards it may run where it might before. A change of its affinity by others meanwhile
+// stays.
 void leave_cpu(std::int32_t cpu);
+// Call it before the process's first wait: with FERMATA_MOVE=0, leave_cpu() does nothing.
+void settle_moves();
 // How many CPUs the threads of this process may run on, all together; at least 1. One pinned thread says
 // nothing about the others. The search stops once it has found `enough` CPUs, or has looked at 4,096 threads.
 std::int32_t process_cpus(std::int32_t enough);

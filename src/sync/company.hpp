@@ -53,7 +53,7 @@ class BasicCompany {
   // This member shares its CPU.
   bool is_close() const { return met_ == kMeets; }
 
-  // True: it shall move now. Of all members, one moves at a time.
+  // True: it shall move now. Members move one at a time.
   bool leaves(BasicPace<A>& pace, std::uint64_t call, std::int64_t now) {
     if (!is_close() || stays_) return false;
     const std::int64_t rest = cost_ns_ * rests_, close_ns = now - since_ns_;

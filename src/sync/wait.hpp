@@ -206,7 +206,7 @@ class BasicAutoWait {
   // This member may have a CPU of its own, which it has not shared with the awaited member lately.
   bool spins_first() const { return !is_crowded() && skips_ == 0 && !waits_long_ && !company_.is_close(); }
 
-  // Of this member, each call before taken off.
+  // long_waits_ in this call.
   std::uint64_t long_waits(std::uint64_t call) const {
     const std::uint64_t since = call - long_call_;
     return since < long_waits_ ? long_waits_ - since : 0;

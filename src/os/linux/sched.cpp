@@ -12,6 +12,7 @@
 
 #include <cerrno>
 
+#include "os/environment.hpp"
 #include "os/file_limit.hpp"
 #include "os/linux/cpu_list.hpp"
 #include "os/linux/raw_file.hpp"
@@ -86,19 +87,21 @@ bool is_bound_to(const CpuSet& cpus) {
   return read_affinity(&now) && memcmp(now.bits, cpus.bits, sizeof cpus.bits) == 0;
 }
 
-// Leaves only CPUs that share a level-3 cache with this one, unless there are none.
-void keep_near(std::int32_t cpu, CpuSet* cpus) {
+// Keeps only those of `cpus` that the kernel lists for this CPU, or only the others. If that would leave
+// none, keeps all.
+void keep(bool listed, std::int32_t cpu, const char* list, CpuSet* cpus) {
   char path[96], text[2048];
-  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list",
-           static_cast<int>(cpu));
-  CpuSet near;
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", static_cast<int>(cpu), list);
   if (!RawFile(path).line(text, sizeof text)) return;
+  CpuSet kept;
+  if (!listed) kept = *cpus;
   each_cpu(text, [&](std::int32_t other) {
     const auto at = static_cast<std::size_t>(other);
-    if (other < kMostCpus && CPU_ISSET_S(at, sizeof cpus->bits, cpus->set()))
-      CPU_SET_S(at, sizeof near.bits, near.set());
+    if (other >= kMostCpus || !CPU_ISSET_S(at, sizeof cpus->bits, cpus->set())) return;
+    if (listed) CPU_SET_S(at, sizeof kept.bits, kept.set());
+    else CPU_CLR_S(at, sizeof kept.bits, kept.set());
   });
-  if (CPU_COUNT_S(sizeof near.bits, near.set()) > 0) *cpus = near;
+  if (CPU_COUNT_S(sizeof kept.bits, kept.set()) > 0) *cpus = kept;
 }
 
 // A signal handler must not see the narrow affinity, or leave by a jump.
@@ -116,9 +119,15 @@ class NoSignals {
   std::uint64_t before_ = 0;
 };
 
+constinit std::atomic<bool> moves_allowed{true};
+
 }  // namespace
 
+// order: relaxed, here and below: every thread finds the same value
+void settle_moves() { moves_allowed.store(choice_of(Variable::kMove) != 0, std::memory_order_relaxed); }
+
 void leave_cpu(std::int32_t cpu) {
+  if (!moves_allowed.load(std::memory_order_relaxed)) return;  // order: see above
   const ErrnoGuard guard;
   const auto at = static_cast<std::size_t>(cpu);
   CpuSet before;
@@ -127,7 +136,8 @@ void leave_cpu(std::int32_t cpu) {
   if (!CPU_ISSET_S(at, sizeof others.bits, others.set())) return;
   CPU_CLR_S(at, sizeof others.bits, others.set());
   if (CPU_COUNT_S(sizeof others.bits, others.set()) == 0) return;
-  keep_near(cpu, &others);
+  keep(true, cpu, "cache/index3/shared_cpu_list", &others);
+  keep(false, cpu, "topology/thread_siblings_list", &others);
   const NoSignals no_signals;
   if (!bind_to(&others) || !is_bound_to(others)) return;
   // The kernel remembers which CPUs a thread has asked for, also those that its cpuset has not. It does not

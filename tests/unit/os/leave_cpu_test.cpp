@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -73,6 +75,26 @@ TEST(LeaveCpu, OfACpuWhereItMayNotRunOrThatIsNoneItDoesNothing) {
       EXPECT_EQ(current_cpu(), all.back());
     }
   });
+}
+
+TEST(LeaveCpu, TheEnvironmentForbidsIt) {
+  if (mask().size() < 2) GTEST_SKIP() << "one CPU";
+  for (const bool allowed : {false, true}) {
+    setenv("FERMATA_MOVE", allowed ? "1" : "0", 1);
+    settle_moves();
+    in_a_thread([&] {
+      int moved = 0;
+      for (int i = 0; i < 20; ++i) {
+        const std::int32_t cpu = current_cpu();
+        leave_cpu(cpu);
+        moved += current_cpu() != cpu;
+      }
+      if (allowed) EXPECT_GT(moved, 10);
+      else EXPECT_LT(moved, 10) << "the kernel may move it";
+    });
+  }
+  unsetenv("FERMATA_MOVE");
+  settle_moves();
 }
 
 // Two threads, one of which has its affinity changed by the other all the time: the last change stays.
