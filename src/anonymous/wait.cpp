@@ -113,6 +113,7 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
   view.call = wait.call;
   view.yielded = yielded;
   view.now_ns = start;
+  view.thread = os::thread_id();
   view.cpu = os::current_cpu();
   for (bool over = false; !over;) {
     view.waited_ns = now - start;

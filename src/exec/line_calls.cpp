@@ -35,7 +35,6 @@ LineCalls::LineCalls(const Team& team, std::uint32_t rank)
   memory_.doors = team.segment().doors();
   memory_.fences = &team.header().fences;
   memory_.pace = &team.header().pace;
-  memory_.own_rank = rank;
   memory_.calls.shared = team.shared();
   memory_.team = &team;
 }

@@ -24,7 +24,6 @@ struct TeamMemory {
   DoorLine* doors = nullptr;              // one per member
   Fences<RealAtomics>* fences = nullptr;  // the team's
   Pace* pace = nullptr;                   // the team's
-  std::uint32_t own_rank = 0;              // of this member
   std::uint32_t root = 0;                 // for swapped(); 0 if each root has programs of its own
   OsCalls calls;
   const Team* team = nullptr;
@@ -47,7 +46,7 @@ struct TeamMemory {
     return step.rings != 0 && is_armed<RealAtomics>(door(step), *fences);
   }
   void wake(const Step& step) {
-    sign(*pace, own_rank, os::current_cpu());
+    sign(*pace, os::thread_id(), os::current_cpu());
     fermata::wake<RealAtomics>(door(step), calls);
   }
   void ring(const Step& step) {

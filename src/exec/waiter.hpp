@@ -26,6 +26,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/status.hpp"
 #include "exec/poll_interval.hpp"
@@ -190,7 +191,9 @@ class Waiter {
     view.call = call;
     view.yielded = yielded;
     view.now_ns = now;
-    view.cpu = os::current_cpu();
+    bool asked = false;
+    if constexpr (std::is_same_v<std::remove_cvref_t<Policy>, AutoWait>) asked = policy.asks_for_thread();
+    if (asked) view.thread = os::thread_id(), view.cpu = os::current_cpu();
     const auto end = [&] {
       policy.done(view);
       spins_ = policy.spins();
@@ -230,7 +233,7 @@ class Waiter {
       const std::int64_t then = now;
       now = os::now_ns();
       view.now_ns = now;
-      view.cpu = os::current_cpu();
+      if (asked) view.cpu = os::current_cpu();
       view.last_action_ns = now - then;
       view.first = false;
       if (over) return end();

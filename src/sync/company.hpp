@@ -15,14 +15,15 @@
 
 namespace fermata {
 
-constexpr std::uint64_t signature(std::uint32_t who, std::int32_t cpu) {
-  return static_cast<std::uint64_t>(who) << 32 | (static_cast<std::uint32_t>(cpu) + 1);
+constexpr std::uint64_t signature(std::uint32_t thread, std::int32_t cpu) {
+  return static_cast<std::uint64_t>(thread) << 32 | (static_cast<std::uint32_t>(cpu) + 1);
 }
-// Before it wakes others on that CPU. who: a number that no other member has.
+// Before a thread wakes others on that CPU. Threads of several processes may have one number, which hides
+// that they share a CPU. A thread may be several members.
 template <class A>
-void sign(BasicPace<A>& pace, std::uint32_t who, std::int32_t cpu) {
+void sign(BasicPace<A>& pace, std::uint32_t thread, std::int32_t cpu) {
   // order: relaxed: a hint
-  A::store_relaxed(pace.woke_on[static_cast<std::uint32_t>(cpu) % kSigned], signature(who, cpu));
+  A::store_relaxed(pace.woke_on[static_cast<std::uint32_t>(cpu) % kSigned], signature(thread, cpu));
 }
 
 // What a member knows about it. Whatever Pace contains, a member shares its CPU for as long as its moves take
@@ -31,9 +32,10 @@ template <class A>
 class BasicCompany {
  public:
   // In each wait, before the first action that is no spin: the CPU, the call, and the time.
-  void look(BasicPace<A>& pace, std::uint32_t who, std::int32_t cpu, std::uint64_t call, std::int64_t now) {
+  void look(BasicPace<A>& pace, std::uint32_t thread, std::int32_t cpu, std::uint64_t call,
+            std::int64_t now) {
     const std::uint32_t at = static_cast<std::uint32_t>(cpu) % kSigned;
-    const std::uint64_t mine = signature(who, cpu);
+    const std::uint64_t mine = signature(thread, cpu);
     bool other = false;
     for (auto* word : {&pace.waited_on[at], &pace.woke_on[at]}) {
       const std::uint64_t last = A::load_relaxed(*word);  // order: relaxed: a hint

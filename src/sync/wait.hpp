@@ -48,7 +48,8 @@ struct WaitView {
   std::int64_t expected_ns = 0;  // how long the others need to move the awaited data, once they have begun
   std::int64_t now_ns = 0;       // monotonic clock
   std::uint64_t call = 0;        // number of the waiting call: mostly the same at all members
-  std::int32_t cpu = 0;          // of this thread, now
+  std::uint32_t thread = 0;      // a number that no other member's thread has; only if the policy asks for it
+  std::int32_t cpu = 0;          // where it runs now; likewise
   WaitAction last_action = WaitAction::kSpin;
   std::uint8_t yielded = 0;  // yields before the first next(): AutoWait::unwatched_yields()
   bool first = true;         // no action has been taken in this wait yet
@@ -124,14 +125,21 @@ template <class A>
 class BasicAutoWait {
  public:
   BasicAutoWait() = default;
-  // who: a number that no other member has. is_shared: so is `pace`, between all members.
+  // who: a number that mostly differs between members. is_shared: `pace` is that of all members.
   BasicAutoWait(Room room, std::uint32_t members, BasicPace<A>* pace, std::uint32_t who = 0,
                 bool is_shared = true)
-      : pace_(pace), members_(members < 2 ? 2 : members), who_(who), room_(room), is_shared_(is_shared) {}
+      : pace_(pace),
+        members_(members < 2 ? 2 : members),
+        who_(who % members_),
+        room_(room),
+        is_shared_(is_shared) {}
 
   // After a yield the slot is checked only once. Otherwise a signal that came during the yield would count as
   // one that came during the spin.
   std::uint32_t spins() const { return !spins_first() || yields_ > 0 ? 0 : kSpins; }
+
+  // The view has to say which thread waits, and on which CPU.
+  bool asks_for_thread() const { return !is_crowded(); }
 
   // So many yields may come before the first next() of a wait in this call, each before a look at the slot.
   // Nobody looks at the clock for them, since two looks cost a tenth of a switch. In each call about one
@@ -199,7 +207,7 @@ class BasicAutoWait {
     return WaitAction::kMove;
   }
   void look(const WaitView& view) {
-    company_.look(*pace_, who_, view.cpu, view.call, view.now_ns);
+    company_.look(*pace_, view.thread, view.cpu, view.call, view.now_ns);
     looked_ = true;
   }
   bool is_crowded() const { return room_ == Room::kCrowded; }
@@ -284,7 +292,7 @@ class BasicAutoWait {
   // Each member has its turn in some calls in a row: with two members that share a CPU, each comes last, and
   // does not wait, in every second call.
   bool is_its_turn(std::uint64_t call) const {
-    return static_cast<std::uint32_t>(call / kTurn) % members_ == who_ % members_;
+    return static_cast<std::uint32_t>(call / kTurn) % members_ == who_;
   }
 
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.

@@ -12,8 +12,9 @@ constexpr std::int64_t kQuick = 10'000;  // a call of two members that share a C
 struct CompanyTest : AutoWaitTest {
   std::uint64_t call = 10;
   std::array<Simulated, 2> two() {
-    return {Simulated(AutoWait(Room::kOwn, 2, &pace, 0), now),
-            Simulated(AutoWait(Room::kOwn, 2, &pace, 1), now)};
+    std::array<Simulated, 2> both = {roomy(), roomy()};
+    both[1].thread = 1;
+    return both;
   }
   // Both wait in turn, each on its CPU. Waits end after what they take. Returns the one that moves, or 2.
   std::size_t wait_in_turn(std::array<Simulated, 2>& team, int calls, std::int64_t ns = kQuick) {
@@ -88,8 +89,17 @@ TEST_F(CompanyTest, AMemberThatOnlyWakesOthersIsSeen) {
   EXPECT_EQ(action, WaitAction::kMove);
 }
 
+// A thread may have joined as several members.
+TEST_F(CompanyTest, MembersOfOneThreadDoNotMove) {
+  std::array<Simulated, 2> team = two();
+  team[1].thread = team[0].thread;
+  EXPECT_EQ(wait_in_turn(team, 10'000), 2U);
+  for (const Simulated& member : team) EXPECT_GT(member.policy.spins(), 0U);
+}
+
 TEST_F(CompanyTest, InACrowdNobodyMoves) {
   std::array<Simulated, 2> team = {crowded(4, 0), crowded(4, 1)};
+  team[1].thread = 1;
   EXPECT_EQ(wait_in_turn(team, 1'000), 2U);
 }
 

@@ -19,6 +19,7 @@ struct Simulated {
   AutoWait policy;
   std::int64_t& now;
   std::int32_t cpu = 0;
+  std::uint32_t thread = 0;
 
   // The first action of a wait in that call.
   WaitAction begin(std::uint64_t call, std::uint8_t yielded = 0) {
@@ -26,7 +27,7 @@ struct Simulated {
     view.yielded = yielded;
     view.call = call;
     view.now_ns = now;
-    view.cpu = cpu;
+    view.thread = thread, view.cpu = cpu;
     return act();
   }
   // The action after one that took so long.
