@@ -193,7 +193,7 @@ class Waiter {
     view.now_ns = now;
     bool asked = false;
     if constexpr (std::is_same_v<std::remove_cvref_t<Policy>, AutoWait>) asked = policy.asks_for_thread();
-    if (asked) view.thread = os::thread_id(), view.cpu = os::current_cpu();
+    if (asked) view.thread_id = os::thread_id(), view.cpu = os::current_cpu();
     const auto end = [&] {
       policy.done(view);
       spins_ = policy.spins();

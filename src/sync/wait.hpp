@@ -48,7 +48,7 @@ struct WaitView {
   std::int64_t expected_ns = 0;  // how long the others need to move the awaited data, once they have begun
   std::int64_t now_ns = 0;       // monotonic clock
   std::uint64_t call = 0;        // number of the waiting call: mostly the same at all members
-  std::uint32_t thread = 0;      // a number that no other member's thread has; only if the policy asks for it
+  std::uint32_t thread_id = 0;   // a number that no other member's thread has; only if the policy asks for it
   std::int32_t cpu = 0;          // where it runs now; likewise
   WaitAction last_action = WaitAction::kSpin;
   std::uint8_t yielded = 0;  // yields before the first next(): AutoWait::unwatched_yields()
@@ -207,7 +207,7 @@ class BasicAutoWait {
     return WaitAction::kMove;
   }
   void look(const WaitView& view) {
-    company_.look(*pace_, view.thread, view.cpu, view.call, view.now_ns);
+    company_.look(*pace_, view.thread_id, view.cpu, view.call, view.now_ns);
     looked_ = true;
   }
   bool is_crowded() const { return room_ == Room::kCrowded; }

@@ -27,7 +27,7 @@ struct Simulated {
     view.yielded = yielded;
     view.call = call;
     view.now_ns = now;
-    view.thread = thread, view.cpu = cpu;
+    view.thread_id = thread, view.cpu = cpu;
     return act();
   }
   // The action after one that took so long.
