@@ -123,7 +123,9 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
       case WaitAction::kSpin: break;
       case WaitAction::kYield: os::yield(); break;
       case WaitAction::kPark: park(wait.phase, wait.bell, wait.token, os, stall.longest_park()); break;
-      case WaitAction::kMove: os::leave_cpu(view.cpu); break;
+      case WaitAction::kMove:
+        if constexpr (kMayMove<Policy>) policy.move(view, os::leave_cpu);
+        break;
     }
     const bool watched = view.last_action == WaitAction::kSpin && MonitorChoice::wait(&wait.phase.word, [&] {
                            return is_over(wait.phase, wait.token);

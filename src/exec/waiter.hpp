@@ -192,7 +192,7 @@ class Waiter {
     view.yielded = yielded;
     view.now_ns = now;
     bool asked = false;
-    if constexpr (std::is_same_v<std::remove_cvref_t<Policy>, AutoWait>) asked = policy.asks_for_thread();
+    if constexpr (kMayMove<std::remove_cvref_t<Policy>>) asked = policy.asks_for_thread();
     if (asked) view.thread_id = os::thread_id(), view.cpu = os::current_cpu();
     const auto end = [&] {
       policy.done(view);
@@ -222,7 +222,9 @@ class Waiter {
         case WaitAction::kPark:
           what.park(limits.longest_park(now, others), !others && limits.only_looks());
           break;
-        case WaitAction::kMove: os::leave_cpu(view.cpu); break;
+        case WaitAction::kMove:
+          if constexpr (kMayMove<std::remove_cvref_t<Policy>>) policy.move(view, os::leave_cpu);
+          break;
       }
       // Just before advance(), so that a line that lands now does not wait for a yield.
       if (has_port && (now >= limits.next_port || what.from_away())) {

@@ -26,6 +26,22 @@ void sign(BasicPace<A>& pace, std::uint32_t thread, std::int32_t cpu) {
   A::store_relaxed(pace.woke_on[static_cast<std::uint32_t>(cpu) % kSigned], signature(thread, cpu));
 }
 
+// The CPU of a signature; -1: there is none.
+constexpr std::int32_t cpu_of(std::uint64_t signature) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(signature)) - 1;
+}
+// Moves this thread away from that CPU, to one that no other member has signed, if it can. Os(cpu, taken,
+// count) leaves a CPU, and avoids others.
+template <class A, class Os>
+void leave_cpu(const BasicPace<A>& pace, std::int32_t cpu, Os&& os) {
+  std::int32_t taken[2 * kSigned];
+  std::size_t n = 0;
+  // order: relaxed, both: hints
+  for (const auto& word : pace.waited_on) taken[n++] = cpu_of(A::load_relaxed(word));
+  for (const auto& word : pace.woke_on) taken[n++] = cpu_of(A::load_relaxed(word));  // order: see above
+  os(cpu, taken, n);
+}
+
 // What a member knows about it. Whatever Pace contains, a member shares its CPU for as long as its moves take
 // before it moves.
 template <class A>
@@ -43,9 +59,14 @@ class BasicCompany {
       if (last != mine) A::store_relaxed(*word, mine);  // order: see above
     }
     const bool was_close = is_close();
-    if (cpu != cpu_) met_ = 0;  // the other's signature may be old
-    else if (other) met_ = met_ < kMeets ? static_cast<std::uint8_t>(met_ + 1) : kMeets;
-    else if (met_ > 0) --met_;
+    if (cpu != cpu_) {
+      withdraw(pace, thread);
+      met_ = 0;  // the other's signature may be old
+    } else if (other) {
+      met_ = met_ < kMeets ? static_cast<std::uint8_t>(met_ + 1) : kMeets;
+    } else if (met_ > 0) {
+      --met_;
+    }
     cpu_ = cpu;
     if (was_close != is_close()) {
       if (!was_close) apart_calls_ = call - since_call_, apart_ns_ = since_ns_ == 0 ? 0 : now - since_ns_;
@@ -79,10 +100,17 @@ class BasicCompany {
   void moved(std::int32_t cpu, std::int64_t ns) {
     if (cpu == cpu_) stays_ = true;
     cost_ns_ = ns < kLeastNs ? kLeastNs : ns < kMostNs ? ns : kMostNs;
-    cpu_ = -1;
   }
 
  private:
+  // This member is no longer where it was at its last look.
+  void withdraw(BasicPace<A>& pace, std::uint32_t thread) const {
+    if (cpu_ < 0) return;
+    const std::uint32_t at = static_cast<std::uint32_t>(cpu_) % kSigned;
+    for (auto* word : {&pace.waited_on[at], &pace.woke_on[at]})
+      // order: relaxed, both: hints
+      if (A::load_relaxed(*word) == signature(thread, cpu_)) A::store_relaxed(*word, std::uint64_t{0});
+  }
   void begin(std::uint64_t call, std::int64_t now) { since_call_ = call, since_ns_ = now; }
 
   // docs/waiting.md says how these were measured.
@@ -96,7 +124,7 @@ class BasicCompany {
   // Since when it has shared its CPU, or not. Before it shared it: for how long not, and in how many calls.
   std::int64_t since_ns_ = 0, apart_ns_ = 0;
   std::uint64_t since_call_ = 0, apart_calls_ = 0;
-  std::int32_t cpu_ = -1;  // at the last look; -1: none, or it has moved
+  std::int32_t cpu_ = -1;  // at the last look; -1: there was none
   std::uint8_t met_ = 0;
   bool stays_ = false;  // a move left it where it was
 };

@@ -11,6 +11,7 @@
 #ifndef FERMATA_SYNC_WAIT_HPP
 #define FERMATA_SYNC_WAIT_HPP
 
+#include <cstddef>
 #include <cstdint>
 
 #include "sync/atomics.hpp"
@@ -87,6 +88,9 @@ struct HostsWait {
   void done(const WaitView&) {}
 };
 
+template <class Policy>
+inline constexpr bool kMayMove = requires(const Policy& policy) { policy.asks_for_thread(); };
+
 // AutoWait composes the others by four rules:
 // 1. A member that may have a CPU of its own spins for about what a park costs. Then it yields for as long as
 //    a foreign time slice may take, if its waits are seldom so long and no quota rations its CPU time. Other
@@ -141,6 +145,11 @@ class BasicAutoWait {
   // The view has to say which thread waits, and on which CPU.
   bool asks_for_thread() const { return !is_crowded(); }
 
+  template <class Os>  // as of leave_cpu()
+  void move(const WaitView& view, Os&& os) const {
+    leave_cpu(*pace_, view.cpu, os);
+  }
+
   // So many yields may come before the first next() of a wait in this call, each before a look at the slot.
   // Nobody looks at the clock for them, since two looks cost a tenth of a switch. In each call about one
   // member has 0: it sees the stalls, which hold up all.
@@ -173,7 +182,7 @@ class BasicAutoWait {
     if (!is_crowded() && !looked_ && !(may_spin && spins_first())) look(view);
     const bool alone = spins_first();
     if (alone && may_spin) return WaitAction::kSpin;
-    if (company_.leaves(*pace_, view.call, view.now_ns)) return move();
+    if (company_.leaves(*pace_, view.call, view.now_ns)) return moves();
     if (parks_now(view, alone)) return WaitAction::kPark;
     const std::uint64_t until = parks_until(view.call);
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
@@ -202,7 +211,7 @@ class BasicAutoWait {
     return waits_long_ || slow || (yields_ >= kYields && view.waited_ns >= kMostStallNs);
   }
   // Apart, yields are quick again.
-  WaitAction move() {
+  WaitAction moves() {
     A::store_relaxed(pace_->parks_until, std::uint64_t{0});  // order: relaxed: a hint
     return WaitAction::kMove;
   }

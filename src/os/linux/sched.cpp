@@ -87,21 +87,26 @@ bool is_bound_to(const CpuSet& cpus) {
   return read_affinity(&now) && memcmp(now.bits, cpus.bits, sizeof cpus.bits) == 0;
 }
 
-// Keeps only those of `cpus` that the kernel lists for this CPU, or only the others. If that would leave
-// none, keeps all.
-void keep(bool listed, std::int32_t cpu, const char* list, CpuSet* cpus) {
+// Keeps only these CPUs, or all but these. Keeps all if that would leave none.
+void keep(bool these, const CpuSet& listed, CpuSet* cpus) {
+  CpuSet kept;
+  bool any = false;
+  for (std::size_t i = 0; i < sizeof kept.bits; ++i) {
+    kept.bits[i] = cpus->bits[i] & (these ? listed.bits[i] : ~listed.bits[i]);
+    any = any || kept.bits[i] != std::byte{0};
+  }
+  if (any) *cpus = kept;
+}
+// The same with those that the kernel lists for this CPU, if it does.
+void keep_listed(bool these, std::int32_t cpu, const char* list, CpuSet* cpus) {
   char path[96], text[2048];
   snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", static_cast<int>(cpu), list);
+  CpuSet listed;
   if (!RawFile(path).line(text, sizeof text)) return;
-  CpuSet kept;
-  if (!listed) kept = *cpus;
   each_cpu(text, [&](std::int32_t other) {
-    const auto at = static_cast<std::size_t>(other);
-    if (other >= kMostCpus || !CPU_ISSET_S(at, sizeof cpus->bits, cpus->set())) return;
-    if (listed) CPU_SET_S(at, sizeof kept.bits, kept.set());
-    else CPU_CLR_S(at, sizeof kept.bits, kept.set());
+    if (other < kMostCpus) CPU_SET_S(static_cast<std::size_t>(other), sizeof listed.bits, listed.set());
   });
-  if (CPU_COUNT_S(sizeof kept.bits, kept.set()) > 0) *cpus = kept;
+  keep(these, listed, cpus);
 }
 
 // A signal handler must not see the narrow affinity, or leave by a jump.
@@ -126,7 +131,7 @@ constinit std::atomic<bool> moves_allowed{true};
 // order: relaxed, here and below: every thread finds the same value
 void settle_moves() { moves_allowed.store(choice_of(Variable::kMove) != 0, std::memory_order_relaxed); }
 
-void leave_cpu(std::int32_t cpu) {
+void leave_cpu(std::int32_t cpu, const std::int32_t* taken, std::size_t count) {
   if (!moves_allowed.load(std::memory_order_relaxed)) return;  // order: see above
   const ErrnoGuard guard;
   const auto at = static_cast<std::size_t>(cpu);
@@ -136,8 +141,13 @@ void leave_cpu(std::int32_t cpu) {
   if (!CPU_ISSET_S(at, sizeof others.bits, others.set())) return;
   CPU_CLR_S(at, sizeof others.bits, others.set());
   if (CPU_COUNT_S(sizeof others.bits, others.set()) == 0) return;
-  keep(true, cpu, "cache/index3/shared_cpu_list", &others);
-  keep(false, cpu, "topology/thread_siblings_list", &others);
+  CpuSet avoided;
+  for (std::size_t i = 0; i < count; ++i)
+    if (taken[i] >= 0 && taken[i] < kMostCpus)
+      CPU_SET_S(static_cast<std::size_t>(taken[i]), sizeof avoided.bits, avoided.set());
+  keep(false, avoided, &others);
+  keep_listed(true, cpu, "cache/index3/shared_cpu_list", &others);
+  keep_listed(false, cpu, "topology/thread_siblings_list", &others);
   const NoSignals no_signals;
   if (!bind_to(&others) || !is_bound_to(others)) return;
   // The kernel remembers which CPUs a thread has asked for, also those that its cpuset has not. It does not

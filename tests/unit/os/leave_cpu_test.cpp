@@ -27,6 +27,7 @@ void bind(const std::vector<std::int32_t>& cpus) {
   for (const std::int32_t cpu : cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
   ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
 }
+void leave(std::int32_t cpu) { leave_cpu(cpu, nullptr, 0); }
 // Each test changes the affinity of a thread of its own.
 template <class Body>
 void in_a_thread(Body&& body) {
@@ -42,7 +43,7 @@ TEST(LeaveCpu, TheThreadRunsElsewhereAndMayRunWhereItMightBefore) {
     for (int i = 0; i < 20 && moved < 3; ++i) {
       const std::int32_t cpu = current_cpu();
       errno = EXDEV;
-      leave_cpu(cpu);
+      leave(cpu);
       EXPECT_EQ(errno, EXDEV);
       moved += current_cpu() != cpu;
       EXPECT_EQ(mask(), before);
@@ -59,7 +60,7 @@ TEST(LeaveCpu, AnAffinityThatTheProgramHasChosenStays) {
     in_a_thread([&] {
       bind(chosen);
       for (int i = 0; i < 4; ++i) {
-        leave_cpu(current_cpu());
+        leave(current_cpu());
         EXPECT_EQ(mask(), chosen);
       }
     });
@@ -70,10 +71,33 @@ TEST(LeaveCpu, OfACpuWhereItMayNotRunOrThatIsNoneItDoesNothing) {
     const std::vector<std::int32_t> all = mask();
     bind({all.back()});
     for (const std::int32_t cpu : {all.front(), -1, 8191, 8192, INT32_MAX}) {
-      leave_cpu(cpu);
+      leave(cpu);
       EXPECT_EQ(mask(), std::vector<std::int32_t>{all.back()});
       EXPECT_EQ(current_cpu(), all.back());
     }
+  });
+}
+
+// The kernel may move the thread at any time, so some tries may fail.
+TEST(LeaveCpu, ItAvoidsCpusThatOthersHaveTakenIfItCan) {
+  const std::vector<std::int32_t> all = mask();
+  if (all.size() < 2) GTEST_SKIP() << "one CPU";
+  in_a_thread([&] {
+    int moved = 0, found = 0;
+    for (int i = 0; i < 20; ++i) {
+      std::vector<std::int32_t> taken = {-1, 8192, INT32_MIN, INT32_MAX};
+      taken.insert(taken.end(), all.begin(), all.end());
+      const std::int32_t first = current_cpu();
+      leave_cpu(first, taken.data(), taken.size());
+      const std::int32_t second = current_cpu();
+      moved += second != first;
+      std::erase(taken, first);
+      leave_cpu(second, taken.data(), taken.size());
+      found += current_cpu() == first;
+      EXPECT_EQ(mask(), all);
+    }
+    EXPECT_GT(moved, 10) << "all are taken";
+    EXPECT_GT(found, 10) << "one is not";
   });
 }
 
@@ -86,7 +110,7 @@ TEST(LeaveCpu, TheEnvironmentForbidsIt) {
       int moved = 0;
       for (int i = 0; i < 20; ++i) {
         const std::int32_t cpu = current_cpu();
-        leave_cpu(cpu);
+        leave(cpu);
         moved += current_cpu() != cpu;
       }
       if (allowed) EXPECT_GT(moved, 10);
@@ -105,7 +129,7 @@ TEST(LeaveCpu, AChangeByAnotherThreadStays) {
   std::atomic<bool> over{false}, ended{false};
   std::thread mover([&] {
     thread = static_cast<std::int32_t>(thread_id());
-    while (!over) leave_cpu(current_cpu());
+    while (!over) leave(current_cpu());
     EXPECT_EQ(mask(), std::vector<std::int32_t>{all[0]});
     ended = true;
   });
@@ -150,7 +174,7 @@ TEST(LeaveCpu, HandlersSeeNothingOfIt) {
         std::this_thread::sleep_for(std::chrono::microseconds(20));
       }
     });
-    for (int i = 0; i < 2'000; ++i) leave_cpu(current_cpu());
+    for (int i = 0; i < 2'000; ++i) leave(current_cpu());
     over = true;
     sender.join();
     EXPECT_GT(handled, 0);

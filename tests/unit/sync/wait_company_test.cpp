@@ -1,5 +1,7 @@
 // The auto policy with simulated times: a member that shares its CPU with another one.
+#include <algorithm>
 #include <initializer_list>
+#include <vector>
 
 #include "wait_simulated.hpp"
 
@@ -158,6 +160,30 @@ TEST_F(CompanyTest, WhateverAFaultyMemberHasWrittenMovesAreFew) {
     EXPECT_LE(moves, 100) << moved;
     EXPECT_GT(moves, 0) << moved;
   }
+}
+
+// Where it shall not go: to CPUs where others are.
+TEST_F(CompanyTest, AMemberThatIsElsewhereNowHasNoSignatureWhereItWas) {
+  std::array<Simulated, 2> team = two();
+  const auto taken = [&] {
+    std::vector<std::int32_t> cpus;
+    leave_cpu(pace, 0, [&](std::int32_t, const std::int32_t* list, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i)
+        if (list[i] >= 0) cpus.push_back(list[i]);
+    });
+    std::sort(cpus.begin(), cpus.end());
+    cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+    return cpus;
+  };
+  team[0].cpu = 3, team[1].cpu = 5;
+  wait_in_turn(team, 10);
+  EXPECT_EQ(taken(), (std::vector<std::int32_t>{3, 5}));
+  team[0].cpu = 4;
+  wait_in_turn(team, 10);
+  EXPECT_EQ(taken(), (std::vector<std::int32_t>{4, 5}));
+  team[1].cpu = 4;
+  wait_in_turn(team, 10);
+  EXPECT_EQ(taken(), std::vector<std::int32_t>{4});
 }
 
 // CPUs whose numbers share a word.
