@@ -113,8 +113,9 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
   view.call = wait.call;
   view.yielded = yielded;
   view.now_ns = start;
-  view.thread_id = os::thread_id();
-  view.cpu = os::current_cpu();
+  bool asked = false;
+  if constexpr (kMayMove<Policy>) asked = policy.asks_for_thread();
+  if (asked) view.thread_id = os::thread_id(), view.cpu = os::current_cpu();
   for (bool over = false; !over;) {
     view.waited_ns = now - start;
     stall.look(view.waited_ns);
@@ -136,7 +137,7 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
     const std::int64_t then = now;
     now = os::now_ns();
     view.now_ns = now;
-    view.cpu = os::current_cpu();
+    if (asked) view.cpu = os::current_cpu();
     view.last_action_ns = now - then;
     view.first = false;
   }

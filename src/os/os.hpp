@@ -30,11 +30,12 @@ std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity);
 // Binds the calling thread to this CPU, which need not be in affinity_list(). kArgument: the CPU does not
 // exist, is offline, or is outside the process's cpuset. kSystem: errno says why.
 Status pin_thread(std::int32_t cpu);
-// Moves the calling thread away from this CPU, if it runs there and may run elsewhere: to another core with
-// the same level-3 cache, if it may run on one. Returns once it runs there, which takes as long as others run
-// on that CPU. Afterwards it may run where it might before. A change of its affinity by others meanwhile
-// stays. It avoids the CPUs of `taken` if it can.
-void leave_cpu(std::int32_t cpu, const std::int32_t* taken, std::size_t count);
+// Moves the calling thread away from this CPU: to another core with the same level-3 cache that is not
+// `taken`, as far as possible. Returns once it runs there, which takes as long as others run on that CPU.
+// Afterwards it may run where it might before. A change of its affinity by others meanwhile stays, but for
+// the time between two system calls. Returns false if it can't move: it may run on one CPU only, is a thread
+// of real time, or the kernel or FERMATA_MOVE forbids it.
+bool leave_cpu(std::int32_t cpu, const std::int32_t* taken, std::size_t count);
 // Call it before the process's first wait: with FERMATA_MOVE=0, leave_cpu() does nothing.
 void settle_moves();
 // How many CPUs the threads of this process may run on, all together; at least 1. One pinned thread says

@@ -31,16 +31,20 @@ constexpr std::int32_t cpu_of(std::uint64_t signature) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(signature)) - 1;
 }
 // Moves this thread away from that CPU, to one that no other member has signed, if it can. Os(cpu, taken,
-// count) leaves a CPU, and avoids others.
+// count) leaves a CPU, and avoids others. Returns false if the thread can't move.
 template <class A, class Os>
-void leave_cpu(const BasicPace<A>& pace, std::int32_t cpu, Os&& os) {
+bool leave_cpu(const BasicPace<A>& pace, std::int32_t cpu, Os&& os) {
   std::int32_t taken[2 * kSigned];
   std::size_t n = 0;
   // order: relaxed, both: hints
   for (const auto& word : pace.waited_on) taken[n++] = cpu_of(A::load_relaxed(word));
   for (const auto& word : pace.woke_on) taken[n++] = cpu_of(A::load_relaxed(word));  // order: see above
-  os(cpu, taken, n);
+  return os(cpu, taken, n);
 }
+
+// Policies whose action may be kMove (sync/wait.hpp).
+template <class Policy>
+inline constexpr bool kMayMove = requires(const Policy& policy) { policy.asks_for_thread(); };
 
 // What a member knows about it. Whatever Pace contains, a member shares its CPU for as long as its moves take
 // before it moves.
@@ -76,30 +80,36 @@ class BasicCompany {
   // This member shares its CPU.
   bool is_close() const { return met_ == kMeets; }
 
-  // True: it shall move now. Members move one at a time.
-  bool leaves(BasicPace<A>& pace, std::uint64_t call, std::int64_t now) {
+  // True: it shall move now, in this wait, from this CPU. Members move one at a time.
+  bool leaves(BasicPace<A>& pace, std::int32_t cpu, std::uint64_t call, std::int64_t now) {
     if (!is_close() || stays_) return false;
-    const std::int64_t rest = cost_ns_ * rests_, close_ns = now - since_ns_;
-    if (close_ns < rest) return false;
-    // order: relaxed, both: hints
+    // order: relaxed: a hint
     const std::int64_t last = A::load_relaxed(pace.moved_ns);
-    if (now - rest < last && last <= now + kMostNs) return false;              // another's clock may be ahead
+    // The kernel or another member's move may have parted them. Clocks may differ a little.
+    if (cpu != cpu_ || (last > since_ns_ && last <= now + kMostNs)) {
+      met_ = 0;
+      begin(call, now);
+      return false;
+    }
+    const std::int64_t close_ns = now - since_ns_;
+    if (close_ns < cost_ns_ * rests_) return false;
     if (!A::compare_exchange_relaxed(pace.moved_ns, last, now)) return false;  // order: see above
-    // The speed apart, before, and together, now.
+    // Calls in a time, apart before, and together now.
     const auto product = [](std::uint64_t calls, std::int64_t ns) {
       return static_cast<double>(calls) * static_cast<double>(ns);
     };
-    const bool was_slower =
-        apart_ns_ > 0 && product(apart_calls_, close_ns) < product(call - since_call_, apart_ns_);
-    rests_ = !was_slower ? 1 : rests_ < kMostRests ? 2 * rests_ : kMostRests;
+    const bool gained =
+        apart_ns_ == 0 || product(apart_calls_, close_ns) > kGain * product(call - since_call_, apart_ns_);
+    rests_ = gained ? 1 : rests_ < kMostRests ? 2 * rests_ : kMostRests;
     met_ = 0;
     begin(call, now);
     return true;
   }
-  // It has moved, to that CPU, which took so long.
-  void moved(std::int32_t cpu, std::int64_t ns) {
-    if (cpu == cpu_) stays_ = true;
+  // It has moved, which took so long, until now; or it can't move.
+  void moved(BasicPace<A>& pace, bool could, std::int64_t ns, std::int64_t now) {
+    stays_ = !could;
     cost_ns_ = ns < kLeastNs ? kLeastNs : ns < kMostNs ? ns : kMostNs;
+    A::store_relaxed(pace.moved_ns, now);  // order: relaxed: a hint
   }
 
  private:
@@ -117,6 +127,7 @@ class BasicCompany {
   static constexpr std::uint8_t kMeets = 3;  // waits: one woken beside another may soon run elsewhere
   // ns: what a move is taken to cost, at least and at most. Times further ahead are a faulty member's.
   static constexpr std::int64_t kLeastNs = 1'000'000, kMostNs = 100'000'000;
+  static constexpr double kGain = 1.25;           // times as many calls apart: a move has gained something
   static constexpr std::int64_t kMostRests = 32;  // moves that gain nothing take 1 / kMostRests
 
   std::int64_t cost_ns_ = kLeastNs;  // of this member's last move
@@ -126,7 +137,7 @@ class BasicCompany {
   std::uint64_t since_call_ = 0, apart_calls_ = 0;
   std::int32_t cpu_ = -1;  // at the last look; -1: there was none
   std::uint8_t met_ = 0;
-  bool stays_ = false;  // a move left it where it was
+  bool stays_ = false;  // it can't move
 };
 
 }  // namespace fermata

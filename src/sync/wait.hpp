@@ -88,9 +88,6 @@ struct HostsWait {
   void done(const WaitView&) {}
 };
 
-template <class Policy>
-inline constexpr bool kMayMove = requires(const Policy& policy) { policy.asks_for_thread(); };
-
 // AutoWait composes the others by four rules:
 // 1. A member that may have a CPU of its own spins for about what a park costs. Then it yields for as long as
 //    a foreign time slice may take, if its waits are seldom so long and no quota rations its CPU time. Other
@@ -101,7 +98,7 @@ inline constexpr bool kMayMove = requires(const Policy& policy) { policy.asks_fo
 //    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
 //    stalls have cost kRestNs.
 // 4. A member that shares its CPU with another one, where each may have its own, spins no more. Once that has
-//    lasted as long as a move to another CPU takes, it moves. It waits longer if calls were slower apart.
+//    lasted as long as a move to another CPU takes, it moves. It waits longer if calls were not faster apart.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the
@@ -146,8 +143,8 @@ class BasicAutoWait {
   bool asks_for_thread() const { return !is_crowded(); }
 
   template <class Os>  // as of leave_cpu()
-  void move(const WaitView& view, Os&& os) const {
-    leave_cpu(*pace_, view.cpu, os);
+  void move(const WaitView& view, Os&& os) {
+    could_move_ = leave_cpu(*pace_, view.cpu, os);
   }
 
   // So many yields may come before the first next() of a wait in this call, each before a look at the slot.
@@ -182,7 +179,7 @@ class BasicAutoWait {
     if (!is_crowded() && !looked_ && !(may_spin && spins_first())) look(view);
     const bool alone = spins_first();
     if (alone && may_spin) return WaitAction::kSpin;
-    if (company_.leaves(*pace_, view.call, view.now_ns)) return moves();
+    if (company_.leaves(*pace_, view.cpu, view.call, view.now_ns)) return moves();
     if (parks_now(view, alone)) return WaitAction::kPark;
     const std::uint64_t until = parks_until(view.call);
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
@@ -306,7 +303,8 @@ class BasicAutoWait {
 
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
   void acted(const WaitView& view) {
-    if (view.last_action == WaitAction::kMove) return company_.moved(view.cpu, view.last_action_ns);
+    if (view.last_action == WaitAction::kMove)
+      return company_.moved(*pace_, could_move_, view.last_action_ns, view.now_ns);
     acted_ns_ += view.last_action_ns;
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
@@ -393,6 +391,7 @@ class BasicAutoWait {
   bool waits_long_ = false;      // many of this member's calls have long waits
   Room room_ = Room::kOwn;
   bool is_shared_ = true;
+  bool could_move_ = true;  // the last time
 };
 using AutoWait = BasicAutoWait<RealAtomics>;
 

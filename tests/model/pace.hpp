@@ -98,7 +98,7 @@ struct MovesSuite : PaceSuite<N> {
   void thread(unsigned who) override {
     const std::int64_t later = Base::kBegin + Base::kSlice + static_cast<std::int64_t>(rl::rand(2));
     company[who].look(this->pace, who, 0, Base::kCall + 1, later);
-    moves += company[who].leaves(this->pace, Base::kCall + 1, later);
+    moves += company[who].leaves(this->pace, 0, Base::kCall + 1, later);
   }
   void after() override { RL_ASSERT(moves == 1); }
   BasicCompany<ModelAtomics> company[N];

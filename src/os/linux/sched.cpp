@@ -81,32 +81,33 @@ Status pin_thread(std::int32_t cpu) {
 namespace {
 
 // By the system call: a program may have a sched_setaffinity() of its own.
-bool bind_to(CpuSet* cpus) { return syscall(SYS_sched_setaffinity, 0, sizeof cpus->bits, cpus->bits) == 0; }
-bool is_bound_to(const CpuSet& cpus) {
-  CpuSet now;
-  return read_affinity(&now) && memcmp(now.bits, cpus.bits, sizeof cpus.bits) == 0;
+bool bind_to(const CpuSet& cpus) {
+  return syscall(SYS_sched_setaffinity, 0, sizeof cpus.bits, cpus.bits) == 0;
 }
+bool is_same(const CpuSet& a, const CpuSet& b) { return memcmp(a.bits, b.bits, sizeof a.bits) == 0; }
 
 // Keeps only these CPUs, or all but these. Keeps all if that would leave none.
 void keep(bool these, const CpuSet& listed, CpuSet* cpus) {
-  CpuSet kept;
-  bool any = false;
-  for (std::size_t i = 0; i < sizeof kept.bits; ++i) {
-    kept.bits[i] = cpus->bits[i] & (these ? listed.bits[i] : ~listed.bits[i]);
-    any = any || kept.bits[i] != std::byte{0};
-  }
-  if (any) *cpus = kept;
+  std::byte any{0};
+  const auto kept = [&](std::size_t i) { return cpus->bits[i] & (these ? listed.bits[i] : ~listed.bits[i]); };
+  for (std::size_t i = 0; i < sizeof listed.bits; ++i) any |= kept(i);
+  for (std::size_t i = 0; i < sizeof listed.bits && any != std::byte{0}; ++i) cpus->bits[i] = kept(i);
 }
-// The same with those that the kernel lists for this CPU, if it does.
-void keep_listed(bool these, std::int32_t cpu, const char* list, CpuSet* cpus) {
-  char path[96], text[2048];
-  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", static_cast<int>(cpu), list);
-  CpuSet listed;
-  if (!RawFile(path).line(text, sizeof text)) return;
+// The CPUs that the kernel lists for this one, as far as a short text goes: threads with small stacks move,
+// too.
+bool read_list(std::int32_t cpu, const char* name, CpuSet* listed) {
+  char path[96] = "/sys/devices/system/cpu/cpu", digits[8], text[256];
+  std::size_t n = 0, length = strlen(path);
+  do digits[n++] = static_cast<char>('0' + cpu % 10);
+  while ((cpu /= 10) > 0);
+  while (n > 0) path[length++] = digits[--n];
+  strcpy(path + length, name);
+  if (!RawFile(path).line(text, sizeof text)) return false;
+  *listed = {};
   each_cpu(text, [&](std::int32_t other) {
-    if (other < kMostCpus) CPU_SET_S(static_cast<std::size_t>(other), sizeof listed.bits, listed.set());
+    if (other < kMostCpus) CPU_SET_S(static_cast<std::size_t>(other), sizeof listed->bits, listed->set());
   });
-  keep(these, listed, cpus);
+  return true;
 }
 
 // A signal handler must not see the narrow affinity, or leave by a jump.
@@ -124,6 +125,28 @@ class NoSignals {
   std::uint64_t before_ = 0;
 };
 
+// After a move to `others`. seen: the affinity then, which another thread may have changed, or the kernel, if
+// the cpuset has changed or a CPU has gone offline.
+//
+// The kernel remembers which CPUs a thread has asked for, also those that its cpuset has not, and does not
+// tell them. A thread that has never asked may run on all of its cpuset, also once that has grown. So whoever
+// might run on all of it asks for all CPUs there are.
+void restore(const CpuSet& before, CpuSet& others, const CpuSet& seen) {
+  CpuSet all;
+  memset(all.bits, 0xff, sizeof all.bits);
+  if (!bind_to(all) || !read_affinity(&all)) {
+    bind_to(before);
+    return;
+  }
+  const bool was_moved = is_same(seen, others);
+  keep(true, all, &others);
+  if (was_moved || is_same(seen, others)) {
+    if (!is_same(all, before)) bind_to(before);
+  } else {
+    bind_to(seen);
+  }
+}
+
 constinit std::atomic<bool> moves_allowed{true};
 
 }  // namespace
@@ -131,30 +154,32 @@ constinit std::atomic<bool> moves_allowed{true};
 // order: relaxed, here and below: every thread finds the same value
 void settle_moves() { moves_allowed.store(choice_of(Variable::kMove) != 0, std::memory_order_relaxed); }
 
-void leave_cpu(std::int32_t cpu, const std::int32_t* taken, std::size_t count) {
-  if (!moves_allowed.load(std::memory_order_relaxed)) return;  // order: see above
+bool leave_cpu(std::int32_t cpu, const std::int32_t* taken, std::size_t count) {
   const ErrnoGuard guard;
+  // A thread of real time could wait for ever on the other CPU, and an idle one for very long.
+  const long policy = syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
+  if (policy != SCHED_OTHER && policy != SCHED_BATCH) return false;
+  // order: see above
+  if (!moves_allowed.load(std::memory_order_relaxed) || cpu < 0 || cpu >= kMostCpus) return false;
   const auto at = static_cast<std::size_t>(cpu);
-  CpuSet before;
-  if (cpu < 0 || cpu >= kMostCpus || !read_affinity(&before)) return;
-  CpuSet others = before;
-  if (!CPU_ISSET_S(at, sizeof others.bits, others.set())) return;
+  CpuSet before, others, seen;
+  if (!read_affinity(&before)) return false;
+  others = before;
   CPU_CLR_S(at, sizeof others.bits, others.set());
-  if (CPU_COUNT_S(sizeof others.bits, others.set()) == 0) return;
-  CpuSet avoided;
+  if (is_same(others, before)) return true;  // it no longer may run there
+  if (CPU_COUNT_S(sizeof others.bits, others.set()) == 0) return false;
   for (std::size_t i = 0; i < count; ++i)
     if (taken[i] >= 0 && taken[i] < kMostCpus)
-      CPU_SET_S(static_cast<std::size_t>(taken[i]), sizeof avoided.bits, avoided.set());
-  keep(false, avoided, &others);
-  keep_listed(true, cpu, "cache/index3/shared_cpu_list", &others);
-  keep_listed(false, cpu, "topology/thread_siblings_list", &others);
+      CPU_SET_S(static_cast<std::size_t>(taken[i]), sizeof seen.bits, seen.set());
+  keep(false, seen, &others);
+  if (read_list(cpu, "/cache/index3/shared_cpu_list", &seen)) keep(true, seen, &others);
+  if (read_list(cpu, "/topology/thread_siblings_list", &seen)) keep(false, seen, &others);
   const NoSignals no_signals;
-  if (!bind_to(&others) || !is_bound_to(others)) return;
-  // The kernel remembers which CPUs a thread has asked for, also those that its cpuset has not. It does not
-  // tell them. A thread that has never asked may run on all of its cpuset, also once that has grown.
-  CpuSet all;
-  memset(all.bits, 0xff, sizeof all.bits);
-  if (!bind_to(&all) || !is_bound_to(before)) bind_to(&before);
+  if (!read_affinity(&seen) || !is_same(seen, before)) return true;  // somebody has changed it just now
+  if (!bind_to(others)) return false;
+  if (!read_affinity(&seen)) seen = others;
+  restore(before, others, seen);
+  return true;
 }
 
 std::atomic<std::uint32_t> fork_count{1};

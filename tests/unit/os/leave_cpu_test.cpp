@@ -27,7 +27,7 @@ void bind(const std::vector<std::int32_t>& cpus) {
   for (const std::int32_t cpu : cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
   ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
 }
-void leave(std::int32_t cpu) { leave_cpu(cpu, nullptr, 0); }
+bool leave(std::int32_t cpu) { return leave_cpu(cpu, nullptr, 0); }
 // Each test changes the affinity of a thread of its own.
 template <class Body>
 void in_a_thread(Body&& body) {
@@ -43,7 +43,7 @@ TEST(LeaveCpu, TheThreadRunsElsewhereAndMayRunWhereItMightBefore) {
     for (int i = 0; i < 20 && moved < 3; ++i) {
       const std::int32_t cpu = current_cpu();
       errno = EXDEV;
-      leave(cpu);
+      EXPECT_TRUE(leave(cpu));
       EXPECT_EQ(errno, EXDEV);
       moved += current_cpu() != cpu;
       EXPECT_EQ(mask(), before);
@@ -60,7 +60,7 @@ TEST(LeaveCpu, AnAffinityThatTheProgramHasChosenStays) {
     in_a_thread([&] {
       bind(chosen);
       for (int i = 0; i < 4; ++i) {
-        leave(current_cpu());
+        EXPECT_EQ(leave(current_cpu()), chosen.size() > 1);
         EXPECT_EQ(mask(), chosen);
       }
     });
@@ -99,6 +99,37 @@ TEST(LeaveCpu, ItAvoidsCpusThatOthersHaveTakenIfItCan) {
     EXPECT_GT(moved, 10) << "all are taken";
     EXPECT_GT(found, 10) << "one is not";
   });
+}
+
+// On the other CPU such a thread could wait for ever.
+TEST(LeaveCpu, ThreadsOfRealTimeAndIdleOnesStay) {
+  if (mask().size() < 2) GTEST_SKIP() << "one CPU";
+  for (const int policy : {SCHED_IDLE, SCHED_FIFO, SCHED_RR, SCHED_BATCH})
+    in_a_thread([&] {
+      sched_param param{};
+      param.sched_priority = policy == SCHED_FIFO || policy == SCHED_RR ? 1 : 0;
+      if (sched_setscheduler(0, policy, &param) != 0) return;  // not permitted
+      EXPECT_EQ(leave(current_cpu()), policy == SCHED_BATCH) << policy;
+    });
+}
+
+TEST(LeaveCpu, ASmallStackSuffices) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 16384), 0);
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(
+                &thread, &attributes,
+                [](void*) -> void* {
+                  alignas(16) volatile char used[6'000];  // by the wait and a signal handler
+                  used[0] = 1;
+                  leave(current_cpu());
+                  return used[0] != 0 ? nullptr : const_cast<char*>(used);
+                },
+                nullptr),
+            0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
 }
 
 TEST(LeaveCpu, TheEnvironmentForbidsIt) {
@@ -149,16 +180,18 @@ TEST(LeaveCpu, AChangeByAnotherThreadStays) {
 }
 
 std::atomic<int> handled{0};
+std::int32_t cpus_of_handler = 0;
 
 // A handler runs with the thread's own affinity, and the signals are blocked as before.
 TEST(LeaveCpu, HandlersSeeNothingOfIt) {
   in_a_thread([] {
     const std::vector<std::int32_t> before = mask();
     if (before.size() < 2) GTEST_SKIP() << "one CPU";
+    cpus_of_handler = static_cast<std::int32_t>(before.size());
     struct sigaction action{}, old{};
     action.sa_handler = [](int) {
       std::int32_t cpus[64];
-      if (affinity_list(cpus, 64) > 1) ++handled;
+      if (affinity_list(cpus, 64) == cpus_of_handler) ++handled;
       else handled = -1'000'000;
     };
     ASSERT_EQ(sigaction(SIGUSR1, &action, &old), 0);

@@ -64,6 +64,39 @@ TEST_F(CompanyTest, WhoSharesACpuLeavesOutTheSpinAndThenMoves) {
   EXPECT_GT(other.policy.spins(), 0U) << "it sees that it is alone";
 }
 
+// A move takes as long as foreign threads run. The other member waits for the one that moves.
+TEST_F(CompanyTest, NobodyFollowsAMemberThatMoves) {
+  std::array<Simulated, 2> team = two();
+  until_a_move(team);
+  Simulated &mover = team[call % 2], &other = team[1 - call % 2];
+  WaitAction action = other.begin(call + 1);
+  for (int i = 0; i < 40 && action != WaitAction::kPark; ++i) {
+    EXPECT_NE(action, WaitAction::kMove);
+    action = other.go_on(action == WaitAction::kSpin ? 25'000 : kMs);
+  }
+  end_move(mover, 1, 40 * kMs);
+  other.end(kQuick);
+  for (int i = 0; i < 10; ++i, ++call) {
+    EXPECT_NE(other.wait(call, kQuick), WaitAction::kMove);
+    mover.wait(call, 700);
+  }
+}
+
+// It yields, and the kernel moves it.
+TEST_F(CompanyTest, WhomTheKernelHasPartedDoesNotGoBack) {
+  std::array<Simulated, 2> team = two();
+  exclude_until(pace, UINT64_MAX - 1'000);
+  wait_in_turn(team, 20);
+  Simulated& member = team[call % 2];
+  WaitAction action = member.begin(call);
+  EXPECT_EQ(action, WaitAction::kYield);
+  member.cpu = 1;
+  for (int i = 0; i < 40 && action == WaitAction::kYield; ++i) action = member.go_on(400'000);
+  EXPECT_NE(action, WaitAction::kMove);
+  member.end(kQuick);
+  EXPECT_GT(member.policy.spins(), 0U);
+}
+
 TEST_F(CompanyTest, OnCpusOfTheirOwnNobodyMoves) {
   std::array<Simulated, 2> team = two();
   team[1].cpu = 1;
@@ -134,6 +167,7 @@ TEST_F(CompanyTest, MovesTakeAtMostHalfOfTheTimeAndLessIfTheyGainNothing) {
 // A sandbox that forbids it, or threads that are bound to one CPU.
 TEST_F(CompanyTest, WhoCannotMoveTriesOnce) {
   std::array<Simulated, 2> team = two();
+  team[0].may_move = team[1].may_move = false;
   exclude_until(pace, UINT64_MAX - 1'000);
   for (int tries = 0; tries < 2; ++tries) {
     until_a_move(team);
@@ -170,6 +204,7 @@ TEST_F(CompanyTest, AMemberThatIsElsewhereNowHasNoSignatureWhereItWas) {
     leave_cpu(pace, 0, [&](std::int32_t, const std::int32_t* list, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i)
         if (list[i] >= 0) cpus.push_back(list[i]);
+      return true;
     });
     std::sort(cpus.begin(), cpus.end());
     cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());

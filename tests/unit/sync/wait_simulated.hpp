@@ -20,6 +20,7 @@ struct Simulated {
   std::int64_t& now;
   std::int32_t cpu = 0;
   std::uint32_t thread = 0;
+  bool may_move = true;
 
   // The first action of a wait in that call.
   WaitAction begin(std::uint64_t call, std::uint8_t yielded = 0) {
@@ -56,7 +57,12 @@ struct Simulated {
   }
 
  private:
-  WaitAction act() { return view.last_action = policy.next(view); }
+  WaitAction act() {
+    view.last_action = policy.next(view);
+    if (view.last_action == WaitAction::kMove)
+      policy.move(view, [&](std::int32_t, const std::int32_t*, std::size_t) { return may_move; });
+    return view.last_action;
+  }
   void pass(std::int64_t ns) {
     now += ns;
     view.now_ns = now;
