@@ -53,6 +53,7 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   b->entry_.store(shape.entry, std::memory_order_relaxed);                         // order: see above
   b->set_name(b);
   forget(b->pace_);
+  forget(b->signs_);
   exclude_until(b->pace_, 0);
   if (leaves == 0) {
     TheCounter::open(b->first_.phase, b->measure_, count, b->drops_, b->any_drops_);
@@ -87,7 +88,7 @@ Standing Barrier::standing(std::uint64_t token) const {
 }
 
 void Barrier::destroy() {
-  OsCalls os(&pace_);
+  OsCalls os(&signs_);
   if (leaves_ == 0) {
     counter().finished(os);
   } else {
@@ -104,7 +105,7 @@ std::uint32_t Barrier::entry() const {
 }
 
 Arrival Barrier::arrive_tree(std::uint32_t arrivals, bool drops) {
-  OsCalls os(&pace_);
+  OsCalls os(&signs_);
   TheTree tree(*this, os);
   if (drops) tree.drop();
   const std::uint32_t at = leaves_ > 1 ? entry() : 0;
@@ -123,12 +124,12 @@ Met Barrier::meet_any() {
 }
 
 Met Barrier::after_meeting(std::uint32_t number, bool parked) {
-  counter().after(number, parked, OsCalls(&pace_));
+  counter().after(number, parked, OsCalls(&signs_));
   return Met::kLast;
 }
 
 void Barrier::release(std::uint64_t token) {
-  OsCalls os(&pace_);
+  OsCalls os(&signs_);
   TheTree(*this, os).release(token);
 }
 

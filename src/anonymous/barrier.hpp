@@ -20,10 +20,11 @@ namespace fermata::anonymous {
 // The operating system's functions that phases and trees need.
 class OsCalls {
  public:
-  // pace: of the barrier whose waiters it wakes; null: it has none.
-  explicit OsCalls(Pace* pace, bool between_processes = false) : pace_(pace), shared_(between_processes) {}
+  // signs: of the barrier whose waiters it wakes; null: it has none.
+  explicit OsCalls(Signs* signs, bool between_processes = false)
+      : signs_(signs), shared_(between_processes) {}
   void wake_all(std::atomic<std::uint32_t>& bell) const {
-    if (pace_ != nullptr) sign(*pace_, os::thread_id(), os::current_cpu());
+    if (signs_ != nullptr) sign(*signs_, os::thread_id(), os::current_cpu());
     os::futex_wake_all(bell, shared_);
   }
   void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const {
@@ -32,7 +33,7 @@ class OsCalls {
   void relax();  // pauses, and sometimes yields, since the other thread may have lost its CPU
 
  private:
-  Pace* pace_;
+  Signs* signs_;
   bool shared_;
   std::uint32_t times_ = 0;
 };
@@ -93,7 +94,8 @@ struct LongWait {
   std::uint32_t generation;
   std::uint32_t count;
   std::uint64_t call;  // the phase's number
-  Pace* pace;          // null: the barrier is shared between processes, and has no room for one
+  Pace* pace;          // null, and the next, too: the barrier is shared between processes, and has no room
+  Signs* signs;
   Standing (*standing)(const void* barrier, std::uint64_t token);
 };
 void wait_long(const LongWait& wait);
@@ -120,9 +122,9 @@ class alignas(kMaxLine) Barrier {
   Standing standing(std::uint64_t token) const;
 
   Arrival arrive(std::uint32_t arrivals) {
-    return leaves_ == 0 ? counter().arrive(arrivals, OsCalls(&pace_)) : arrive_tree(arrivals, false);
+    return leaves_ == 0 ? counter().arrive(arrivals, OsCalls(&signs_)) : arrive_tree(arrivals, false);
   }
-  Arrival drop() { return leaves_ == 0 ? counter().drop(OsCalls(&pace_)) : arrive_tree(1, true); }
+  Arrival drop() { return leaves_ == 0 ? counter().drop(OsCalls(&signs_)) : arrive_tree(1, true); }
   void release(std::uint64_t token);
   void wait(std::uint64_t token) { wait_at(leaves_ <= 1 ? first_.phase : domain(entry()).phase, token); }
 
@@ -185,6 +187,7 @@ class alignas(kMaxLine) Barrier {
   alignas(kMaxLine) Members<RealAtomics> members_;
   Drops<RealAtomics> drops_;
   Pace pace_;
+  Signs signs_;
   std::atomic<const void*> name_;
   PoolLink link_;
 

@@ -30,7 +30,7 @@ Met SharedBarrier::meet() {
         t_spins.barrier == this ? t_spins.looks : choose_spins(count(), cpus_of_processes());
     if (!look_often(phase(), arrival.token, looks)) {
       wait_long({phase(), phase().bell, arrival.token, this, 0, count(), arrival.token / 2 / count(), nullptr,
-                 standing});
+                 nullptr, standing});
     }
   }
   leave(os);  // step 3

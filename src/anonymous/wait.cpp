@@ -169,7 +169,7 @@ void wait_as_learned(const LongWait& wait) {
       forget(*pace);
       exclude_until(*pace, 0);
     }
-    const AutoWait policy(room_of(wait.count, cpus), wait.count, pace, os::thread_id(), wait.pace != nullptr);
+    const AutoWait policy(room_of(wait.count, cpus), wait.count, pace, os::thread_id(), wait.signs);
     mine = {policy, wait.generation, cpus, wait.count};
   }
   wait_with(mine.policy, wait, yields);
@@ -198,7 +198,7 @@ Met Barrier::wait_longer(Phase<RealAtomics>& phase, std::uint64_t token) {
   const auto ask = [](const void* barrier, std::uint64_t of) {
     return static_cast<const Barrier*>(barrier)->standing(of);
   };
-  wait_long({phase, first_.phase.bell, token, this, generation, count, call, &pace_, ask});
+  wait_long({phase, first_.phase.bell, token, this, generation, count, call, &pace_, &signs_, ask});
   return Met::kOther;
 }
 

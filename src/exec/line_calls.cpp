@@ -34,7 +34,7 @@ LineCalls::LineCalls(const Team& team, std::uint32_t rank)
       barrier_carries_(tagged_) {
   memory_.doors = team.segment().doors();
   memory_.fences = &team.header().fences;
-  memory_.pace = &team.header().pace;
+  memory_.signs = &team.header().signs;
   memory_.calls.shared = team.shared();
   memory_.team = &team;
 }

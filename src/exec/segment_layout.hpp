@@ -147,6 +147,7 @@ struct alignas(kMaxLine) TeamHeader {
   alignas(kMaxLine) std::atomic<std::uint32_t> breach;
   std::atomic<std::uint32_t> joined;  // members that have joined so far
   alignas(kMaxLine) Pace pace;
+  alignas(kMaxLine) Signs signs;
   alignas(kMaxLine) std::atomic<std::uint64_t> cpus[kCpuWords];  // union of the members' CPU affinities
 };
 

@@ -23,7 +23,7 @@ struct TeamMemory {
   std::byte* region = nullptr;
   DoorLine* doors = nullptr;              // one per member
   Fences<RealAtomics>* fences = nullptr;  // the team's
-  Pace* pace = nullptr;                   // the team's
+  Signs* signs = nullptr;                 // the team's
   std::uint32_t root = 0;                 // for swapped(); 0 if each root has programs of its own
   OsCalls calls;
   const Team* team = nullptr;
@@ -46,7 +46,7 @@ struct TeamMemory {
     return step.rings != 0 && is_armed<RealAtomics>(door(step), *fences);
   }
   void wake(const Step& step) {
-    sign(*pace, os::thread_id(), os::current_cpu());
+    sign(*signs, os::thread_id(), os::current_cpu());
     fermata::wake<RealAtomics>(door(step), calls);
   }
   void ring(const Step& step) {

@@ -165,7 +165,8 @@ Status Member::wait(const What& what) {
   const std::uint32_t joined =
       std::clamp(joined_so_far<RealAtomics>(team().header().joined), 1U, team().members());
   if (joined != waiter_.joined())
-    waiter_.set_joined(joined, team().segment().usable_cpus(), &team().header().pace, rank());
+    waiter_.set_joined(joined, team().segment().usable_cpus(), &team().header().pace, rank(),
+                       &team().header().signs);
   return waiter_.wait(what, log_.paced_calls());
 }
 

@@ -70,9 +70,9 @@ class Waiter {
   std::uint32_t spins() const { return spins_; }
   // `auto` depends on how many members have joined, and on how many of them can run at once.
   std::uint32_t joined() const { return joined_; }
-  void set_joined(std::uint32_t joined, Cpus cpus, Pace* pace, std::uint32_t rank) {
+  void set_joined(std::uint32_t joined, Cpus cpus, Pace* pace, std::uint32_t rank, Signs* signs = nullptr) {
     joined_ = joined;
-    auto_ = AutoWait(room_of(joined, cpus), joined, pace, rank);
+    auto_ = AutoWait(room_of(joined, cpus), joined, pace, rank, signs);
     choose_spins();
   }
 

@@ -11,9 +11,30 @@
 #include <initializer_list>
 
 #include "sync/atomics.hpp"
-#include "sync/pace.hpp"
 
 namespace fermata {
+
+// CPUs whose numbers differ by a multiple of this share a word: there members may miss that they are close.
+inline constexpr std::uint32_t kSigned = 8;
+
+// All are hints.
+template <class A>
+struct BasicSigns {
+  template <class T>
+  using Atomic = typename A::template Atomic<T>;
+  Atomic<std::uint64_t> waited_on[kSigned], woke_on[kSigned];  // who did last on each CPU
+  Atomic<std::int64_t> moved_ns;                               // when a member last moved
+};
+using Signs = BasicSigns<RealAtomics>;
+
+// Resets it to the state before the first wait.
+template <class A>
+void forget(BasicSigns<A>& signs) {
+  for (auto* table : {signs.waited_on, signs.woke_on})
+    // order: relaxed, both: no other thread knows of it yet
+    for (std::uint32_t i = 0; i < kSigned; ++i) A::store_relaxed(table[i], std::uint64_t{0});
+  A::store_relaxed(signs.moved_ns, std::int64_t{0});  // order: see above
+}
 
 constexpr std::uint64_t signature(std::uint32_t thread, std::int32_t cpu) {
   return static_cast<std::uint64_t>(thread) << 32 | (static_cast<std::uint32_t>(cpu) + 1);
@@ -21,9 +42,9 @@ constexpr std::uint64_t signature(std::uint32_t thread, std::int32_t cpu) {
 // Before a thread wakes others on that CPU. Threads of several processes may have one number, which hides
 // that they share a CPU. A thread may be several members.
 template <class A>
-void sign(BasicPace<A>& pace, std::uint32_t thread, std::int32_t cpu) {
+void sign(BasicSigns<A>& signs, std::uint32_t thread, std::int32_t cpu) {
   // order: relaxed: a hint
-  A::store_relaxed(pace.woke_on[static_cast<std::uint32_t>(cpu) % kSigned], signature(thread, cpu));
+  A::store_relaxed(signs.woke_on[static_cast<std::uint32_t>(cpu) % kSigned], signature(thread, cpu));
 }
 
 // The CPU of a signature; -1: there is none.
@@ -33,12 +54,12 @@ constexpr std::int32_t cpu_of(std::uint64_t signature) {
 // Moves this thread away from that CPU, to one that no other member has signed, if it can. Os(cpu, taken,
 // count) leaves a CPU, and avoids others. Returns false if the thread can't move.
 template <class A, class Os>
-bool leave_cpu(const BasicPace<A>& pace, std::int32_t cpu, Os&& os) {
+bool leave_cpu(const BasicSigns<A>& signs, std::int32_t cpu, Os&& os) {
   std::int32_t taken[2 * kSigned];
   std::size_t n = 0;
   // order: relaxed, both: hints
-  for (const auto& word : pace.waited_on) taken[n++] = cpu_of(A::load_relaxed(word));
-  for (const auto& word : pace.woke_on) taken[n++] = cpu_of(A::load_relaxed(word));  // order: see above
+  for (const auto& word : signs.waited_on) taken[n++] = cpu_of(A::load_relaxed(word));
+  for (const auto& word : signs.woke_on) taken[n++] = cpu_of(A::load_relaxed(word));  // order: see above
   return os(cpu, taken, n);
 }
 
@@ -46,25 +67,25 @@ bool leave_cpu(const BasicPace<A>& pace, std::int32_t cpu, Os&& os) {
 template <class Policy>
 inline constexpr bool kMayMove = requires(const Policy& policy) { policy.asks_for_thread(); };
 
-// What a member knows about it. Whatever Pace contains, a member shares its CPU for as long as its moves take
-// before it moves.
+// What a member knows about it. Whatever BasicSigns contains, a member shares its CPU for as long as its
+// moves take before it moves.
 template <class A>
 class BasicCompany {
  public:
   // In each wait, before the first action that is no spin: the CPU, the call, and the time.
-  void look(BasicPace<A>& pace, std::uint32_t thread, std::int32_t cpu, std::uint64_t call,
+  void look(BasicSigns<A>& signs, std::uint32_t thread, std::int32_t cpu, std::uint64_t call,
             std::int64_t now) {
     const std::uint32_t at = static_cast<std::uint32_t>(cpu) % kSigned;
     const std::uint64_t mine = signature(thread, cpu);
     bool other = false;
-    for (auto* word : {&pace.waited_on[at], &pace.woke_on[at]}) {
+    for (auto* word : {&signs.waited_on[at], &signs.woke_on[at]}) {
       const std::uint64_t last = A::load_relaxed(*word);  // order: relaxed: a hint
       other = other || (last != mine && static_cast<std::uint32_t>(last) == static_cast<std::uint32_t>(mine));
       if (last != mine) A::store_relaxed(*word, mine);  // order: see above
     }
     const bool was_close = is_close();
     if (cpu != cpu_) {
-      withdraw(pace, thread);
+      withdraw(signs, thread);
       met_ = 0;  // the other's signature may be old
     } else if (other) {
       met_ = met_ < kMeets ? static_cast<std::uint8_t>(met_ + 1) : kMeets;
@@ -81,10 +102,10 @@ class BasicCompany {
   bool is_close() const { return met_ == kMeets; }
 
   // True: it shall move now, in this wait, from this CPU. Members move one at a time.
-  bool leaves(BasicPace<A>& pace, std::int32_t cpu, std::uint64_t call, std::int64_t now) {
+  bool leaves(BasicSigns<A>& signs, std::int32_t cpu, std::uint64_t call, std::int64_t now) {
     if (!is_close() || stays_) return false;
     // order: relaxed: a hint
-    const std::int64_t last = A::load_relaxed(pace.moved_ns);
+    const std::int64_t last = A::load_relaxed(signs.moved_ns);
     // The kernel or another member's move may have parted them. Clocks may differ a little.
     if (cpu != cpu_ || (last > since_ns_ && last <= now + kMostNs)) {
       met_ = 0;
@@ -92,32 +113,32 @@ class BasicCompany {
       return false;
     }
     const std::int64_t close_ns = now - since_ns_;
-    if (close_ns < cost_ns_ * rests_) return false;
-    if (!A::compare_exchange_relaxed(pace.moved_ns, last, now)) return false;  // order: see above
+    if (close_ns < std::int64_t{cost_ns_} * rests_) return false;
+    if (!A::compare_exchange_relaxed(signs.moved_ns, last, now)) return false;  // order: see above
     // Calls in a time, apart before, and together now.
     const auto product = [](std::uint64_t calls, std::int64_t ns) {
       return static_cast<double>(calls) * static_cast<double>(ns);
     };
     const bool gained =
         apart_ns_ == 0 || product(apart_calls_, close_ns) > kGain * product(call - since_call_, apart_ns_);
-    rests_ = gained ? 1 : rests_ < kMostRests ? 2 * rests_ : kMostRests;
+    rests_ = static_cast<std::uint8_t>(gained ? 1 : rests_ < kMostRests ? 2 * rests_ : kMostRests);
     met_ = 0;
     begin(call, now);
     return true;
   }
   // It has moved, which took so long, until now; or it can't move.
-  void moved(BasicPace<A>& pace, bool could, std::int64_t ns, std::int64_t now) {
+  void moved(BasicSigns<A>& signs, bool could, std::int64_t ns, std::int64_t now) {
     stays_ = !could;
-    cost_ns_ = ns < kLeastNs ? kLeastNs : ns < kMostNs ? ns : kMostNs;
-    A::store_relaxed(pace.moved_ns, now);  // order: relaxed: a hint
+    cost_ns_ = ns < kLeastNs ? kLeastNs : ns < kMostNs ? static_cast<std::int32_t>(ns) : kMostNs;
+    A::store_relaxed(signs.moved_ns, now);  // order: relaxed: a hint
   }
 
  private:
   // This member is no longer where it was at its last look.
-  void withdraw(BasicPace<A>& pace, std::uint32_t thread) const {
+  void withdraw(BasicSigns<A>& signs, std::uint32_t thread) const {
     if (cpu_ < 0) return;
     const std::uint32_t at = static_cast<std::uint32_t>(cpu_) % kSigned;
-    for (auto* word : {&pace.waited_on[at], &pace.woke_on[at]})
+    for (auto* word : {&signs.waited_on[at], &signs.woke_on[at]})
       // order: relaxed, both: hints
       if (A::load_relaxed(*word) == signature(thread, cpu_)) A::store_relaxed(*word, std::uint64_t{0});
   }
@@ -126,18 +147,18 @@ class BasicCompany {
   // docs/waiting.md says how these were measured.
   static constexpr std::uint8_t kMeets = 3;  // waits: one woken beside another may soon run elsewhere
   // ns: what a move is taken to cost, at least and at most. Times further ahead are a faulty member's.
-  static constexpr std::int64_t kLeastNs = 1'000'000, kMostNs = 100'000'000;
+  static constexpr std::int32_t kLeastNs = 1'000'000, kMostNs = 100'000'000;
   static constexpr double kGain = 1.25;           // times as many calls apart: a move has gained something
-  static constexpr std::int64_t kMostRests = 32;  // moves that gain nothing take 1 / kMostRests
+  static constexpr std::uint8_t kMostRests = 32;  // moves that gain nothing take 1 / kMostRests
 
-  std::int64_t cost_ns_ = kLeastNs;  // of this member's last move
-  std::int64_t rests_ = 1;           // times that, it shares its CPU before the next move
   // Since when it has shared its CPU, or not. Before it shared it: for how long not, and in how many calls.
   std::int64_t since_ns_ = 0, apart_ns_ = 0;
   std::uint64_t since_call_ = 0, apart_calls_ = 0;
-  std::int32_t cpu_ = -1;  // at the last look; -1: there was none
+  std::int32_t cost_ns_ = kLeastNs;  // of this member's last move
+  std::int32_t cpu_ = -1;            // at the last look; -1: there was none
   std::uint8_t met_ = 0;
-  bool stays_ = false;  // it can't move
+  std::uint8_t rests_ = 1;  // times its cost, it shares its CPU before the next move
+  bool stays_ = false;      // it can't move
 };
 
 }  // namespace fermata

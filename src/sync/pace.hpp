@@ -3,17 +3,13 @@
 #define FERMATA_SYNC_PACE_HPP
 
 #include <cstdint>
-#include <initializer_list>
 
 #include "sync/atomics.hpp"
 
 namespace fermata {
 
-// CPUs whose numbers differ by a multiple of this share a word: there members may miss that they are close.
-inline constexpr std::uint32_t kSigned = 8;
-
 // What the members of a team have learned together about their CPUs. A member writes it only after a stall or
-// a scout's yield, in waits that spins do not end, and before slow work (exclude_until()). All are hints: no
+// a scout's yield, and before slow work (exclude_until()). All are hints: no
 // value makes a wait hang.
 template <class A>
 struct BasicPace {
@@ -26,9 +22,7 @@ struct BasicPace {
   Atomic<std::int64_t> stalled_ns;     // when the last stall ended,
   Atomic<std::uint64_t> stalled_call;  // and the call of that wait
   Atomic<std::uint64_t> busy_until;    // the call up to which members work more than they wait
-  Atomic<std::int64_t> moved_ns;       // when a member last moved to another CPU
   Atomic<std::uint32_t> quick;         // scouts that came back quickly since parks_until
-  Atomic<std::uint64_t> waited_on[kSigned], woke_on[kSigned];  // who did last on each CPU (sync/company.hpp)
 };
 using Pace = BasicPace<RealAtomics>;
 
@@ -40,11 +34,7 @@ void forget(BasicPace<A>& pace) {
   A::store_relaxed(pace.rest_ns, std::int64_t{0});        // order: see above
   A::store_relaxed(pace.stalled_ns, std::int64_t{0});     // order: see above
   A::store_relaxed(pace.stalled_call, std::uint64_t{0});  // order: see above
-  A::store_relaxed(pace.moved_ns, std::int64_t{0});       // order: see above
   A::store_relaxed(pace.quick, std::uint32_t{0});         // order: see above
-  for (auto* table : {pace.waited_on, pace.woke_on})
-    for (std::uint32_t i = 0; i < kSigned; ++i)
-      A::store_relaxed(table[i], std::uint64_t{0});  // order: see above
 }
 
 inline constexpr std::uint64_t kFirstCalls = 4;

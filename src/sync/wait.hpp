@@ -126,25 +126,21 @@ template <class A>
 class BasicAutoWait {
  public:
   BasicAutoWait() = default;
-  // who: a number that mostly differs between members. is_shared: `pace` is that of all members.
+  // who: a number that mostly differs between members. signs: null if they have none.
   BasicAutoWait(Room room, std::uint32_t members, BasicPace<A>* pace, std::uint32_t who = 0,
-                bool is_shared = true)
-      : pace_(pace),
-        members_(members < 2 ? 2 : members),
-        who_(who % members_),
-        room_(room),
-        is_shared_(is_shared) {}
+                BasicSigns<A>* signs = nullptr)
+      : pace_(pace), signs_(signs), members_(members < 2 ? 2 : members), who_(who % members_), room_(room) {}
 
   // After a yield the slot is checked only once. Otherwise a signal that came during the yield would count as
   // one that came during the spin.
   std::uint32_t spins() const { return !spins_first() || yields_ > 0 ? 0 : kSpins; }
 
   // The view has to say which thread waits, and on which CPU.
-  bool asks_for_thread() const { return !is_crowded(); }
+  bool asks_for_thread() const { return !is_crowded() && signs_ != nullptr; }
 
   template <class Os>  // as of leave_cpu()
   void move(const WaitView& view, Os&& os) {
-    could_move_ = leave_cpu(*pace_, view.cpu, os);
+    could_move_ = leave_cpu(*signs_, view.cpu, os);
   }
 
   // So many yields may come before the first next() of a wait in this call, each before a look at the slot.
@@ -176,10 +172,10 @@ class BasicAutoWait {
     }
     acted(view);
     const bool may_spin = view.waited_ns < kSpinNs + view.expected_ns;
-    if (!is_crowded() && !looked_ && !(may_spin && spins_first())) look(view);
+    if (asks_for_thread() && !looked_ && !(may_spin && spins_first())) look(view);
     const bool alone = spins_first();
     if (alone && may_spin) return WaitAction::kSpin;
-    if (company_.leaves(*pace_, view.cpu, view.call, view.now_ns)) return moves();
+    if (looked_ && company_.leaves(*signs_, view.cpu, view.call, view.now_ns)) return moves();
     if (parks_now(view, alone)) return WaitAction::kPark;
     const std::uint64_t until = parks_until(view.call);
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
@@ -213,7 +209,7 @@ class BasicAutoWait {
     return WaitAction::kMove;
   }
   void look(const WaitView& view) {
-    company_.look(*pace_, view.thread_id, view.cpu, view.call, view.now_ns);
+    company_.look(*signs_, view.thread_id, view.cpu, view.call, view.now_ns);
     looked_ = true;
   }
   bool is_crowded() const { return room_ == Room::kCrowded; }
@@ -239,7 +235,7 @@ class BasicAutoWait {
       --skips_;
       return;
     }
-    if (slow || is_shared_) return;  // foreign threads ran; or company_ knows better
+    if (slow || signs_ != nullptr) return;  // foreign threads ran; or company_ knows better
     // If the awaited member came with the first yields, it has waited for this CPU.
     if (view.last_action == WaitAction::kSpin || yields_ > kFew) in_vain_ = 0;
     else if (++in_vain_ == kInVain) skips_ = kSkips, in_vain_ = kInVain - 1;
@@ -304,7 +300,7 @@ class BasicAutoWait {
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
   void acted(const WaitView& view) {
     if (view.last_action == WaitAction::kMove)
-      return company_.moved(*pace_, could_move_, view.last_action_ns, view.now_ns);
+      return company_.moved(*signs_, could_move_, view.last_action_ns, view.now_ns);
     acted_ns_ += view.last_action_ns;
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
@@ -368,6 +364,7 @@ class BasicAutoWait {
   // Ordered by size, so that there are no gaps: each thread has an AutoWait in its static TLS, which takes
   // room from its stack.
   BasicPace<A>* pace_ = nullptr;
+  BasicSigns<A>* signs_ = nullptr;
   std::int64_t begun_ns_ = 0;  // when this wait began,
   std::int64_t acted_ns_ =
       0;  // and how long its actions have taken, without moves; others' requests do not count
@@ -390,7 +387,6 @@ class BasicAutoWait {
   bool looked_ = false;          // company_ has, in this wait
   bool waits_long_ = false;      // many of this member's calls have long waits
   Room room_ = Room::kOwn;
-  bool is_shared_ = true;
   bool could_move_ = true;  // the last time
 };
 using AutoWait = BasicAutoWait<RealAtomics>;

@@ -92,15 +92,17 @@ struct MovesSuite : PaceSuite<N> {
   using Base = PaceSuite<N>;
   void before() override {
     Base::before();
+    forget(signs);
     for (unsigned i = 0; i < 4; ++i)
-      for (unsigned who = 0; who < N; ++who) company[who].look(this->pace, who, 0, Base::kCall, Base::kBegin);
+      for (unsigned who = 0; who < N; ++who) company[who].look(signs, who, 0, Base::kCall, Base::kBegin);
   }
   void thread(unsigned who) override {
     const std::int64_t later = Base::kBegin + Base::kSlice + static_cast<std::int64_t>(rl::rand(2));
-    company[who].look(this->pace, who, 0, Base::kCall + 1, later);
-    moves += company[who].leaves(this->pace, 0, Base::kCall + 1, later);
+    company[who].look(signs, who, 0, Base::kCall + 1, later);
+    moves += company[who].leaves(signs, 0, Base::kCall + 1, later);
   }
   void after() override { RL_ASSERT(moves == 1); }
+  BasicSigns<ModelAtomics> signs;
   BasicCompany<ModelAtomics> company[N];
   unsigned moves = 0;
 };

@@ -117,7 +117,7 @@ TEST_F(CompanyTest, AMemberThatOnlyWakesOthersIsSeen) {
   Simulated member = roomy();
   WaitAction action = WaitAction::kSpin;
   for (const std::int64_t begin = now; action != WaitAction::kMove && now - begin < 10 * kMs; ++call) {
-    sign(pace, 1, member.cpu);
+    sign(signs, 1, member.cpu);
     for (action = member.begin(call); action == WaitAction::kSpin;) action = member.go_on(25'000);
     if (action != WaitAction::kMove) member.end(kQuick);
   }
@@ -141,6 +141,7 @@ TEST_F(CompanyTest, InACrowdNobodyMoves) {
 TEST_F(CompanyTest, MovesTakeAtMostHalfOfTheTimeAndLessIfTheyGainNothing) {
   for (const bool gains : {true, false}) {
     forget(pace);
+    forget(signs);
     exclude_until(pace, UINT64_MAX - 1'000);  // no holds
     std::array<Simulated, 2> team = two();
     const std::int64_t begin = now;
@@ -184,8 +185,8 @@ TEST_F(CompanyTest, WhateverAFaultyMemberHasWrittenMovesAreFew) {
     int moves = 0;
     while (now - begin < 100 * kMs) {
       for (std::uint32_t i = 0; i < kSigned; ++i)
-        pace.waited_on[i] = signature(7, static_cast<std::int32_t>(i));
-      pace.moved_ns = moved;
+        signs.waited_on[i] = signature(7, static_cast<std::int32_t>(i));
+      signs.moved_ns = moved;
       WaitAction action = member.begin(++call);
       while (action == WaitAction::kSpin) action = member.go_on(25'000);
       if (action == WaitAction::kMove) ++moves, member.cpu = (member.cpu + 1) % 4;
@@ -201,7 +202,7 @@ TEST_F(CompanyTest, AMemberThatIsElsewhereNowHasNoSignatureWhereItWas) {
   std::array<Simulated, 2> team = two();
   const auto taken = [&] {
     std::vector<std::int32_t> cpus;
-    leave_cpu(pace, 0, [&](std::int32_t, const std::int32_t* list, std::size_t count) {
+    leave_cpu(signs, 0, [&](std::int32_t, const std::int32_t* list, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i)
         if (list[i] >= 0) cpus.push_back(list[i]);
       return true;

@@ -96,16 +96,16 @@ void write_any(Choices& choices, Pace& pace, std::uint64_t call) {
 }
 
 // It has shared its CPU for so long that its next wait moves.
-AutoWait close_member(Room room, Pace& pace) {
-  AutoWait policy(room, 4, &pace);
+AutoWait close_member(Room room, Pace& pace, Signs& signs) {
+  AutoWait policy(room, 4, &pace, 0, &signs);
   for (std::uint64_t call = kCall - 10; call < kCall; ++call) {
-    pace.woke_on[0] = signature(3, 0);
+    signs.woke_on[0] = signature(3, 0);
     WaitView view{.now_ns = kMs, .call = call};
     for (; policy.next(view) == WaitAction::kSpin; view.first = false) view.waited_ns += 25'000;
     view.first = false;
     policy.done(view);
   }
-  pace.woke_on[0] = signature(3, 0);
+  signs.woke_on[0] = signature(3, 0);
   return policy;
 }
 
@@ -113,6 +113,7 @@ AutoWait close_member(Room room, Pace& pace) {
 TEST(AutoWaitRules, EveryWaitParksAfterABoundedNumberOfActions) {
   std::vector<std::uint64_t> values;
   Pace pace{};
+  Signs signs{};
   Choices::all([&](Choices& choices) {
     write_any(choices, pace, kCall);
     values.push_back(pace.parks_until);
@@ -122,8 +123,8 @@ TEST(AutoWaitRules, EveryWaitParksAfterABoundedNumberOfActions) {
   for (const Room room : {Room::kOwn, Room::kRationed, Room::kCrowded}) {
     // The states of a member whose wait has not parked.
     std::set<Member, Differs> waiting;
-    waiting.insert({AutoWait(room, 4, &pace), {.now_ns = kMs, .call = kCall}});
-    waiting.insert({close_member(room, pace), {.now_ns = 10 * kMs, .call = kCall}});
+    waiting.insert({AutoWait(room, 4, &pace, 0, &signs), {.now_ns = kMs, .call = kCall}});
+    waiting.insert({close_member(room, pace, signs), {.now_ns = 10 * kMs, .call = kCall}});
     // Yields; or spins, a move, and yields.
     const std::int64_t quick = room == Room::kOwn ? 25 * kQuick : kQuick;
     const std::int64_t most = room == Room::kCrowded ? 16 : 16 * kMs / quick + 17;
@@ -134,8 +135,8 @@ TEST(AutoWaitRules, EveryWaitParksAfterABoundedNumberOfActions) {
           for (const bool close : {false, true})
             for (const std::int64_t ns : {quick, kSlice}) {
               pace.parks_until = parks_until;
-              pace.woke_on[0] = close ? signature(3, 0) : 0;
-              pace.moved_ns = 0;
+              signs.woke_on[0] = close ? signature(3, 0) : 0;
+              signs.moved_ns = 0;
               Member member = before;
               member.view.last_action = member.policy.next(member.view);
               if (member.view.last_action == WaitAction::kPark) continue;

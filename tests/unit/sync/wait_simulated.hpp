@@ -75,11 +75,12 @@ struct Simulated {
 
 struct AutoWaitTest : ::testing::Test {
   Pace pace{};
+  Signs signs{};
   std::int64_t now = 100 * kMs;
   AutoWaitTest() { exclude_until(pace, 0); }
-  Simulated roomy() { return {AutoWait(Room::kOwn, 2, &pace, 0), now}; }
+  Simulated roomy() { return {AutoWait(Room::kOwn, 2, &pace, 0, &signs), now}; }
   Simulated crowded(std::uint32_t members = 4, std::uint32_t who = 0) {
-    return {AutoWait(Room::kCrowded, members, &pace, who), now};
+    return {AutoWait(Room::kCrowded, members, &pace, who, &signs), now};
   }
   std::array<Simulated, 4> four() { return {crowded(4, 0), crowded(4, 1), crowded(4, 2), crowded(4, 3)}; }
   // Two stalls, one soon after the other, from that call on.

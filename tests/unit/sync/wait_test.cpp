@@ -64,7 +64,7 @@ TEST_F(AutoWaitTest, WithinAQuotaAWaitSpinsAndParksSoon) {
   EXPECT_EQ(room_of(2, {.all = 2, .in_quota = 1}), Room::kRationed);
   EXPECT_EQ(room_of(2, {.all = 2, .in_quota = 2}), Room::kOwn);
   EXPECT_EQ(room_of(3, {.all = 2, .in_quota = 1}), Room::kCrowded);
-  Simulated member{AutoWait(Room::kRationed, 2, &pace, 0), now};
+  Simulated member{AutoWait(Room::kRationed, 2, &pace, 0, &signs), now};
   EXPECT_GT(member.policy.spins(), 0U);
   EXPECT_EQ(member.begin(10), WaitAction::kSpin);
   const std::int64_t begin = now;
@@ -117,7 +117,7 @@ TEST_F(AutoWaitTest, WhereManyCallsStallNobodySpins) {
   for (const Room room : {Room::kOwn, Room::kRationed}) {
     forget(pace);
     exclude_until(pace, UINT64_MAX - 1'000);
-    Simulated member{AutoWait(room, 2, &pace, 0), now};
+    Simulated member{AutoWait(room, 2, &pace, 0, &signs), now};
     std::uint64_t call = 10;
     for (; member.policy.spins() > 0 && call < 20; ++call) {
       WaitAction action = member.begin(call);
@@ -147,7 +147,7 @@ TEST_F(AutoWaitTest, WithoutACpuForEachNobodySpins) {
 
 // A barrier between processes has no room for what its members learn, not even for the CPUs that they are on.
 TEST_F(AutoWaitTest, SpinsInVainAreLeftOutForAWhile) {
-  Simulated member{AutoWait(Room::kOwn, 2, &pace, 0, false), now};
+  Simulated member{AutoWait(Room::kOwn, 2, &pace, 0), now};
   std::uint64_t call = 10;
   for (; call < 13; ++call) {
     ASSERT_EQ(member.begin(call), WaitAction::kSpin);
