@@ -101,7 +101,7 @@ bool read_list(std::int32_t cpu, const char* name, CpuSet* listed) {
   do digits[n++] = static_cast<char>('0' + cpu % 10);
   while ((cpu /= 10) > 0);
   while (n > 0) path[length++] = digits[--n];
-  strcpy(path + length, name);
+  memcpy(path + length, name, strlen(name) + 1);
   if (!RawFile(path).line(text, sizeof text)) return false;
   *listed = {};
   each_cpu(text, [&](std::int32_t other) {
