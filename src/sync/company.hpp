@@ -94,12 +94,14 @@ class BasicCompany {
     }
     cpu_ = cpu;
     if (was_close != is_close()) {
-      if (!was_close) apart_calls_ = call - since_call_, apart_ns_ = since_ns_ == 0 ? 0 : now - since_ns_;
+      if (!was_close) apart_calls_ = since_ns_ == 0 ? 0 : call - since_call_, apart_ns_ = waited_ns_;
       begin(call, now);
     }
   }
   // This member shares its CPU.
   bool is_close() const { return met_ == kMeets; }
+  // A wait has taken so long. A program may pause or compute between its calls, so only waits count.
+  void waited(std::int64_t ns) { waited_ns_ += ns; }
 
   // True: it shall move now, in this wait, from this CPU. Members move one at a time.
   bool leaves(BasicSigns<A>& signs, std::int32_t cpu, std::uint64_t call, std::int64_t now) {
@@ -112,15 +114,14 @@ class BasicCompany {
       begin(call, now);
       return false;
     }
-    const std::int64_t close_ns = now - since_ns_;
-    if (close_ns < std::int64_t{cost_ns_} * rests_) return false;
+    if (waited_ns_ < std::int64_t{cost_ns_} * rests_) return false;
     if (!A::compare_exchange_relaxed(signs.moved_ns, last, now)) return false;  // order: see above
-    // Calls in a time, apart before, and together now.
-    const auto product = [](std::uint64_t calls, std::int64_t ns) {
-      return static_cast<double>(calls) * static_cast<double>(ns);
+    // What a call has cost together, and apart before, with the move.
+    const auto each = [](std::int64_t ns, std::uint64_t calls) {
+      return static_cast<double>(ns) / static_cast<double>(calls);
     };
     const bool gained =
-        apart_ns_ == 0 || product(apart_calls_, close_ns) > kGain * product(call - since_call_, apart_ns_);
+        apart_calls_ == 0 || each(waited_ns_, call - since_call_ + 1) > kGain * each(apart_ns_, apart_calls_);
     rests_ = static_cast<std::uint8_t>(gained ? 1 : rests_ < kMostRests ? 2 * rests_ : kMostRests);
     met_ = 0;
     begin(call, now);
@@ -129,6 +130,7 @@ class BasicCompany {
   // It has moved, which took so long, until now; or it can't move.
   void moved(BasicSigns<A>& signs, bool could, std::int64_t ns, std::int64_t now) {
     stays_ = !could;
+    waited(ns);
     cost_ns_ = ns < kLeastNs ? kLeastNs : ns < kMostNs ? static_cast<std::int32_t>(ns) : kMostNs;
     A::store_relaxed(signs.moved_ns, now);  // order: relaxed: a hint
   }
@@ -142,17 +144,19 @@ class BasicCompany {
       // order: relaxed, both: hints
       if (A::load_relaxed(*word) == signature(thread, cpu_)) A::store_relaxed(*word, std::uint64_t{0});
   }
-  void begin(std::uint64_t call, std::int64_t now) { since_call_ = call, since_ns_ = now; }
+  void begin(std::uint64_t call, std::int64_t now) { since_call_ = call, since_ns_ = now, waited_ns_ = 0; }
 
   // docs/waiting.md says how these were measured.
   static constexpr std::uint8_t kMeets = 3;  // waits: one woken beside another may soon run elsewhere
   // ns: what a move is taken to cost, at least and at most. Times further ahead are a faulty member's.
   static constexpr std::int32_t kLeastNs = 1'000'000, kMostNs = 100'000'000;
-  static constexpr double kGain = 1.25;           // times as many calls apart: a move has gained something
+  static constexpr double kGain =
+      1.25;  // together a call costs that many times more: the last move has gained
   static constexpr std::uint8_t kMostRests = 32;  // moves that gain nothing take 1 / kMostRests
 
-  // Since when it has shared its CPU, or not. Before it shared it: for how long not, and in how many calls.
-  std::int64_t since_ns_ = 0, apart_ns_ = 0;
+  // Since when it has shared its CPU, or not, and what waits have taken since then. What they took before it
+  // shared it, and in how many calls.
+  std::int64_t since_ns_ = 0, waited_ns_ = 0, apart_ns_ = 0;
   std::uint64_t since_call_ = 0, apart_calls_ = 0;
   std::int32_t cost_ns_ = kLeastNs;  // of this member's last move
   std::int32_t cpu_ = -1;            // at the last look; -1: there was none

@@ -97,8 +97,9 @@ struct HostsWait {
 // 3. Then one member after the other yields once, as a scout. A slow one renews the hold, and enough quick
 //    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
 //    stalls have cost kRestNs.
-// 4. A member that shares its CPU with another one, where each may have its own, spins no more. Once that has
-//    lasted as long as a move to another CPU takes, it moves. It waits longer if calls were not faster apart.
+// 4. A member that shares its CPU with another one, where each may have its own, spins no more. Once its
+// waits
+//    have taken as long as a move to another CPU, it moves; later, if calls were not cheaper apart.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the
@@ -153,7 +154,7 @@ class BasicAutoWait {
   // True: the wait in this call may park without next() and done(), as long as it is not over. In a hold that
   // is all that they would decide. The member that judges the hold counts its time.
   bool parks_unwatched(std::uint64_t call) const {
-    return judges_at_ == 0 && (is_crowded() || skips_ > 0) && call < parks_until(call);
+    return judges_at_ == 0 && (is_crowded() || (skips_ > 0 && signs_ == nullptr)) && call < parks_until(call);
   }
   // Call it for each such wait.
   void parked_unwatched() {
@@ -175,7 +176,7 @@ class BasicAutoWait {
     if (asks_for_thread() && !looked_ && !(may_spin && spins_first())) look(view);
     const bool alone = spins_first();
     if (alone && may_spin) return WaitAction::kSpin;
-    if (looked_ && company_.leaves(*signs_, view.cpu, view.call, view.now_ns)) return moves();
+    if (looked_ && company_.leaves(*signs_, view.cpu, view.call, view.now_ns)) return WaitAction::kMove;
     if (parks_now(view, alone)) return WaitAction::kPark;
     const std::uint64_t until = parks_until(view.call);
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
@@ -186,7 +187,7 @@ class BasicAutoWait {
   void done(const WaitView& view) {
     if (view.first) return;  // it came before the first action
     acted(view);
-    if (!is_crowded()) learn(view);
+    if (!is_crowded()) learn(view), company_.waited(acted_ns_);
     yields_ = 0;
     judge(view.call);
     if (acted_ns_ > stall_ns()) stalled(view);
@@ -202,11 +203,6 @@ class BasicAutoWait {
     if (!alone || room_ != Room::kOwn) return yields_ >= kYields || waits_long_;
     const bool slow = view.last_action == WaitAction::kYield && view.last_action_ns > stall_ns();
     return waits_long_ || slow || (yields_ >= kYields && view.waited_ns >= kMostStallNs);
-  }
-  // Apart, yields are quick again.
-  WaitAction moves() {
-    A::store_relaxed(pace_->parks_until, std::uint64_t{0});  // order: relaxed: a hint
-    return WaitAction::kMove;
   }
   void look(const WaitView& view) {
     company_.look(*signs_, view.thread_id, view.cpu, view.call, view.now_ns);
@@ -235,8 +231,10 @@ class BasicAutoWait {
       --skips_;
       return;
     }
-    if (slow || signs_ != nullptr) return;  // foreign threads ran; or company_ knows better
-    // If the awaited member came with the first yields, it has waited for this CPU.
+    if (slow) return;  // foreign threads ran, wherever the awaited member was
+    // company_ knows where it was, but not whether spins pay while the team parks.
+    if (signs_ != nullptr && view.last_action == WaitAction::kYield) return;
+    // If the awaited member came with the first yields, or a park, it has mostly waited for this CPU.
     if (view.last_action == WaitAction::kSpin || yields_ > kFew) in_vain_ = 0;
     else if (++in_vain_ == kInVain) skips_ = kSkips, in_vain_ = kInVain - 1;
   }
@@ -299,8 +297,10 @@ class BasicAutoWait {
 
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
   void acted(const WaitView& view) {
-    if (view.last_action == WaitAction::kMove)
+    if (view.last_action == WaitAction::kMove) {
+      in_vain_ = skips_ = 0;
       return company_.moved(*signs_, could_move_, view.last_action_ns, view.now_ns);
+    }
     acted_ns_ += view.last_action_ns;
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;

@@ -142,7 +142,7 @@ void restore(const CpuSet& before, CpuSet& others, const CpuSet& seen) {
   keep(true, all, &others);
   if (was_moved || is_same(seen, others)) {
     if (!is_same(all, before)) bind_to(before);
-  } else {
+  } else if (!is_same(all, seen)) {
     bind_to(seen);
   }
 }
