@@ -97,6 +97,7 @@ struct MovesSuite : PaceSuite<N> {
       for (unsigned who = 0; who < N; ++who) company[who].look(signs, who, 0, Base::kCall, Base::kBegin);
   }
   void thread(unsigned who) override {
+    company[who].waited(Base::kSlice);
     const std::int64_t later = Base::kBegin + Base::kSlice + static_cast<std::int64_t>(rl::rand(2));
     company[who].look(signs, who, 0, Base::kCall + 1, later);
     moves += company[who].leaves(signs, 0, Base::kCall + 1, later);

@@ -32,13 +32,17 @@ std::uint32_t process_id() { return static_cast<std::uint32_t>(getpid()); }
 
 namespace {
 
-// Takes 1 KiB of stack.
-struct CpuSet {
-  alignas(cpu_set_t) std::byte bits[kMostCpus / 8] = {};
+template <int kCpus>
+struct SetOf {
+  alignas(cpu_set_t) std::byte bits[kCpus / 8] = {};
   cpu_set_t* set() { return reinterpret_cast<cpu_set_t*>(bits); }
 };
+using CpuSet = SetOf<kMostCpus>;  // takes 1 KiB of stack
 
-bool read_affinity(CpuSet* out) { return sched_getaffinity(0, sizeof out->bits, out->set()) == 0; }
+template <class Set>
+bool read_affinity(Set* out) {
+  return sched_getaffinity(0, sizeof out->bits, out->set()) == 0;
+}
 
 }  // namespace
 
@@ -80,14 +84,18 @@ Status pin_thread(std::int32_t cpu) {
 
 namespace {
 
+// Threads with small stacks move, too, so this is smaller. On larger machines the kernel refuses it.
+constexpr int kMovesWithin = 2048;
+using MoveSet = SetOf<kMovesWithin>;
+
 // By the system call: a program may have a sched_setaffinity() of its own.
-bool bind_to(const CpuSet& cpus) {
+bool bind_to(const MoveSet& cpus) {
   return syscall(SYS_sched_setaffinity, 0, sizeof cpus.bits, cpus.bits) == 0;
 }
-bool is_same(const CpuSet& a, const CpuSet& b) { return memcmp(a.bits, b.bits, sizeof a.bits) == 0; }
+bool is_same(const MoveSet& a, const MoveSet& b) { return memcmp(a.bits, b.bits, sizeof a.bits) == 0; }
 
 // Keeps only these CPUs, or all but these. Keeps all if that would leave none.
-void keep(bool these, const CpuSet& listed, CpuSet* cpus) {
+void keep(bool these, const MoveSet& listed, MoveSet* cpus) {
   std::byte any{0};
   const auto kept = [&](std::size_t i) { return cpus->bits[i] & (these ? listed.bits[i] : ~listed.bits[i]); };
   for (std::size_t i = 0; i < sizeof listed.bits; ++i) any |= kept(i);
@@ -95,7 +103,7 @@ void keep(bool these, const CpuSet& listed, CpuSet* cpus) {
 }
 // The CPUs that the kernel lists for this one, as far as a short text goes: threads with small stacks move,
 // too.
-bool read_list(std::int32_t cpu, const char* name, CpuSet* listed) {
+bool read_list(std::int32_t cpu, const char* name, MoveSet* listed) {
   char path[96] = "/sys/devices/system/cpu/cpu", digits[8], text[256];
   std::size_t n = 0, length = strlen(path);
   do digits[n++] = static_cast<char>('0' + cpu % 10);
@@ -105,7 +113,7 @@ bool read_list(std::int32_t cpu, const char* name, CpuSet* listed) {
   if (!RawFile(path).line(text, sizeof text)) return false;
   *listed = {};
   each_cpu(text, [&](std::int32_t other) {
-    if (other < kMostCpus) CPU_SET_S(static_cast<std::size_t>(other), sizeof listed->bits, listed->set());
+    if (other < kMovesWithin) CPU_SET_S(static_cast<std::size_t>(other), sizeof listed->bits, listed->set());
   });
   return true;
 }
@@ -131,8 +139,8 @@ class NoSignals {
 // The kernel remembers which CPUs a thread has asked for, also those that its cpuset has not, and does not
 // tell them. A thread that has never asked may run on all of its cpuset, also once that has grown. So whoever
 // might run on all of it asks for all CPUs there are.
-void restore(const CpuSet& before, CpuSet& others, const CpuSet& seen) {
-  CpuSet all;
+void restore(const MoveSet& before, MoveSet& others, const MoveSet& seen) {
+  MoveSet all;
   memset(all.bits, 0xff, sizeof all.bits);
   if (!bind_to(all) || !read_affinity(&all)) {
     bind_to(before);
@@ -160,16 +168,16 @@ bool leave_cpu(std::int32_t cpu, const std::int32_t* taken, std::size_t count) {
   const long policy = syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
   if (policy != SCHED_OTHER && policy != SCHED_BATCH) return false;
   // order: see above
-  if (!moves_allowed.load(std::memory_order_relaxed) || cpu < 0 || cpu >= kMostCpus) return false;
+  if (!moves_allowed.load(std::memory_order_relaxed) || cpu < 0 || cpu >= kMovesWithin) return false;
   const auto at = static_cast<std::size_t>(cpu);
-  CpuSet before, others, seen;
+  MoveSet before, others, seen;
   if (!read_affinity(&before)) return false;
   others = before;
   CPU_CLR_S(at, sizeof others.bits, others.set());
   if (is_same(others, before)) return true;  // it no longer may run there
   if (CPU_COUNT_S(sizeof others.bits, others.set()) == 0) return false;
   for (std::size_t i = 0; i < count; ++i)
-    if (taken[i] >= 0 && taken[i] < kMostCpus)
+    if (taken[i] >= 0 && taken[i] < kMovesWithin)
       CPU_SET_S(static_cast<std::size_t>(taken[i]), sizeof seen.bits, seen.set());
   keep(false, seen, &others);
   if (read_list(cpu, "/cache/index3/shared_cpu_list", &seen)) keep(true, seen, &others);
