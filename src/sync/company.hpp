@@ -2,8 +2,8 @@
 //
 // Each member signs the CPU that it is on when it waits longer than a spin, and when it wakes others. A
 // member that finds another's signature there, newer than its own last wait, shares that CPU: at first its
-// waits leave out the spin, which would hold up the awaited member. Once that has lasted as long as a move
-// takes, it moves (rule 4 of AutoWait).
+// waits leave out the spin, which would hold up the awaited member. Once they have taken as long as a move,
+// it moves (rule 4 of AutoWait).
 #ifndef FERMATA_SYNC_COMPANY_HPP
 #define FERMATA_SYNC_COMPANY_HPP
 
@@ -49,7 +49,7 @@ void sign(BasicSigns<A>& signs, std::uint32_t thread, std::int32_t cpu) {
 
 // The CPU of a signature; -1: there is none.
 constexpr std::int32_t cpu_of(std::uint64_t signature) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(signature)) - 1;
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(signature) - 1);
 }
 // Moves this thread away from that CPU, to one that no other member has signed, if it can. Os(cpu, taken,
 // count) leaves a CPU, and avoids others. Returns false if the thread can't move.

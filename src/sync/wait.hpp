@@ -161,8 +161,8 @@ class BasicAutoWait {
     if (skips_ > 0) --skips_;
   }
 
-  // Whatever the others have written: a wait parks after kYields yields, and if its member has a CPU of its
-  // own, after kMostStallNs.
+  // Whatever the others have written: a wait parks after kYields yields. If its member has a CPU of its own,
+  // these take kMostStallNs at least, or the last one is slow.
   WaitAction next(const WaitView& view) {
     if (view.first) {
       begun_ns_ = view.now_ns;

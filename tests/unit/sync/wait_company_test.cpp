@@ -220,6 +220,11 @@ TEST_F(CompanyTest, AMemberThatIsElsewhereNowHasNoSignatureWhereItWas) {
   EXPECT_EQ(taken(), std::vector<std::int32_t>{4});
 }
 
+TEST_F(CompanyTest, AnySignatureHasACpuOrNone) {
+  static_assert(cpu_of(signature(7, 0)) == 0 && cpu_of(signature(7, 8191)) == 8191 && cpu_of(0) == -1);
+  static_assert(cpu_of(0x8000'0000) == INT32_MAX && cpu_of(UINT64_MAX) == -2, "a faulty member's");
+}
+
 // CPUs whose numbers share a word.
 TEST_F(CompanyTest, CpusWithTheSameSignatureWordAreDifferentOnes) {
   std::array<Simulated, 2> team = two();
