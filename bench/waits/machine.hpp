@@ -122,7 +122,6 @@ class Machine {
     member.waits = true;
     member.view = {};
     member.view.call = number_;
-    member.view.cpu = static_cast<std::int32_t>(at);
     member.begun_ns = cpu.now;
     act(at, m);
   }
@@ -175,7 +174,7 @@ class Machine {
         cpu.now += costs_.look;
         cpu.ready.push_front(m);
         break;
-      case WaitAction::kMove:  // members share a CPU only if they are more than CPUs, and then none moves
+      case WaitAction::kMove:  // these members have no signs, so none moves
       case WaitAction::kYield:
         cpu.now += costs_.yield;
         cpu.ready.push_back(m);

@@ -98,8 +98,7 @@ struct HostsWait {
 //    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
 //    stalls have cost kRestNs.
 // 4. A member that shares its CPU with another one, where each may have its own, spins no more. Once its
-// waits
-//    have taken as long as a move to another CPU, it moves; later, if calls were not cheaper apart.
+//    waits have taken as long as a move to another CPU, it moves; later, if calls were not cheaper apart.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the
@@ -365,10 +364,9 @@ class BasicAutoWait {
   // room from its stack.
   BasicPace<A>* pace_ = nullptr;
   BasicSigns<A>* signs_ = nullptr;
-  std::int64_t begun_ns_ = 0;  // when this wait began,
-  std::int64_t acted_ns_ =
-      0;  // and how long its actions have taken, without moves; others' requests do not count
-  std::uint64_t long_call_ = 0;      // when long_waits_ last grew
+  std::int64_t begun_ns_ = 0;    // when this wait began,
+  std::int64_t acted_ns_ = 0;    // and how long its actions have taken, but for moves and others' requests
+  std::uint64_t long_call_ = 0;  // when long_waits_ last grew
   std::uint64_t scouted_until_ = 0;  // the hold after which this member was a scout
   // Of the hold that this member began: from which call on its waits are added up in parked_ns_, in which
   // call it judges them (0: no hold), and what stalls cost a call before.

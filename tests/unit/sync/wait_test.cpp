@@ -164,6 +164,47 @@ TEST_F(AutoWaitTest, SpinsInVainAreLeftOutForAWhile) {
   EXPECT_GT(member.policy.spins(), 0U) << "spins that succeed go on";
 }
 
+// In a hold, such a member that shares its CPU decides nothing, but for a spin now and then.
+TEST_F(AutoWaitTest, WithoutSignsMembersOnOneCpuParkUnwatchedInAHold) {
+  Simulated member{AutoWait(Room::kOwn, 2, &pace, 0), now};
+  std::uint64_t call = 10;
+  pace.parks_until = 20'000;
+  for (; !member.policy.parks_unwatched(call) && call < 100; ++call) {
+    EXPECT_EQ(member.begin(call), WaitAction::kSpin);
+    EXPECT_EQ(member.go_on(25'000), WaitAction::kPark);
+    member.end(4'000);
+  }
+  EXPECT_LT(call, 20U);
+  int unwatched = 0;
+  for (; member.policy.parks_unwatched(call) && unwatched < 1'000; ++unwatched, ++call)
+    member.policy.parked_unwatched();
+  EXPECT_GT(unwatched, 100);
+  EXPECT_LT(unwatched, 1'000);
+  for (int i = 0; i < 10; ++i, ++call) EXPECT_EQ(member.wait(call, 700), WaitAction::kSpin);
+  EXPECT_FALSE(member.policy.parks_unwatched(call)) << "spins that succeed go on";
+}
+
+// Where foreign threads run often, spins after each of their slices would cost more than parks.
+TEST_F(AutoWaitTest, AStallDoesNotSayWhereTheAwaitedMemberIs) {
+  for (Signs* const known : {static_cast<Signs*>(nullptr), &signs}) {
+    Simulated member{AutoWait(Room::kOwn, 2, &pace, 0, known), now};
+    std::uint64_t call = 10;
+    pace.parks_until = 20'000;
+    const auto park = [&](std::int64_t ns) {
+      EXPECT_EQ(member.begin(call), WaitAction::kSpin);
+      EXPECT_EQ(member.go_on(25'000), WaitAction::kPark);
+      member.end(ns);
+      ++call;
+    };
+    park(4'000);
+    park(kSlice);
+    park(4'000);
+    park(4'000);
+    for (int n = 0; n < 200; ++n, ++call)
+      EXPECT_EQ(member.wait(call, n % 10 == 0 ? kSlice : 4'000), WaitAction::kPark) << n;
+  }
+}
+
 TEST_F(AutoWaitTest, QuickYieldsGoOn) {
   Simulated member = crowded();
   for (std::uint64_t call = 5; call < 1'000; ++call) EXPECT_EQ(member.wait(call, 700), WaitAction::kYield);
