@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/status.hpp"
-#include "os/os.hpp"
 
 namespace fermata::net {
 namespace {
@@ -91,7 +90,7 @@ void Loop::write(void* self, const Line* line, const Block* block) {
   Loop& loop = *end.loop;
   const std::lock_guard lock(loop.guard_);
   if (end.silent) return;
-  const std::int64_t now = os::now_ns();
+  const std::int64_t now = loop.options_.now();
   Packet packet{end.process, loop.process_of_rank_[line->to], loop.next_number_++, false, *line, {}, {}};
   if (block != nullptr) {
     const auto* from = static_cast<const std::byte*>(block->from);
@@ -121,7 +120,7 @@ void Loop::send(const Packet& packet, std::int64_t now) {
 void Loop::progress(void* self) {
   End& end = end_of(self);
   const std::lock_guard lock(end.loop->guard_);
-  end.loop->advance(end, os::now_ns());
+  end.loop->advance(end, end.loop->options_.now());
 }
 
 // Steps: deliver the packets that are due, to any process; land the packets that have reached this process;
@@ -177,11 +176,12 @@ std::int32_t Loop::is_gone(void* self, std::uint32_t rank) {
 
 void Loop::flush(void* self, std::int64_t most_ns) {
   End& end = end_of(self);
-  const std::int64_t until = os::now_ns() + most_ns;
+  const auto now_ns = end.loop->options_.now;
+  const std::int64_t until = now_ns() + most_ns;
   for (bool over = false; !over;) {
     {
       const std::lock_guard lock(end.loop->guard_);
-      const std::int64_t now = os::now_ns();
+      const std::int64_t now = now_ns();
       end.loop->advance(end, now);
       over = end.pending.empty() || now >= until;
     }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "net/net.hpp"
+#include "os/os.hpp"
 
 namespace fermata::net {
 
@@ -27,6 +28,7 @@ struct LoopOptions {
   // The sender gives up a receiver after this many repeats. A time limit would be wrong: a process that was
   // stopped for long has repeated only once.
   std::uint32_t patience = 10'000;
+  std::int64_t (*now)() = os::now_ns;  // the clock of the delays
 };
 
 // Simulated processes 0, 1, ..., each with a port.
