@@ -114,7 +114,7 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
   view.yielded = yielded;
   view.now_ns = start;
   bool asked = false;
-  if constexpr (kMayMove<Policy>) asked = policy.asks_for_thread();
+  if constexpr (kMayMove<Policy>) asked = policy.asks_for_thread(wait.call);
   if (asked) view.thread_id = os::thread_id(), view.cpu = os::current_cpu();
   for (bool over = false; !over;) {
     view.waited_ns = now - start;
@@ -125,7 +125,7 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
       case WaitAction::kYield: os::yield(); break;
       case WaitAction::kPark: park(wait.phase, wait.bell, wait.token, os, stall.longest_park()); break;
       case WaitAction::kMove:
-        if constexpr (kMayMove<Policy>) policy.move(view, os::leave_cpu);
+        if constexpr (kMayMove<Policy>) policy.move(view, os::leave_cpu, os::join_cpu);
         break;
     }
     const bool watched = view.last_action == WaitAction::kSpin && MonitorChoice::wait(&wait.phase.word, [&] {
@@ -148,7 +148,7 @@ void wait_as_learned(const LongWait& wait) {
   Learned& mine = t_learned;
   const bool known =
       t_spins.barrier == wait.barrier && mine.generation == wait.generation && mine.count == wait.count;
-  if (known && stall_ns() == 0 && mine.policy.parks_unwatched(wait.call)) {
+  if (known && stall_ns() == 0 && mine.policy.parks_unwatched(wait.call, os::current_cpu)) {
     OsCalls os(nullptr, wait.pace == nullptr);
     do park(wait.phase, wait.bell, wait.token, os, os::kNoLimit);
     while (!is_over(wait.phase, wait.token));

@@ -85,7 +85,7 @@ class Waiter {
         [&] {
           if (over_hosts_) return wait_with(HostsWait{}, what, call);
           if (!may_act_unwatched()) return wait_with(auto_, what, call);
-          if (auto_.parks_unwatched(call) && what.park_unwatched(kLookNs)) {
+          if (auto_.parks_unwatched(call, os::current_cpu) && what.park_unwatched(kLookNs)) {
             auto_.parked_unwatched();
             return what.finish();
           }
@@ -192,7 +192,7 @@ class Waiter {
     view.yielded = yielded;
     view.now_ns = now;
     bool asked = false;
-    if constexpr (kMayMove<std::remove_cvref_t<Policy>>) asked = policy.asks_for_thread();
+    if constexpr (kMayMove<std::remove_cvref_t<Policy>>) asked = policy.asks_for_thread(call);
     if (asked) view.thread_id = os::thread_id(), view.cpu = os::current_cpu();
     const auto end = [&] {
       policy.done(view);
@@ -223,7 +223,7 @@ class Waiter {
           what.park(limits.longest_park(now, others), !others && limits.only_looks());
           break;
         case WaitAction::kMove:
-          if constexpr (kMayMove<std::remove_cvref_t<Policy>>) policy.move(view, os::leave_cpu);
+          if constexpr (kMayMove<std::remove_cvref_t<Policy>>) policy.move(view, os::leave_cpu, os::join_cpu);
           break;
       }
       // Just before advance(), so that a line that lands now does not wait for a yield.

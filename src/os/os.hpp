@@ -36,7 +36,10 @@ Status pin_thread(std::int32_t cpu);
 // the time between two system calls. Returns false if it can't move: it may run on one CPU only, is a thread
 // of real time, or the kernel or FERMATA_MOVE forbids it.
 bool leave_cpu(std::int32_t cpu, const std::int32_t* taken, std::size_t count);
-// Call it before the process's first wait: with FERMATA_MOVE=0, leave_cpu() does nothing.
+// Moves the calling thread to this CPU, in the same way. Returns false if it can't: see above, or it may not
+// run there.
+bool join_cpu(std::int32_t cpu);
+// Call it before the process's first wait: with FERMATA_MOVE=0, both do nothing.
 void settle_moves();
 // How many CPUs the threads of this process may run on, all together; at least 1. One pinned thread says
 // nothing about the others. The search stops once it has found `enough` CPUs, or has looked at 4,096 threads.

@@ -24,6 +24,8 @@ struct BasicSigns {
   using Atomic = typename A::template Atomic<T>;
   Atomic<std::uint64_t> waited_on[kSigned], woke_on[kSigned];  // who did last on each CPU
   Atomic<std::int64_t> moved_ns;                               // when a member last moved
+  // Of a crowd: where it gathers, and which member decides that, as a signature (sync/gathering.hpp).
+  Atomic<std::uint64_t> gather;
 };
 using Signs = BasicSigns<RealAtomics>;
 
@@ -34,6 +36,7 @@ void forget(BasicSigns<A>& signs) {
     // order: relaxed, both: no other thread knows of it yet
     for (std::uint32_t i = 0; i < kSigned; ++i) A::store_relaxed(table[i], std::uint64_t{0});
   A::store_relaxed(signs.moved_ns, std::int64_t{0});  // order: see above
+  A::store_relaxed(signs.gather, std::uint64_t{0});   // order: see above
 }
 
 constexpr std::uint64_t signature(std::uint32_t thread, std::int32_t cpu) {
@@ -65,7 +68,7 @@ bool leave_cpu(const BasicSigns<A>& signs, std::int32_t cpu, Os&& os) {
 
 // Policies whose action may be kMove (sync/wait.hpp).
 template <class Policy>
-inline constexpr bool kMayMove = requires(const Policy& policy) { policy.asks_for_thread(); };
+inline constexpr bool kMayMove = requires(const Policy& policy) { policy.asks_for_thread(0); };
 
 // What a member knows about it. Whatever BasicSigns contains, a member shares its CPU for as long as its
 // moves take before it moves.

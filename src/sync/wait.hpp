@@ -13,9 +13,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "sync/atomics.hpp"
 #include "sync/company.hpp"
+#include "sync/gathering.hpp"
 #include "sync/pace.hpp"
 
 namespace fermata {
@@ -125,22 +127,26 @@ struct HostsWait {
 template <class A>
 class BasicAutoWait {
  public:
-  BasicAutoWait() = default;
+  constexpr BasicAutoWait() {}
   // who: a number that mostly differs between members. signs: null if they have none.
   BasicAutoWait(Room room, std::uint32_t members, BasicPace<A>* pace, std::uint32_t who = 0,
                 BasicSigns<A>* signs = nullptr)
-      : pace_(pace), signs_(signs), members_(members < 2 ? 2 : members), who_(who % members_), room_(room) {}
+      : pace_(pace), signs_(signs), members_(members < 2 ? 2 : members), who_(who % members_), room_(room) {
+    if (is_crowded()) std::construct_at(&gathering_);
+  }
 
   // After a yield the slot is checked only once. Otherwise a signal that came during the yield would count as
   // one that came during the spin.
   std::uint32_t spins() const { return !spins_first() || yields_ > 0 ? 0 : kSpins; }
 
-  // The view has to say which thread waits, and on which CPU.
-  bool asks_for_thread() const { return !is_crowded() && signs_ != nullptr; }
+  // In this call, the view has to say which thread waits, and on which CPU.
+  bool asks_for_thread(std::uint64_t call) const {
+    return signs_ != nullptr && (!is_crowded() || parks_until(call) != 0);
+  }
 
-  template <class Os>  // as of leave_cpu()
-  void move(const WaitView& view, Os&& os) {
-    could_move_ = leave_cpu(*signs_, view.cpu, os);
+  template <class Leave, class Join>  // as of leave_cpu() and of BasicGathering::join()
+  void move(const WaitView& view, Leave&& leave, Join&& join) {
+    could_move_ = is_crowded() ? gathering_.join(*signs_, join) : leave_cpu(*signs_, view.cpu, leave);
   }
 
   // So many yields may come before the first next() of a wait in this call, each before a look at the slot.
@@ -152,8 +158,12 @@ class BasicAutoWait {
 
   // True: the wait in this call may park without next() and done(), as long as it is not over. In a hold that
   // is all that they would decide. The member that judges the hold counts its time.
-  bool parks_unwatched(std::uint64_t call) const {
-    return judges_at_ == 0 && (is_crowded() || (skips_ > 0 && signs_ == nullptr)) && call < parks_until(call);
+  // cpu(): where this thread runs.
+  template <class CurrentCpu>
+  bool parks_unwatched(std::uint64_t call, CurrentCpu&& cpu) const {
+    if (judges_at_ != 0 || call >= parks_until(call)) return false;
+    if (signs_ == nullptr) return is_crowded() || skips_ > 0;
+    return is_crowded() && !gathering_.strays(*signs_, cpu());
   }
   // Call it for each such wait.
   void parked_unwatched() {
@@ -172,12 +182,14 @@ class BasicAutoWait {
     }
     acted(view);
     const bool may_spin = view.waited_ns < kSpinNs + view.expected_ns;
-    if (asks_for_thread() && !looked_ && !(may_spin && spins_first())) look(view);
+    if (!is_crowded() && signs_ != nullptr && !looked_ && !(may_spin && spins_first())) look(view);
     const bool alone = spins_first();
     if (alone && may_spin) return WaitAction::kSpin;
     if (looked_ && company_.leaves(*signs_, view.cpu, view.call, view.now_ns)) return WaitAction::kMove;
-    if (parks_now(view, alone)) return WaitAction::kPark;
     const std::uint64_t until = parks_until(view.call);
+    if (is_crowded() && signs_ != nullptr && until != 0 && gathering_.joins(*signs_, view.cpu, view.now_ns))
+      return WaitAction::kMove;
+    if (parks_now(view, alone)) return WaitAction::kPark;
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
     return yield();
   }
@@ -188,7 +200,7 @@ class BasicAutoWait {
     acted(view);
     if (!is_crowded()) learn(view), company_.waited(acted_ns_);
     yields_ = 0;
-    judge(view.call);
+    judge(view);
     if (acted_ns_ > stall_ns()) stalled(view);
   }
 
@@ -297,6 +309,7 @@ class BasicAutoWait {
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
   void acted(const WaitView& view) {
     if (view.last_action == WaitAction::kMove) {
+      if (is_crowded()) return gathering_.moved(could_move_, view.last_action_ns, view.now_ns);
       in_vain_ = skips_ = 0;
       return company_.moved(*signs_, could_move_, view.last_action_ns, view.now_ns);
     }
@@ -313,12 +326,14 @@ class BasicAutoWait {
 
   // The member that began a hold compares its waits since then with what stalls cost before, again and again
   // while the team parks.
-  void judge(std::uint64_t call) {
+  void judge(const WaitView& view) {
+    const std::uint64_t call = view.call;
     if (judges_at_ == 0) return;
     if (parks_until(call) == 0) {
       judges_at_ = 0;
       return;
     }
+    if (is_crowded() && signs_ != nullptr) gathering_.judge(*signs_, who_, view.cpu, call, view.now_ns);
     parked_ns_ += acted_ns_;
     if (call < judges_at_) return;
     const std::uint64_t calls = call - held_from_;
@@ -357,6 +372,7 @@ class BasicAutoWait {
     judges_at_ = view.call + parks;
     stalls_ns_ = acted_ns_ / static_cast<std::int64_t>(since);
     parked_ns_ = 0;
+    if (is_crowded() && signs_ != nullptr) gathering_.begin(*signs_, who_, view.call, view.now_ns);
     hold(view.call, acted_ns_);
   }
 
@@ -374,7 +390,10 @@ class BasicAutoWait {
   std::uint64_t judges_at_ = 0;
   std::int64_t stalls_ns_ = 0;
   std::int64_t parked_ns_ = 0;
-  BasicCompany<A> company_;
+  union {
+    BasicCompany<A> company_{};    // unless there are more members than CPUs
+    BasicGathering<A> gathering_;  // otherwise
+  };
   std::uint32_t members_ = 2;
   std::uint32_t who_ = 0;
   std::uint8_t in_vain_ = 0;     // waits in a row whose spin was fruitless

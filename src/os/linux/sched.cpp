@@ -162,15 +162,33 @@ constinit std::atomic<bool> moves_allowed{true};
 // order: relaxed, here and below: every thread finds the same value
 void settle_moves() { moves_allowed.store(choice_of(Variable::kMove) != 0, std::memory_order_relaxed); }
 
+namespace {
+
+// A thread of real time could wait for ever on the other CPU, and an idle one for very long.
+bool may_move(std::int32_t cpu) {
+  const long policy = syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
+  // order: see above
+  return (policy == SCHED_OTHER || policy == SCHED_BATCH) && moves_allowed.load(std::memory_order_relaxed) &&
+         cpu >= 0 && cpu < kMovesWithin;
+}
+// before: the affinity that others was chosen from.
+bool move_to(MoveSet& others, const MoveSet& before) {
+  MoveSet seen;
+  const NoSignals no_signals;
+  if (!read_affinity(&seen) || !is_same(seen, before)) return true;  // somebody has changed it just now
+  if (!bind_to(others)) return false;
+  if (!read_affinity(&seen)) seen = others;
+  restore(before, others, seen);
+  return true;
+}
+
+}  // namespace
+
 bool leave_cpu(std::int32_t cpu, const std::int32_t* taken, std::size_t count) {
   const ErrnoGuard guard;
-  // A thread of real time could wait for ever on the other CPU, and an idle one for very long.
-  const long policy = syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
-  if (policy != SCHED_OTHER && policy != SCHED_BATCH) return false;
-  // order: see above
-  if (!moves_allowed.load(std::memory_order_relaxed) || cpu < 0 || cpu >= kMovesWithin) return false;
+  if (!may_move(cpu)) return false;
   const auto at = static_cast<std::size_t>(cpu);
-  MoveSet before, others, seen;
+  MoveSet before, others, listed;
   if (!read_affinity(&before)) return false;
   others = before;
   CPU_CLR_S(at, sizeof others.bits, others.set());
@@ -178,16 +196,21 @@ bool leave_cpu(std::int32_t cpu, const std::int32_t* taken, std::size_t count) {
   if (CPU_COUNT_S(sizeof others.bits, others.set()) == 0) return false;
   for (std::size_t i = 0; i < count; ++i)
     if (taken[i] >= 0 && taken[i] < kMovesWithin)
-      CPU_SET_S(static_cast<std::size_t>(taken[i]), sizeof seen.bits, seen.set());
-  keep(false, seen, &others);
-  if (read_list(cpu, "/cache/index3/shared_cpu_list", &seen)) keep(true, seen, &others);
-  if (read_list(cpu, "/topology/thread_siblings_list", &seen)) keep(false, seen, &others);
-  const NoSignals no_signals;
-  if (!read_affinity(&seen) || !is_same(seen, before)) return true;  // somebody has changed it just now
-  if (!bind_to(others)) return false;
-  if (!read_affinity(&seen)) seen = others;
-  restore(before, others, seen);
-  return true;
+      CPU_SET_S(static_cast<std::size_t>(taken[i]), sizeof listed.bits, listed.set());
+  keep(false, listed, &others);
+  if (read_list(cpu, "/cache/index3/shared_cpu_list", &listed)) keep(true, listed, &others);
+  if (read_list(cpu, "/topology/thread_siblings_list", &listed)) keep(false, listed, &others);
+  return move_to(others, before);
+}
+
+bool join_cpu(std::int32_t cpu) {
+  const ErrnoGuard guard;
+  if (!may_move(cpu)) return false;
+  const auto at = static_cast<std::size_t>(cpu);
+  MoveSet before, one;
+  if (!read_affinity(&before) || !CPU_ISSET_S(at, sizeof before.bits, before.set())) return false;
+  CPU_SET_S(at, sizeof one.bits, one.set());
+  return move_to(one, before);
 }
 
 std::atomic<std::uint32_t> fork_count{1};
