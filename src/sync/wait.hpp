@@ -271,10 +271,11 @@ class BasicAutoWait {
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }
+  // Longer waits say nothing more: the program did something else.
+  static std::int64_t counted(std::int64_t ns) { return ns < kMostStallNs ? ns : kMostStallNs; }
   // The calls that a team parks after such a stall.
   std::uint64_t hold_of(std::int64_t ns) const {
-    const std::int64_t counted = ns < kMostStallNs ? ns : kMostStallNs;
-    return static_cast<std::uint64_t>(kHold * counted / (kParkNs * members_));
+    return static_cast<std::uint64_t>(kHold * counted(ns) / (kParkNs * members_));
   }
   void hold(std::uint64_t call, std::int64_t ns) {
     // order: relaxed, both: hints
@@ -334,7 +335,7 @@ class BasicAutoWait {
       return;
     }
     if (is_crowded() && signs_ != nullptr) gathering_.judge(*signs_, who_, view.cpu, call, view.now_ns);
-    parked_ns_ += acted_ns_;
+    parked_ns_ += counted(acted_ns_);
     if (call < judges_at_) return;
     const std::uint64_t calls = call - held_from_;
     judges_at_ = call + (judges_at_ - held_from_);
@@ -370,7 +371,7 @@ class BasicAutoWait {
     }
     held_from_ = view.call;
     judges_at_ = view.call + parks;
-    stalls_ns_ = acted_ns_ / static_cast<std::int64_t>(since);
+    stalls_ns_ = counted(acted_ns_) / static_cast<std::int64_t>(since);
     parked_ns_ = 0;
     if (is_crowded() && signs_ != nullptr) gathering_.begin(*signs_, who_, view.call, view.now_ns);
     hold(view.call, acted_ns_);
