@@ -47,6 +47,7 @@ class BasicGathering {
     if (target_of(signs) >= 0) next_trial_ns_ = 0;       // it has paid off before
     A::store_relaxed(signs.gather, signature(who, -1));  // order: relaxed: a hint
     trying_ = false;
+    other_ns_ = 0;
     looked_ns_ = now;
     measure(call, now, false);
   }
@@ -70,11 +71,17 @@ class BasicGathering {
     const float each = static_cast<float>(took) / static_cast<float>(calls);
     if (trying_) {
       trying_ = false;
-      next_trial_ns_ = now + kRests * (now - next_trial_ns_);
-      if (each * kGain < each_ns_) return measure(call, now, false);
+      trial_ns_ = now - next_trial_ns_ < kMostTrialNs ? static_cast<std::int32_t>(now - next_trial_ns_)
+                                                      : kMostTrialNs;
+      next_trial_ns_ = now + std::int64_t{kRests} * trial_ns_;
+      const bool pays = each * kGain < each_ns_;
+      other_ns_ = pays ? each_ns_ : each;
+      if (pays) return measure(call, now, false);
     } else {
       each_ns_ = each;
-      if (now < next_trial_ns_ || each > kMostCallNs) return measure(call, now, false);
+      const bool is_worse = other_ns_ > 0 && each > kWorse * other_ns_;
+      const std::int64_t rest_ns = std::int64_t{is_worse ? kRests - kLeastRests : 0} * trial_ns_;
+      if (now < next_trial_ns_ - rest_ns || each > kMostCallNs) return measure(call, now, false);
       trying_ = true;
       next_trial_ns_ = now;
     }
@@ -99,8 +106,11 @@ class BasicGathering {
   static constexpr std::int64_t kPauseNs = 500'000'000;  // ns: calls are seldom further apart
   static constexpr float kMostCallNs = 16'000'000;       // ns: calls that take longer are mostly work
   static constexpr float kGain = 1.1f;                   // less is chance
-  static constexpr std::int64_t kRests = 32;             // a trial takes 1 / kRests of the time,
-  static constexpr std::int64_t kMoveRests = 4;          // and moves 1 / kMoveRests
+  static constexpr std::int32_t kRests = 32;             // times its own, a trial comes after the last one;
+  static constexpr std::int32_t kMostTrialNs = 1'000'000'000;  // ns: it is taken to have taken
+  static constexpr float kWorse = 1.5f;           // if calls take so much longer than the other way,
+  static constexpr std::int32_t kLeastRests = 4;  // only so many
+  static constexpr std::int64_t kMoveRests = 4;   // likewise moves
   static constexpr std::int64_t kLeastNs = 500'000,
                                 kMostNs = 100'000'000;  // ns: what a move is taken to cost
 
@@ -109,10 +119,11 @@ class BasicGathering {
   std::int64_t since_ns_ = 0, looked_ns_ = 0, next_trial_ns_ = 0;
   std::uint64_t since_call_ = 0;
   std::int64_t next_move_ns_ = 0;
-  float each_ns_ = 0;     // what a call took before the trial
-  bool trying_ = false;   // a trial runs
-  bool settles_ = false;  // members have only just begun to move
-  bool stays_ = false;    // this member can't move
+  std::int32_t trial_ns_ = 0;         // how long the last trial took
+  float each_ns_ = 0, other_ns_ = 0;  // what a call takes, and what it took the other way; 0: not known
+  bool trying_ = false;               // a trial runs
+  bool settles_ = false;              // members have only just begun to move
+  bool stays_ = false;                // this member can't move
 };
 
 }  // namespace fermata
