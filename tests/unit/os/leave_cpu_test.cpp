@@ -1,4 +1,4 @@
-// A move to another CPU, which leaves no trace in the thread's affinity, signals or errno.
+// Moves to another CPU, which leaves no trace in the thread's affinity, signals or errno.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -112,6 +112,7 @@ TEST(LeaveCpu, ThreadsOfRealTimeAndIdleOnesStay) {
       param.sched_priority = policy == SCHED_FIFO || policy == SCHED_RR ? 1 : 0;
       if (sched_setscheduler(0, policy, &param) != 0) return;  // not permitted
       EXPECT_EQ(leave(current_cpu()), policy == SCHED_BATCH) << policy;
+      EXPECT_EQ(join_cpu(current_cpu()), policy == SCHED_BATCH) << policy;
     });
 }
 
@@ -147,7 +148,8 @@ TEST(LeaveCpu, TheEnvironmentForbidsIt) {
       int moved = 0;
       for (int i = 0; i < 20; ++i) {
         const std::int32_t cpu = current_cpu();
-        leave(cpu);
+        if (i % 2 == 0) leave(cpu);
+        else join_cpu(mask()[mask()[0] == cpu ? 1 : 0]);
         moved += current_cpu() != cpu;
       }
       if (allowed) EXPECT_GT(moved, 10);
@@ -163,26 +165,59 @@ TEST(LeaveCpu, AChangeByAnotherThreadStays) {
   const std::vector<std::int32_t> all = mask();
   if (all.size() < 2) GTEST_SKIP() << "one CPU";
   std::atomic<std::int32_t> thread{0};
-  std::atomic<bool> over{false}, ended{false};
+  std::atomic<int> tries{0};
+  std::atomic<bool> over{false};
   std::thread mover([&] {
     thread = static_cast<std::int32_t>(thread_id());
-    while (!over) leave(current_cpu());
+    for (; !over; ++tries) leave(current_cpu());
     EXPECT_EQ(mask(), std::vector<std::int32_t>{all[0]});
-    ended = true;
   });
   while (thread == 0) std::this_thread::yield();
-  cpu_set_t set;
+  cpu_set_t set, seen;
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(all[0]), &set);
-  // A change between the mover's last look and its last call would be lost; later ones are not, since a
-  // thread with one CPU does not move.
-  for (int i = 0; i < 3; ++i) {
+  // A change between the mover's last look and its last call is lost. Once one is not, the thread has one
+  // CPU, and does not move.
+  bool stayed = false;
+  for (int i = 0; i < 100 && !stayed; ++i) {
     ASSERT_EQ(sched_setaffinity(thread, sizeof set, &set), 0);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (const int before = tries; tries < before + 2;) std::this_thread::yield();
+    ASSERT_EQ(sched_getaffinity(thread, sizeof seen, &seen), 0);
+    stayed = CPU_EQUAL(&seen, &set);
   }
+  EXPECT_TRUE(stayed);
   over = true;
   mover.join();
-  EXPECT_TRUE(ended);
+}
+
+TEST(JoinCpu, TheThreadRunsThereAndMayRunWhereItMightBefore) {
+  in_a_thread([] {
+    const std::vector<std::int32_t> before = mask();
+    int there = 0;
+    for (int i = 0; i < 20; ++i) {
+      const std::int32_t cpu = before[static_cast<std::size_t>(i) % before.size()];
+      errno = EXDEV;
+      EXPECT_TRUE(join_cpu(cpu));
+      EXPECT_EQ(errno, EXDEV);
+      there += current_cpu() == cpu;
+      EXPECT_EQ(mask(), before);
+    }
+    EXPECT_GT(there, 10) << "the kernel may move it at any time";
+  });
+}
+
+TEST(JoinCpu, WhereItMayNotRunItDoesNotGo) {
+  in_a_thread([] {
+    const std::vector<std::int32_t> all = mask();
+    bind({all.back()});
+    std::vector<std::int32_t> others = {-1, 8191, 8192, INT32_MAX};
+    if (all.size() > 1) others.push_back(all.front());
+    for (const std::int32_t cpu : others) {
+      EXPECT_FALSE(join_cpu(cpu)) << cpu;
+      EXPECT_EQ(mask(), std::vector<std::int32_t>{all.back()});
+      EXPECT_EQ(current_cpu(), all.back());
+    }
+  });
 }
 
 std::atomic<int> handled{0};

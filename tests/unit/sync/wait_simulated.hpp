@@ -49,6 +49,9 @@ struct Simulated {
     view.now_ns = now;
     policy.done(view);
   }
+  bool parks_unwatched(std::uint64_t call) const {
+    return policy.parks_unwatched(call, [this] { return cpu; });
+  }
   // A wait that one action of that length ends. Returns the action.
   WaitAction wait(std::uint64_t call, std::int64_t ns) {
     const WaitAction action = begin(call);
@@ -60,7 +63,12 @@ struct Simulated {
   WaitAction act() {
     view.last_action = policy.next(view);
     if (view.last_action == WaitAction::kMove)
-      policy.move(view, [&](std::int32_t, const std::int32_t*, std::size_t) { return may_move; });
+      policy.move(
+          view, [&](std::int32_t, const std::int32_t*, std::size_t) { return may_move; },
+          [&](std::int32_t to) {
+            if (may_move) cpu = to;
+            return may_move;
+          });
     return view.last_action;
   }
   void pass(std::int64_t ns) {

@@ -30,17 +30,17 @@ TEST_F(AutoWaitTest, YieldsThatNobodyWatchedCountWhenAWaitParks) {
 TEST_F(AutoWaitTest, WithoutALookAtTheClockACrowdYieldsOrInAHoldParks) {
   Simulated judge = crowded(), other = crowded(4, 1), roomy_one = roomy();
   EXPECT_GT(other.policy.unwatched_yields(12), 0U);
-  EXPECT_FALSE(other.policy.parks_unwatched(12));
+  EXPECT_FALSE(other.parks_unwatched(12));
   stall_twice(judge, 8);
   for (std::uint64_t call = 12; call <= 16; ++call) {
     EXPECT_EQ(other.policy.unwatched_yields(call), 0U);
-    EXPECT_TRUE(other.policy.parks_unwatched(call));
-    EXPECT_FALSE(judge.policy.parks_unwatched(call)) << "it adds up its waits";
+    EXPECT_TRUE(other.parks_unwatched(call));
+    EXPECT_FALSE(judge.parks_unwatched(call)) << "it adds up its waits";
     EXPECT_EQ(roomy_one.policy.unwatched_yields(call), 0U);
-    EXPECT_FALSE(roomy_one.policy.parks_unwatched(call)) << "it looks who else is on its CPU";
+    EXPECT_FALSE(roomy_one.parks_unwatched(call)) << "it looks who else is on its CPU";
   }
   const std::uint64_t until = pace.parks_until;
-  EXPECT_FALSE(other.policy.parks_unwatched(until)) << "a scout looks at the clock";
+  EXPECT_FALSE(other.parks_unwatched(until)) << "a scout looks at the clock";
 }
 
 TEST_F(AutoWaitTest, WithACpuForEachAWaitSpinsThenYieldsThenParks) {
@@ -169,19 +169,19 @@ TEST_F(AutoWaitTest, WithoutSignsMembersOnOneCpuParkUnwatchedInAHold) {
   Simulated member{AutoWait(Room::kOwn, 2, &pace, 0), now};
   std::uint64_t call = 10;
   pace.parks_until = 20'000;
-  for (; !member.policy.parks_unwatched(call) && call < 100; ++call) {
+  for (; !member.parks_unwatched(call) && call < 100; ++call) {
     EXPECT_EQ(member.begin(call), WaitAction::kSpin);
     EXPECT_EQ(member.go_on(25'000), WaitAction::kPark);
     member.end(4'000);
   }
   EXPECT_LT(call, 20U);
   int unwatched = 0;
-  for (; member.policy.parks_unwatched(call) && unwatched < 1'000; ++unwatched, ++call)
+  for (; member.parks_unwatched(call) && unwatched < 1'000; ++unwatched, ++call)
     member.policy.parked_unwatched();
   EXPECT_GT(unwatched, 100);
   EXPECT_LT(unwatched, 1'000);
   for (int i = 0; i < 10; ++i, ++call) EXPECT_EQ(member.wait(call, 700), WaitAction::kSpin);
-  EXPECT_FALSE(member.policy.parks_unwatched(call)) << "spins that succeed go on";
+  EXPECT_FALSE(member.parks_unwatched(call)) << "spins that succeed go on";
 }
 
 // Where foreign threads run often, spins after each of their slices would cost more than parks.
