@@ -97,7 +97,7 @@ int fermata_begin(fermata_member* member, const fermata_operation* operation, fe
   if (member == nullptr || operation == nullptr || out == nullptr) return null_handle();
   return guarded([&] {
     auto request = std::make_unique<fermata_request>();
-    const int made = make(member, *operation, *request);
+    const int made = make(member, *operation, *request, true);
     if (made != FERMATA_OK) return made;
     fill(*request);
     const Status begun = member->member->begin(&request->core);
@@ -113,7 +113,7 @@ int fermata_prepare(fermata_member* member, const fermata_operation* operation, 
     std::unique_ptr<fermata_request> request;
     const int made = guarded([&] {
       request = std::make_unique<fermata_request>();
-      const int possible = make(member, *operation, *request);
+      const int possible = make(member, *operation, *request, false);
       return possible == FERMATA_OK ? reserve_all(*request) : possible;
     });
     if (made == FERMATA_ERR_MEMORY) request.reset();

@@ -94,7 +94,8 @@ BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
   // takes 0.3 us with 8 processes and 0.8 us with 16. By complete it takes 1.8 and 6.5 us.
   if (passes_on(wanted_.collective) && model_.members_per_cpu > 1)
     std::stable_sort(ranked_.begin(), ranked_.end(), fewer_steps);
-  else if (passes_on(wanted_.collective) && !model_.hosts.empty()) sort_by_regret();
+  else if (passes_on(wanted_.collective) && !model_.hosts.empty() && wanted_.pattern != Pattern::kAlone)
+    sort_by_period();
   if (!has_root(wanted_.collective) || ranked_.empty()) return;
   // Example: a broadcast of 16 KiB between two processes takes 3.7 us a call in two halves, in two stages. As
   // a whole, in one stage, it takes 1.6 us, though its prediction is 1.2 times as long.
@@ -104,11 +105,11 @@ BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
   std::stable_sort(ranked_.begin(), end, fewer_steps);
 }
 
-// Nothing says whether the program's calls follow each other at once or stand alone. So each candidate's
-// score is the worse of two ratios: its latency to the least latency, and its period to the least period.
-// Example: eight members on four hosts, 8 bytes, 200 us apart. Recursive doubling has 0.8 of the chain's
-// predicted latency, but sends 13 messages between hosts, the chain 3.
-void BlockChooser::sort_by_regret() {
+// In a row: by period. If the pattern is not known, each candidate's score is the worse of two ratios: its
+// latency to the least latency, and its period to the least period. Example: eight members on four hosts, 8
+// bytes, 200 us apart. Recursive doubling has 0.8 of the chain's predicted latency, but sends 13 messages
+// between hosts, the chain 3.
+void BlockChooser::sort_by_period() {
   if (ranked_.empty()) return;
   for (BlockCandidate& c : ranked_) {
     const Schedule s = build(c);
@@ -120,7 +121,8 @@ void BlockChooser::sort_by_regret() {
         return a.period_ns < b.period_ns;
       })->period_ns;
   const auto regret = [&](const BlockCandidate& c) {
-    return std::max(c.ns / least_ns, c.period_ns / least_period);
+    const double of_period = c.period_ns / least_period;
+    return wanted_.pattern == Pattern::kInRow ? of_period : std::max(c.ns / least_ns, of_period);
   };
   std::stable_sort(ranked_.begin(), ranked_.end(),
                    [&](const BlockCandidate& a, const BlockCandidate& b) { return regret(a) < regret(b); });

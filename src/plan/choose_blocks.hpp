@@ -14,6 +14,11 @@
 
 namespace fermata {
 
+// How a program calls scans over several hosts. A row has no other collective between them: their calls
+// overlap, since no member waits for higher ranks, so the period counts. Calls that stand alone mostly begin
+// at about the same time at all members, so the latency counts.
+enum class Pattern : std::uint8_t { kUnknown, kAlone, kInRow };
+
 // A collective on blocks that needs a schedule.
 struct BlockCase {
   Collective collective = Collective::kBroadcast;
@@ -26,6 +31,7 @@ struct BlockCase {
   // Not associative: all members of an allreduce get the same bits. Not commutative: contributions fold in
   // rank order.
   OpTraits op;
+  Pattern pattern = Pattern::kUnknown;
 };
 
 // A candidate for the choice: an algorithm of the table, or several algorithms along a tree of clusters. Its
@@ -39,7 +45,8 @@ struct BlockCandidate {
   // The number of transfers between two members, and of stages that have such transfers, times `segments`. A
   // transfer between hosts counts twice: it is also work for another process and the network.
   std::size_t steps = 0;
-  double period_ns = 0;  // of scans over several hosts: predicted, a call of many back to back; else 0
+  // Of scans over several hosts, unless they stand alone: predicted, a call of many back to back; else 0.
+  double period_ns = 0;
   const Algorithm* algorithm = nullptr;  // of the table; null: a composition, number `composed`
   std::int32_t degree = 2, segments = 1;
   std::size_t composed = 0;
@@ -56,7 +63,8 @@ class BlockChooser {
   // successive calls overlap:
   // - Rooted collectives: among the candidates near the cheapest, fewer steps come first.
   // - Scans, if members share CPUs: among all candidates, fewer steps come first.
-  // - Scans over several hosts: by the worse of latency and period, each relative to the least one.
+  // - Scans over several hosts: in a row, by period; if the pattern is not known, by the worse of latency and
+  //   period, each relative to the least one.
   // No candidate is verified yet. Only compositions are stored as schedules, since hundreds of schedules for
   // many members would fill the memory.
   const std::vector<BlockCandidate>& ranked() const { return ranked_; }
@@ -66,7 +74,7 @@ class BlockChooser {
   Request request(std::int32_t degree) const;
   double chunk_bytes(const Schedule& schedule) const;
   void predict(const Schedule& schedule, BlockCandidate& candidate) const;
-  void sort_by_regret();
+  void sort_by_period();
   void consider_table();
   void consider_compositions();
   void consider(const Schedule& schedule, BlockCandidate candidate);

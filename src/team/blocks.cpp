@@ -148,7 +148,8 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
                          .root = root,
                          .bytes = agreed_bytes(c),
                          .irregular = c.irregular,
-                         .op = c.traits};
+                         .op = c.traits,
+                         .pattern = c.pattern};
   BlockKnowledge known;
   const bool knows = unpack_knowledge(team, &known);
   const KnownChoice* measured = knows ? known.find(c.collective, wanted.bytes) : nullptr;
@@ -254,7 +255,8 @@ Blocks::Key key_of(const Checked& c, std::int32_t root) {
           op.associative,
           op.commutative,
           op.idempotent,
-          op.left_to_right};
+          op.left_to_right,
+          c.pattern};
 }
 
 Blocks& blocks_of(fermata_member* member) {
@@ -279,7 +281,26 @@ int check_request(const fermata_request* request) {
   return FERMATA_OK;
 }
 
-int make(fermata_member* member, const fermata_operation& operation, fermata_request& r) {
+namespace {
+
+// Of the call that starts now. If the operator does not associate, another schedule may give other bits.
+Pattern pattern_now(fermata_member* member, const Checked& c) {
+  const exec::Member& m = *member->member;
+  const bool matters = passes_on(c.collective) && c.traits.associative && m.team().hosts().are_several();
+  return matters ? blocks_of(member).scans.next(m.calls()) : Pattern::kUnknown;
+}
+
+int find_program(fermata_request& r) {
+  const Checked& c = r.checked;
+  auto program = program_of(blocks_of(r.member), r.member, c, has_root(c.collective) ? r.given.root : 0);
+  if (!program) return fail(program.error());
+  r.program = std::move(*program);
+  return FERMATA_OK;
+}
+
+}  // namespace
+
+int make(fermata_member* member, const fermata_operation& operation, fermata_request& r, bool ordered) {
   Checked* const c = &r.checked;
   *c = {};
   const int bad = check(member, operation, c);
@@ -295,9 +316,8 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   r.given = operation;
   r.filled = false;
   if (c->irregular) copy_sizes(r);
-  auto program = program_of(blocks_of(member), member, *c, has_root(c->collective) ? operation.root : 0);
-  if (!program) return fail(program.error());
-  r.program = std::move(*program);
+  if (ordered) c->pattern = pattern_now(member, *c);
+  if (const int found = find_program(r); found != FERMATA_OK) return found;
   r.core.call = call_of(*c, operation);
   return FERMATA_OK;
 }
@@ -310,8 +330,12 @@ int execute(fermata_member* member, const fermata_operation& operation) {
     return fail(Status::kBusy, "a call of this member is still outstanding: end it by fermata_resume");
   if (!request.filled || !is_same(request, operation)) {
     blocks.last = {};
-    const int made = make(member, operation, request);
+    const int made = make(member, operation, request, true);
     if (made != FERMATA_OK) return made;
+    fill(request);
+  } else if (const Pattern now = pattern_now(member, request.checked); now != request.checked.pattern) {
+    request.checked.pattern = now;
+    if (const int found = find_program(request); found != FERMATA_OK) return found;
     fill(request);
   }
   return answer(member, member->member->execute(&request.core));
@@ -332,7 +356,8 @@ fermata_operation operation_of(const Plain& plain) {
 int execute(fermata_member* member, const Plain& plain) {
   const int status = execute(member, operation_of(plain));
   // In place, the next call must copy its input again: the contents may have changed.
-  if (status == FERMATA_OK && plain.in != FERMATA_IN_PLACE && plain.in != plain.out)
+  if (status == FERMATA_OK && plain.in != FERMATA_IN_PLACE && plain.in != plain.out &&
+      member->blocks->call->checked.pattern == Pattern::kUnknown)
     member->blocks->last = plain;
   return status;
 }

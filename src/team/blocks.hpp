@@ -29,6 +29,7 @@ struct Checked {
   bool hidden = false;
   bool counts_in = false, counts_out = false;  // this member gives counts for its input, its output
   OpTraits traits;
+  Pattern pattern = Pattern::kUnknown;
 };
 
 }  // namespace fermata::team
@@ -103,12 +104,28 @@ struct Theirs {
   ZeroedBytes in, out;
 };
 
+// Looks for rows of scans: the number of the last one, and how many there have been without another
+// collective between them. All members make the same calls in the same order, so all find the same.
+class ScanRow {
+ public:
+  static constexpr std::uint64_t kLeast = 8;  // calls before a row counts as one
+  // A scan is the call after `calls` others.
+  Pattern next(std::uint64_t calls) {
+    length_ = calls == last_ ? length_ + 1 : 0;
+    last_ = calls + 1;
+    return length_ < kLeast ? Pattern::kAlone : Pattern::kInRow;
+  }
+
+ private:
+  std::uint64_t last_ = 0, length_ = 0;
+};
+
 // A member's data for its collectives on blocks.
 struct Blocks {
   explicit Blocks(const exec::Team& team) : heap(team.base(), team.layout().heap, team.layout().heap_bytes) {}
   // Collective, root, log2 of the block's bytes, irregular, then the operator: associative, commutative,
-  // idempotent, left to right.
-  using Key = std::tuple<Collective, std::int32_t, int, bool, bool, bool, bool, bool>;
+  // idempotent, left to right; the pattern.
+  using Key = std::tuple<Collective, std::int32_t, int, bool, bool, bool, bool, bool, Pattern>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
   // The request of blocking calls: all calls use the same memory. It also holds a call whose wait has ended
   // early.
@@ -118,6 +135,7 @@ struct Blocks {
   Direct single_copy;                   // between processes: the sizes of transfers that use single copy
   SlotHeap heap;         // only rank 0's is used: which parts of the team's heap all members' requests have
   PartsOverHosts parts;  // instead of it in a team over several hosts
+  ScanRow scans;
 };
 
 // The size of a block by which a schedule is chosen. All members know it, so all choose the same schedule.
@@ -138,8 +156,8 @@ int check(const fermata_member* member, const fermata_operation& operation, Chec
 // Returns the number of elements of this member's own block: from the counts where all members know all
 // counts, else from `count`.
 std::size_t own_count(const fermata_operation& operation, const Checked& checked, std::size_t rank);
-// Checks the operation and finds its program.
-int make(fermata_member* member, const fermata_operation& operation, fermata_request& request);
+// Checks the operation and finds its program. ordered: it starts now, so the pattern of calls matters.
+int make(fermata_member* member, const fermata_operation& operation, fermata_request& request, bool ordered);
 // Returns the fields of a call that the members compare. Precondition: check() has passed, or only lacked
 // memory.
 exec::Call call_of(const Checked& checked, const fermata_operation& operation);

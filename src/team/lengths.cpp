@@ -76,7 +76,7 @@ int move_split(fermata_member* member) {
     o.type = folds ? split.call.type : static_cast<int>(FERMATA_INT8);
     o.op = split.call.op;
     o.count = split.call.bytes / size_of(static_cast<Type>(o.type));
-    const int made = make(member, o, *moved->request);
+    const int made = make(member, o, *moved->request, false);
     if (made != FERMATA_OK) return made;
     fill(*moved->request);
     if (!adapt(&moved->request->core, member->member->lengths().their_bytes()))

@@ -131,5 +131,42 @@ TEST(HostStreams, ShortBlocksToOneRankShareAMessage) {
   EXPECT_LT(lines, 2 * kCalls) << "a message for each of the two blocks";
 }
 
+// Messages between hosts that are not neighbours. Repeats are counted in.
+std::uint64_t far_lines(House& house) {
+  return house.loop.packets_between(0, 2) + house.loop.packets_between(0, 3) +
+         house.loop.packets_between(1, 3);
+}
+
+// Scans in a row are a chain from host to host. All members find the same row, whatever their arguments.
+TEST(HostStreams, ScansInARowAreAChainAndScansByThemselvesAreNot) {
+  constexpr std::uint64_t kCalls = 200;
+  for (const bool in_row : {false, true}) {
+    House house({}, false, {0, 1, 2, 3});
+    std::uint64_t sent = 0;
+    const auto ends = house.run(20, [&](fermata_member* m, int rank) {
+      const auto r = static_cast<std::uint64_t>(rank);
+      std::uint64_t values[2] = {0, 0};
+      for (std::uint64_t i = 0; i < kCalls; ++i) {
+        // Each rank calls with the same arguments for a while, each for another while, and also in place.
+        const bool in_place = i / (r + 2) % 3 == 0;
+        std::uint64_t in = i + r, &out = values[i / (r + 3) % 2];
+        if (in_place) out = in;
+        if (!in_row && i % 4 == 0)
+          if (const int status = fermata_barrier(m); status != FERMATA_OK) return status;
+        const std::uint64_t before = rank == 0 ? far_lines(house) : 0;
+        const int status =
+            fermata_scan(m, in_place ? FERMATA_IN_PLACE : &in, &out, 1, FERMATA_UINT64, FERMATA_SUM);
+        if (status != FERMATA_OK) return status;
+        EXPECT_EQ(out, (r + 1) * i + r * (r + 1) / 2);
+        if (rank == 0) sent += far_lines(house) - before;
+      }
+      return fermata_barrier(m);
+    });
+    for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
+    if (in_row) EXPECT_LE(sent, 8 * 6 + house.loop.counts().repeats);
+    else EXPECT_GE(sent, kCalls);
+  }
+}
+
 }  // namespace
 }  // namespace fermata::test

@@ -157,6 +157,25 @@ TEST(BlockChoice, OverHostsAScanWeighsItsPeriodAgainstItsLatency) {
   }
 }
 
+TEST(BlockChoice, OverHostsAScanByItselfHasTheLeastLatencyAndARowTheLeastPeriod) {
+  for (const Collective collective : {Collective::kScan, Collective::kExscan}) {
+    for (const std::int32_t hosts : {4, 8, 16}) {
+      const CostModel model = hosts_model(hosts, 1);
+      BlockCase wanted{.collective = collective, .members = hosts, .bytes = 8, .op = kSum};
+      const auto best = [&](Pattern pattern) {
+        wanted.pattern = pattern;
+        return BlockChooser(wanted, &model).ranked().front();
+      };
+      const BlockCandidate alone = best(Pattern::kAlone), row = best(Pattern::kInRow);
+      const BlockCandidate either = best(Pattern::kUnknown);
+      EXPECT_EQ(row.name, "chain");
+      EXPECT_LT(alone.ns, row.ns);
+      EXPECT_LE(alone.ns, either.ns);
+      EXPECT_LE(row.period_ns, either.period_ns);
+    }
+  }
+}
+
 // Two blocks of 24 bytes fit on a line, so they are one message. Two of 25 bytes are two.
 TEST(BlockChoice, BlocksThatShareALineAreOneMessage) {
   const CostModel model = hosts_model(4, 2);
