@@ -2,12 +2,14 @@
 #ifndef FERMATA_TEAM_BLOCKS_HPP
 #define FERMATA_TEAM_BLOCKS_HPP
 
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <tuple>
 #include <vector>
 
+#include "plan/choose_blocks.hpp"
 #include "plan/compile_blocks.hpp"
 #include "team/handles.hpp"
 #include "team/slots.hpp"
