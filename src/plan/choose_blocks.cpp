@@ -70,11 +70,6 @@ std::size_t steps_of(const Schedule& schedule, const CostModel& model, double ch
   return steps;
 }
 
-// Members wait only for lower ranks, so calls overlap.
-bool passes_on(Collective collective) {
-  return collective == Collective::kScan || collective == Collective::kExscan;
-}
-
 }  // namespace
 
 BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)

@@ -14,6 +14,11 @@
 
 namespace fermata {
 
+// Members wait only for lower ranks, so calls overlap.
+inline bool passes_on(Collective collective) {
+  return collective == Collective::kScan || collective == Collective::kExscan;
+}
+
 // How a program calls scans over several hosts. A row has no other collective between them: their calls
 // overlap, since no member waits for higher ranks, so the period counts. Calls that stand alone mostly begin
 // at about the same time at all members, so the latency counts.
