@@ -148,6 +148,8 @@ int fermata_request_start(fermata_request* request) {
   if (request->core.active) return fail(Status::kBusy, "the request is still active");
   if (request->links != nullptr) return start_chain(*request);
   return guarded([&] {
+    if (!request->prepared)
+      if (const int found = follow_pattern(*request); found != FERMATA_OK) return found;
     fill_again(*request);
     const fermata_member* const member = request->member;  // a callback may free the request
     return answer(member, member->member->begin(&request->core));

@@ -26,6 +26,8 @@ struct BasicSigns {
   Atomic<std::int64_t> moved_ns;                               // when a member last moved
   // Of a crowd: where it gathers, and which member decides that, as a signature (sync/gathering.hpp).
   Atomic<std::uint64_t> gather;
+  Atomic<std::uint64_t> gather_until;  // the call up to which this holds, unless that member renews it
+  Atomic<std::int64_t> rests_ns;       // until when it does not try to gather members
 };
 using Signs = BasicSigns<RealAtomics>;
 
@@ -35,8 +37,10 @@ void forget(BasicSigns<A>& signs) {
   for (auto* table : {signs.waited_on, signs.woke_on})
     // order: relaxed, both: no other thread knows of it yet
     for (std::uint32_t i = 0; i < kSigned; ++i) A::store_relaxed(table[i], std::uint64_t{0});
-  A::store_relaxed(signs.moved_ns, std::int64_t{0});  // order: see above
-  A::store_relaxed(signs.gather, std::uint64_t{0});   // order: see above
+  A::store_relaxed(signs.moved_ns, std::int64_t{0});       // order: see above
+  A::store_relaxed(signs.gather, std::uint64_t{0});        // order: see above
+  A::store_relaxed(signs.gather_until, std::uint64_t{0});  // order: see above
+  A::store_relaxed(signs.rests_ns, std::int64_t{0});       // order: see above
 }
 
 constexpr std::uint64_t signature(std::uint32_t thread, std::int32_t cpu) {

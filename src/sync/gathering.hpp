@@ -13,6 +13,7 @@
 
 #include "sync/atomics.hpp"
 #include "sync/company.hpp"
+#include "sync/wait_policies.hpp"
 
 namespace fermata {
 
@@ -21,87 +22,147 @@ namespace fermata {
 template <class A>
 class BasicGathering {
  public:
-  // Members gather, and this one is elsewhere.
-  bool strays(const BasicSigns<A>& signs, std::int32_t cpu) const {
-    const std::int32_t target = target_of(signs);
-    return target >= 0 && target != cpu && !stays_;
+  // Members gather, and this one is elsewhere. cpu(): where it runs.
+  template <class CurrentCpu>
+  bool strays(const BasicSigns<A>& signs, CurrentCpu&& cpu, std::uint64_t call) const {
+    const std::int32_t target = target_of(signs, call);
+    return target >= 0 && target != refused_ && target != cpu();
   }
   // True: it shall move now, in this wait.
-  bool joins(const BasicSigns<A>& signs, std::int32_t cpu, std::int64_t now) const {
-    return strays(signs, cpu) && now >= next_move_ns_;
+  bool joins(const BasicSigns<A>& signs, const WaitView& view) const {
+    return view.now_ns >= next_move_ns_ && strays(signs, [&] { return view.cpu; }, view.call);
   }
   // Moves this thread there, if it can. Os(cpu) moves it to that CPU.
   template <class Os>
-  static bool join(const BasicSigns<A>& signs, Os&& os) {
-    const std::int32_t target = target_of(signs);
-    return target < 0 || os(target);
+  bool join(const BasicSigns<A>& signs, std::uint64_t call, Os&& os) {
+    const std::int32_t target = target_of(signs, call);
+    if (target < 0 || os(target)) return true;
+    refused_ = static_cast<std::int16_t>(target);
+    return false;
   }
-  // It has moved, which took so long, until now; or it can't move.
-  void moved(bool could, std::int64_t ns, std::int64_t now) {
-    stays_ = !could;
+  // It has tried to, which took so long, until now.
+  void moved(std::int64_t ns, std::int64_t now) {
     next_move_ns_ = now + kMoveRests * (ns < kLeastNs ? kLeastNs : ns < kMostNs ? ns : kMostNs);
   }
 
-  // This member is the judge from now on. Members are dispersed at first.
+  // This member is the judge from now on. Members do not gather at first.
   void begin(BasicSigns<A>& signs, std::uint32_t who, std::uint64_t call, std::int64_t now) {
-    if (target_of(signs) >= 0) next_trial_ns_ = 0;       // it has paid off before
-    A::store_relaxed(signs.gather, signature(who, -1));  // order: relaxed: a hint
-    trying_ = false;
+    decide(signs, who, -1, call);
+    trying_ = paused_ = false;
     other_ns_ = 0;
     looked_ns_ = now;
     measure(call, now, false);
   }
-  // After each wait of the judge, which runs on this CPU.
-  void judge(BasicSigns<A>& signs, std::uint32_t who, std::int32_t cpu, std::uint64_t call,
-             std::int64_t now) {
-    if (A::load_relaxed(signs.gather) >> 32 != who) return;  // order: relaxed: a hint; another one judges now
-    const std::int64_t gap = now - looked_ns_;
-    looked_ns_ = now;
-    if (gap > kPauseNs) {  // the program did something else
-      next_trial_ns_ += gap;
-      return measure(call, now, false);
+  // After each wait of the judge.
+  void judge(BasicSigns<A>& signs, std::uint32_t who, const WaitView& view) {
+    const std::int64_t now = view.now_ns;
+    const std::uint64_t call = view.call;
+    const std::uint64_t word = A::load_relaxed(signs.gather);  // order: relaxed: a hint
+    if (word >> 32 != who) return;                             // another one judges now
+    const bool gathers = target_of(signs, call) >= 0;
+    const bool are_pauses = pauses(signs, gathers, now);
+    if (are_pauses || (!gathers && cpu_of(word) >= 0)) {  // or the judge has not waited in many calls
+      trying_ = false;
+      if (are_pauses) trial_ns_ = kMostTrialNs, other_ns_ = kPauseNs;
+      return change(signs, who, -1, call, now);
     }
+    if (paused_) return measure(call, now, false);
+    if (gathers) renew(signs, call);
     const std::int64_t took = now - since_ns_;
     if (settles_) {
       if (took >= kSettleNs) measure(call, now, false);
       return;
     }
-    const std::uint64_t calls = call - since_call_;
+    const std::uint32_t calls = static_cast<std::uint32_t>(call) - since_call_;
     if (calls == 0 || took < (calls < kLeastCalls ? 4 * kPhaseNs : kPhaseNs)) return;
     const float each = static_cast<float>(took) / static_cast<float>(calls);
-    if (trying_) {
-      trying_ = false;
-      trial_ns_ = now - next_trial_ns_ < kMostTrialNs ? static_cast<std::int32_t>(now - next_trial_ns_)
-                                                      : kMostTrialNs;
-      next_trial_ns_ = now + std::int64_t{kRests} * trial_ns_;
-      const bool pays = each * kGain < each_ns_;
-      other_ns_ = pays ? each_ns_ : each;
-      if (pays) return measure(call, now, false);
-    } else {
-      each_ns_ = each;
-      const bool is_worse = other_ns_ > 0 && each > kWorse * other_ns_;
-      const std::int64_t rest_ns = std::int64_t{is_worse ? kRests - kLeastRests : 0} * trial_ns_;
-      if (now < next_trial_ns_ - rest_ns || each > kMostCallNs) return measure(call, now, false);
-      trying_ = true;
-      next_trial_ns_ = now;
-    }
-    // order: relaxed: a hint
-    A::store_relaxed(signs.gather, signature(who, target_of(signs) < 0 ? cpu : -1));
-    measure(call, now, true);
+    if (trying_ ? end_trial(signs, gathers, each, now) : begin_trial(signs, gathers, each, now))
+      return change(signs, who, gathers ? -1 : view.cpu, call, now);
+    measure(call, now, false);
   }
 
  private:
-  // The CPU where members gather; -1: they don't.
-  static std::int32_t target_of(const BasicSigns<A>& signs) {
-    return cpu_of(A::load_relaxed(signs.gather));  // order: relaxed: a hint
+  // The CPU where members gather in this call; -1: they don't.
+  static std::int32_t target_of(const BasicSigns<A>& signs, std::uint64_t call) {
+    // order: relaxed, both: hints
+    const std::int32_t cpu = cpu_of(A::load_relaxed(signs.gather));
+    if (cpu < 0 || cpu >= kMostCpus) return -1;
+    const std::uint64_t until = A::load_relaxed(signs.gather_until);  // order: see above
+    return call < until && until - call <= 2 * kMostCalls ? cpu : -1;
+  }
+  void decide(BasicSigns<A>& signs, std::uint32_t who, std::int32_t cpu, std::uint64_t call) {
+    // order: relaxed, both: hints
+    A::store_relaxed(signs.gather_until, call + valid_calls());
+    A::store_relaxed(signs.gather, signature(who, cpu));  // order: see above
+  }
+  void change(BasicSigns<A>& signs, std::uint32_t who, std::int32_t cpu, std::uint64_t call,
+              std::int64_t now) {
+    decide(signs, who, cpu, call);
+    if (!trying_ && cpu < 0) {  // it does not pay
+      const std::int64_t least = kPhaseNs + kSettleNs;
+      // order: relaxed: a hint
+      A::store_relaxed(signs.rests_ns, now + kRests * (trial_ns_ > least ? trial_ns_ : least));
+    }
+    measure(call, now, true);
+  }
+  // If the judge ends its waits no more, members soon gather no more.
+  std::uint64_t valid_calls() const {
+    const float calls = each_ns_ > 0 ? kValidNs / each_ns_ : 0;
+    return calls < kLeastValid  ? kLeastValid
+           : calls < kMostCalls ? static_cast<std::uint64_t>(calls)
+                                : kMostCalls;
+  }
+  void renew(BasicSigns<A>& signs, std::uint64_t call) const {
+    // order: relaxed, both: hints
+    const std::uint64_t left = A::load_relaxed(signs.gather_until) - call, whole = valid_calls();
+    if (left < whole / 2) A::store_relaxed(signs.gather_until, call + whole);  // order: see above
+  }
+  // True: two pauses of the program follow each other, while members gather.
+  bool pauses(BasicSigns<A>& signs, bool gathers, std::int64_t now) {
+    const std::int64_t gap = now - looked_ns_;
+    looked_ns_ = now;
+    const bool again = paused_ && gathers;
+    paused_ = gap > kPauseNs;
+    if (!paused_) return false;
+    next_ns_ += gap;
+    if (gathers) return again;
+    // order: relaxed, both: hints. A faulty member's time may overflow.
+    const auto rests = static_cast<std::uint64_t>(A::load_relaxed(signs.rests_ns));
+    const std::uint64_t later = rests + static_cast<std::uint64_t>(gap);
+    A::store_relaxed(signs.rests_ns, static_cast<std::int64_t>(later));  // order: see above
+    return false;
   }
   void measure(std::uint64_t call, std::int64_t now, bool settles) {
-    since_call_ = call, since_ns_ = now, settles_ = settles;
+    since_call_ = static_cast<std::uint32_t>(call), since_ns_ = now, settles_ = settles;
+  }
+  // Both return true if members shall gather where they do not, or no more where they do.
+  bool begin_trial(const BasicSigns<A>& signs, bool gathers, float each, std::int64_t now) {
+    each_ns_ = each;
+    if (each > kMostCallNs) return gathers;
+    const bool is_worse = other_ns_ > 0 && each > kWorse * other_ns_;
+    const std::int64_t earlier = is_worse ? std::int64_t{kRests - kLeastRests} * trial_ns_ : 0;
+    const std::int64_t next = gathers ? next_ns_ : A::load_relaxed(signs.rests_ns);  // order: relaxed: a hint
+    // A later time is a faulty member's.
+    if (now + earlier < next && next <= now + std::int64_t{kRests} * kMostTrialNs) return false;
+    trying_ = true;
+    next_ns_ = now;
+    return true;
+  }
+  bool end_trial(BasicSigns<A>& signs, bool gathers, float each, std::int64_t now) {
+    trying_ = false;
+    const std::int64_t took = now - next_ns_;
+    trial_ns_ = took < kMostTrialNs ? static_cast<std::int32_t>(took) : kMostTrialNs;
+    const bool pays = each * kGain < each_ns_;
+    other_ns_ = pays ? each_ns_ : each;
+    next_ns_ = now + std::int64_t{kRests} * trial_ns_;
+    // order: relaxed: a hint; where members gather now, those of the next hold may at once
+    if (pays) A::store_relaxed(signs.rests_ns, gathers ? std::int64_t{0} : next_ns_);
+    return !pays;
   }
 
   // docs/waiting.md says how these were measured.
   static constexpr std::int64_t kPhaseNs = 32'000'000;   // ns: calls are measured for so long,
-  static constexpr std::uint64_t kLeastCalls = 8;        // calls: and at least so many
+  static constexpr std::uint32_t kLeastCalls = 8;        // calls: and at least so many
   static constexpr std::int64_t kSettleNs = 16'000'000;  // ns: members have moved by then
   static constexpr std::int64_t kPauseNs = 500'000'000;  // ns: calls are seldom further apart
   static constexpr float kMostCallNs = 16'000'000;       // ns: calls that take longer are mostly work
@@ -111,19 +172,22 @@ class BasicGathering {
   static constexpr float kWorse = 1.5f;           // if calls take so much longer than the other way,
   static constexpr std::int32_t kLeastRests = 4;  // only so many
   static constexpr std::int64_t kMoveRests = 4;   // likewise moves
-  static constexpr std::int64_t kLeastNs = 500'000,
-                                kMostNs = 100'000'000;  // ns: what a move is taken to cost
+  static constexpr std::int64_t kLeastNs = 500'000, kMostNs = 100'000'000;  // ns: what a move may take
+  static constexpr float kValidNs = 256'000'000;  // ns: so long the judge's decision holds, in calls,
+  static constexpr std::uint64_t kLeastValid = 64, kMostCalls = 65'536;  // calls: at least and at most
+  static constexpr std::int32_t kMostCpus = 2048;                        // as in os::join_cpu()
 
-  // Of the judge: where the present phase began, the last look, and when the next trial may begin; during a
-  // trial, when it has begun.
-  std::int64_t since_ns_ = 0, looked_ns_ = 0, next_trial_ns_ = 0;
-  std::uint64_t since_call_ = 0;
+  // Of the judge: where the present phase began, the last look, and when it may try to disperse members;
+  // during a trial, when that has begun.
+  std::int64_t since_ns_ = 0, looked_ns_ = 0, next_ns_ = 0;
   std::int64_t next_move_ns_ = 0;
   std::int32_t trial_ns_ = 0;         // how long the last trial took
   float each_ns_ = 0, other_ns_ = 0;  // what a call takes, and what it took the other way; 0: not known
+  std::uint32_t since_call_ = 0;      // as since_ns_, the low bits
+  std::int16_t refused_ = -1;         // the CPU where this member can't go
   bool trying_ = false;               // a trial runs
   bool settles_ = false;              // members have only just begun to move
-  bool stays_ = false;                // this member can't move
+  bool paused_ = false;               // the last call was a pause of the program
 };
 
 }  // namespace fermata

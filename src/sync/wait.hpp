@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "sync/atomics.hpp"
 #include "sync/company.hpp"
@@ -59,7 +60,7 @@ class BasicAutoWait {
   BasicAutoWait(Room room, std::uint32_t members, BasicPace<A>* pace, std::uint32_t who = 0,
                 BasicSigns<A>* signs = nullptr)
       : pace_(pace), signs_(signs), members_(members < 2 ? 2 : members), who_(who % members_), room_(room) {
-    if (is_crowded()) gathering_ = {};
+    if (is_crowded()) new (&gathering_) BasicGathering<A>;
   }
 
   // After a yield the slot is checked only once. Otherwise a signal that came during the yield would count as
@@ -73,7 +74,8 @@ class BasicAutoWait {
 
   template <class Leave, class Join>  // as of leave_cpu() and of BasicGathering::join()
   void move(const WaitView& view, Leave&& leave, Join&& join) {
-    could_move_ = is_crowded() ? gathering_.join(*signs_, join) : leave_cpu(*signs_, view.cpu, leave);
+    could_move_ =
+        is_crowded() ? gathering_.join(*signs_, view.call, join) : leave_cpu(*signs_, view.cpu, leave);
   }
 
   // So many yields may come before the first next() of a wait in this call, each before a look at the slot.
@@ -90,7 +92,7 @@ class BasicAutoWait {
   bool parks_unwatched(std::uint64_t call, CurrentCpu&& cpu) const {
     if (judges_at_ != 0 || call >= parks_until(call)) return false;
     if (signs_ == nullptr) return is_crowded() || skips_ > 0;
-    return is_crowded() && !gathering_.strays(*signs_, cpu());
+    return is_crowded() && !gathering_.strays(*signs_, cpu, call);
   }
   // Call it for each such wait.
   void parked_unwatched() {
@@ -114,7 +116,7 @@ class BasicAutoWait {
     if (alone && may_spin) return WaitAction::kSpin;
     if (looked_ && company_.leaves(*signs_, view.cpu, view.call, view.now_ns)) return WaitAction::kMove;
     const std::uint64_t until = parks_until(view.call);
-    if (is_crowded() && signs_ != nullptr && until != 0 && gathering_.joins(*signs_, view.cpu, view.now_ns))
+    if (is_crowded() && signs_ != nullptr && until != 0 && gathering_.joins(*signs_, view))
       return WaitAction::kMove;
     if (parks_now(view, alone)) return WaitAction::kPark;
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
@@ -237,7 +239,7 @@ class BasicAutoWait {
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.
   void acted(const WaitView& view) {
     if (view.last_action == WaitAction::kMove) {
-      if (is_crowded()) return gathering_.moved(could_move_, view.last_action_ns, view.now_ns);
+      if (is_crowded()) return gathering_.moved(view.last_action_ns, view.now_ns);
       in_vain_ = skips_ = 0;
       return company_.moved(*signs_, could_move_, view.last_action_ns, view.now_ns);
     }
@@ -261,7 +263,7 @@ class BasicAutoWait {
       judges_at_ = 0;
       return;
     }
-    if (is_crowded() && signs_ != nullptr) gathering_.judge(*signs_, who_, view.cpu, call, view.now_ns);
+    if (is_crowded() && signs_ != nullptr) gathering_.judge(*signs_, who_, view);
     parked_ns_ += counted(acted_ns_);
     if (call < judges_at_) return;
     const std::uint64_t calls = call - held_from_;

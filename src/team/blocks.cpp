@@ -290,8 +290,7 @@ Pattern pattern_now(fermata_member* member, const Checked& c) {
   return matters ? blocks_of(member).scans.next(m.calls()) : Pattern::kUnknown;
 }
 
-int find_program(fermata_request& r) {
-  const Checked& c = r.checked;
+int find_program(fermata_request& r, const Checked& c) {
   auto program = program_of(blocks_of(r.member), r.member, c, has_root(c.collective) ? r.given.root : 0);
   if (!program) return fail(program.error());
   r.program = std::move(*program);
@@ -317,8 +316,18 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   r.filled = false;
   if (c->irregular) copy_sizes(r);
   if (ordered) c->pattern = pattern_now(member, *c);
-  if (const int found = find_program(r); found != FERMATA_OK) return found;
+  if (const int found = find_program(r, *c); found != FERMATA_OK) return found;
   r.core.call = call_of(*c, operation);
+  return FERMATA_OK;
+}
+
+int follow_pattern(fermata_request& r) {
+  Checked now = r.checked;
+  now.pattern = pattern_now(r.member, r.checked);
+  if (now.pattern == r.checked.pattern) return FERMATA_OK;
+  r.filled = false;
+  if (const int found = find_program(r, now); found != FERMATA_OK) return found;
+  r.checked.pattern = now.pattern;
   return FERMATA_OK;
 }
 
@@ -333,10 +342,9 @@ int execute(fermata_member* member, const fermata_operation& operation) {
     const int made = make(member, operation, request, true);
     if (made != FERMATA_OK) return made;
     fill(request);
-  } else if (const Pattern now = pattern_now(member, request.checked); now != request.checked.pattern) {
-    request.checked.pattern = now;
-    if (const int found = find_program(request); found != FERMATA_OK) return found;
-    fill(request);
+  } else {
+    if (const int found = follow_pattern(request); found != FERMATA_OK) return found;
+    fill_again(request);
   }
   return answer(member, member->member->execute(&request.core));
 }

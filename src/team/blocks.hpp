@@ -111,15 +111,15 @@ struct Theirs {
 class ScanRow {
  public:
   static constexpr std::uint64_t kLeast = 8;  // calls before a row counts as one
-  // A scan is the call after `calls` others.
+  // A scan is the call after `calls` others. A call that could not start, and is made again, counts once.
   Pattern next(std::uint64_t calls) {
-    length_ = calls == last_ ? length_ + 1 : 0;
+    if (calls + 1 != last_) length_ = calls == last_ ? length_ + 1 : 0;
     last_ = calls + 1;
     return length_ < kLeast ? Pattern::kAlone : Pattern::kInRow;
   }
 
  private:
-  std::uint64_t last_ = 0, length_ = 0;
+  std::uint64_t last_ = ~std::uint64_t{0}, length_ = 0;
 };
 
 // A member's data for its collectives on blocks.
@@ -160,6 +160,9 @@ int check(const fermata_member* member, const fermata_operation& operation, Chec
 std::size_t own_count(const fermata_operation& operation, const Checked& checked, std::size_t rank);
 // Checks the operation and finds its program. ordered: it starts now, so the pattern of calls matters.
 int make(fermata_member* member, const fermata_operation& operation, fermata_request& request, bool ordered);
+// A request from make() starts again, ordered: another pattern may need another program, and then
+// fill_again().
+int follow_pattern(fermata_request& request);
 // Returns the fields of a call that the members compare. Precondition: check() has passed, or only lacked
 // memory.
 exec::Call call_of(const Checked& checked, const fermata_operation& operation);

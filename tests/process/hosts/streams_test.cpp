@@ -2,6 +2,7 @@
 // messages.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -131,40 +132,88 @@ TEST(HostStreams, ShortBlocksToOneRankShareAMessage) {
   EXPECT_LT(lines, 2 * kCalls) << "a message for each of the two blocks";
 }
 
-// Messages between hosts that are not neighbours. Repeats are counted in.
-std::uint64_t far_lines(House& house) {
+enum class Form { kCall, kBegin, kStartAgain, kMixed };
+
+// Makes scans, each in one of the forms. A request that starts again keeps its buffers.
+class Scans {
+ public:
+  Scans(fermata_member* member, Form form, int collective) : member_(member), form_(form) {
+    operation_.collective = collective;
+    operation_.in = &in_;
+    operation_.out = &out_;
+    operation_.count = 1;
+    operation_.type = FERMATA_UINT64;
+    operation_.op = FERMATA_SUM;
+  }
+  ~Scans() { fermata_request_free(again_); }
+  Scans(const Scans&) = delete;
+  Scans& operator=(const Scans&) = delete;
+
+  int scan(std::uint64_t in, std::uint64_t i, std::uint64_t* out) {
+    const Form form = form_ == Form::kMixed ? static_cast<Form>(i / 3 % 3) : form_;
+    in_ = in, out_ = 0;
+    int status = FERMATA_OK;
+    if (form == Form::kCall) {
+      // The same arguments for a while, then others.
+      std::uint64_t other_in = in, other_out = 0;
+      const bool others = i / 5 % 2 != 0;
+      const fermata_operation& o = operation_;
+      std::uint64_t *from = others ? &other_in : &in_, *to = others ? &other_out : &out_;
+      status = o.collective == FERMATA_SCAN
+                   ? fermata_scan(member_, from, to, 1, FERMATA_UINT64, FERMATA_SUM)
+                   : fermata_exscan(member_, from, to, 1, FERMATA_UINT64, FERMATA_SUM);
+      *out = *to;
+      return status;
+    }
+    fermata_request* once = nullptr;
+    fermata_request*& request = form == Form::kBegin ? once : again_;
+    status =
+        request == nullptr ? fermata_begin(member_, &operation_, &request) : fermata_request_start(request);
+    if (status == FERMATA_OK) status = fermata_request_wait(request);
+    if (once != nullptr) fermata_request_free(once);
+    *out = out_;
+    return status;
+  }
+
+ private:
+  fermata_member* member_;
+  Form form_;
+  fermata_operation operation_ = FERMATA_OPERATION_INIT;
+  std::uint64_t in_ = 0, out_ = 0;
+  fermata_request* again_ = nullptr;
+};
+
+// Four hosts make scans in rows of that length, with a barrier after each, each host in another form. Returns
+// how many lines hosts have sent to others than the next one. row 0: only the barriers.
+std::uint64_t far_lines_of_scans(std::uint64_t row, std::uint64_t rows, int collective) {
+  House house({}, false, {0, 1, 2, 3});
+  const auto ends = house.run(20, [&](fermata_member* m, int rank) {
+    const auto r = static_cast<std::uint64_t>(rank);
+    Scans scans(m, static_cast<Form>(rank), collective);
+    for (std::uint64_t i = 0; i < rows * std::max<std::uint64_t>(row, 1); ++i) {
+      std::uint64_t out = 0;
+      if (row != 0)
+        if (const int status = scans.scan(i + r, i, &out); status != FERMATA_OK) return status;
+      const std::uint64_t below = collective == FERMATA_SCAN ? r + 1 : r;
+      if (row != 0 && below != 0) EXPECT_EQ(out, below * i + below * (below - 1) / 2);
+      if (row == 0 || (i + 1) % row == 0)
+        if (const int status = fermata_barrier(m); status != FERMATA_OK) return status;
+    }
+    return static_cast<int>(FERMATA_OK);
+  });
+  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
   return house.loop.packets_between(0, 2) + house.loop.packets_between(0, 3) +
-         house.loop.packets_between(1, 3);
+         house.loop.packets_between(1, 3) - house.loop.counts().repeats;
 }
 
-// Scans in a row are a chain from host to host. All members find the same row, whatever their arguments.
+// Scans in a row are a chain from host to host. All members find the same row, whatever the forms of their
+// calls.
 TEST(HostStreams, ScansInARowAreAChainAndScansByThemselvesAreNot) {
-  constexpr std::uint64_t kCalls = 200;
-  for (const bool in_row : {false, true}) {
-    House house({}, false, {0, 1, 2, 3});
-    std::uint64_t sent = 0;
-    const auto ends = house.run(20, [&](fermata_member* m, int rank) {
-      const auto r = static_cast<std::uint64_t>(rank);
-      std::uint64_t values[2] = {0, 0};
-      for (std::uint64_t i = 0; i < kCalls; ++i) {
-        // Each rank calls with the same arguments for a while, each for another while, and also in place.
-        const bool in_place = i / (r + 2) % 3 == 0;
-        std::uint64_t in = i + r, &out = values[i / (r + 3) % 2];
-        if (in_place) out = in;
-        if (!in_row && i % 4 == 0)
-          if (const int status = fermata_barrier(m); status != FERMATA_OK) return status;
-        const std::uint64_t before = rank == 0 ? far_lines(house) : 0;
-        const int status =
-            fermata_scan(m, in_place ? FERMATA_IN_PLACE : &in, &out, 1, FERMATA_UINT64, FERMATA_SUM);
-        if (status != FERMATA_OK) return status;
-        EXPECT_EQ(out, (r + 1) * i + r * (r + 1) / 2);
-        if (rank == 0) sent += far_lines(house) - before;
-      }
-      return fermata_barrier(m);
-    });
-    for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
-    if (in_row) EXPECT_LE(sent, 8 * 6 + house.loop.counts().repeats);
-    else EXPECT_GE(sent, kCalls);
+  for (const int collective : {FERMATA_SCAN, FERMATA_EXSCAN}) {
+    const std::uint64_t barriers = far_lines_of_scans(0, 50, collective);
+    EXPECT_GE(far_lines_of_scans(4, 50, collective), barriers + 200);
+    const std::uint64_t in_rows = far_lines_of_scans(200, 2, collective);
+    EXPECT_LE(in_rows, barriers + std::uint64_t{2 * 8 * 6});
   }
 }
 

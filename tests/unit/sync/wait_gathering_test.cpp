@@ -7,7 +7,8 @@ namespace fermata {
 namespace {
 
 struct GatheringTest : AutoWaitTest {
-  std::array<Simulated, 4> team = four();  // the first one judges
+  std::array<Simulated, 4> team = four();
+  std::size_t judge = 0;  // the member that begins holds
   std::uint64_t call = 8;
   int moves = 0;
   std::int64_t gathered_ns = 0;  // time on one CPU
@@ -20,27 +21,37 @@ struct GatheringTest : AutoWaitTest {
     return std::all_of(team.begin(), team.end(), [&](const Simulated& m) { return m.cpu == team[0].cpu; });
   }
   void begin_hold() {
-    stall_twice(team[0], call);
+    stall_twice(team[judge], call);
     call += 4;
   }
-  // Calls for so long, in a hold. One takes `apart`, or `together` if all are on one CPU. If members don't
-  // gather, the kernel disperses them.
+  std::int64_t disperses_ns = 0;  // how long the kernel takes to disperse members that no longer gather
+  std::int64_t alone_ns = 0;      // since when they do not
+  bool judges = true;             // that member waits, else the others wait for it
+
+  // Calls for so long, in a hold. One takes `apart`, or `together` if all are on one CPU.
   void run(std::int64_t ns, std::int64_t apart, std::int64_t together) {
     for (const std::int64_t end = now + ns; now < end; ++call) {
       pace.parks_until = call + 1'000;
-      for (std::size_t i = 1; i < team.size(); ++i) {
-        if (team[i].parks_unwatched(call)) continue;
+      for (std::size_t i = 0; i < team.size(); ++i) {
+        if (i == judge || team[i].parks_unwatched(call)) continue;
         const WaitAction action = team[i].begin(call);
         moves += action == WaitAction::kMove ? 1 : 0;
         team[i].end(0);
       }
-      const WaitAction action = team[0].begin(call);
-      moves += action == WaitAction::kMove ? 1 : 0;
+      const std::int64_t took = is_gathered() ? together : apart;
       gathered_ns += is_gathered() ? together : 0;
-      team[0].end(is_gathered() ? together : apart);
-      if (cpu_of(signs.gather) < 0) disperse();
+      if (judges) {
+        const WaitAction action = team[judge].begin(call);
+        moves += action == WaitAction::kMove ? 1 : 0;
+        team[judge].end(took);
+      } else {
+        now += took;
+      }
+      if (gathers()) alone_ns = now;
+      else if (now - alone_ns >= disperses_ns) disperse();
     }
   }
+  bool gathers() const { return cpu_of(signs.gather) >= 0 && call < signs.gather_until; }
 };
 
 constexpr std::int64_t kDear = kMs, kCheap = 100'000;
@@ -69,6 +80,62 @@ TEST_F(GatheringTest, CallsThatTakeLongAreMostlyWork) {
   begin_hold();
   run(10'000 * kMs, 40 * kMs, kCheap);
   EXPECT_EQ(moves, 0);
+}
+
+// Their work takes turns on one CPU.
+TEST_F(GatheringTest, WhenCallsBecomeLongMembersDisperse) {
+  begin_hold();
+  for (const std::int64_t together : {40 * kMs, 600 * kMs}) {
+    run(10'000 * kMs, kDear, kCheap);
+    ASSERT_TRUE(is_gathered());
+    gathered_ns = 0;
+    run(60'000 * kMs, 10 * kMs, together);
+    EXPECT_FALSE(is_gathered());
+    EXPECT_LT(gathered_ns, 6'000 * kMs) << together;
+  }
+}
+
+TEST_F(GatheringTest, ATrialEndsHoweverLongItsCallsAre) {
+  begin_hold();
+  run(200'000 * kMs, 15 * kMs, 600 * kMs);
+  EXPECT_GT(gathered_ns, 0);
+  EXPECT_LT(gathered_ns, 20'000 * kMs);
+}
+
+TEST_F(GatheringTest, IfTheJudgeDoesNotWaitMembersSoonDisperse) {
+  begin_hold();
+  run(100 * kMs, kDear, kCheap);
+  ASSERT_TRUE(is_gathered());
+  judges = false;
+  gathered_ns = 0;
+  run(60'000 * kMs, kDear, 2 * kDear);
+  EXPECT_FALSE(is_gathered());
+  EXPECT_LT(gathered_ns, 600 * kMs);
+  judges = true;
+  run(10'000 * kMs, kDear, kCheap);
+  EXPECT_TRUE(is_gathered());
+}
+
+// The judges of short holds differ.
+TEST_F(GatheringTest, EachJudgeKnowsOfTheLastTrial) {
+  for (int holds = 0; holds < 20; ++holds) {
+    judge = static_cast<std::size_t>(holds) % 4;
+    forget(pace);
+    exclude_until(pace, 0);
+    call += 10;
+    begin_hold();
+    run(150 * kMs, kCheap, kDear);
+  }
+  EXPECT_GT(gathered_ns, 0);
+  EXPECT_LT(gathered_ns, 200 * kMs) << "of 3 s";
+}
+
+TEST_F(GatheringTest, WhereTheKernelDispersesThemLateTheyGatherForLonger) {
+  disperses_ns = 100 * kMs;
+  begin_hold();
+  run(20'000 * kMs, kCheap, kDear);
+  EXPECT_GT(gathered_ns, 0);
+  EXPECT_LT(gathered_ns, 2'500 * kMs);
 }
 
 TEST_F(GatheringTest, WhenCallsBecomeMuchSlowerItIsTriedSoon) {
@@ -118,7 +185,7 @@ TEST_F(GatheringTest, WhoIsElsewhereMovesBackButNotTooOften) {
   EXPECT_LT(now - moved, 5 * kSlice);
 }
 
-TEST_F(GatheringTest, WhoMayNotMoveIsNotAskedAgain) {
+TEST_F(GatheringTest, WhoMayNotMoveThereIsNotAskedAgain) {
   team[3].may_move = false;
   begin_hold();
   run(2'000 * kMs, kDear, kCheap);
@@ -126,6 +193,10 @@ TEST_F(GatheringTest, WhoMayNotMoveIsNotAskedAgain) {
   EXPECT_LT(before, 20);
   EXPECT_NE(team[3].cpu, team[0].cpu);
   EXPECT_TRUE(team[3].parks_unwatched(call));
+  team[3].may_move = true;
+  signs.gather = signature(2, 7);
+  signs.gather_until = call + 1'000;
+  EXPECT_FALSE(team[3].parks_unwatched(call)) << "it may go elsewhere";
 }
 
 TEST_F(GatheringTest, TheJudgeOfTheNewestHoldDecides) {
@@ -135,6 +206,7 @@ TEST_F(GatheringTest, TheJudgeOfTheNewestHoldDecides) {
   EXPECT_EQ(moves, 0);
   EXPECT_EQ(signs.gather, signature(2, -1));
   signs.gather = signature(2, 1);
+  signs.gather_until = call + 1'000;
   run(10 * kMs, kDear, kCheap);
   EXPECT_TRUE(is_gathered());
   EXPECT_EQ(team[0].cpu, 1);
@@ -147,6 +219,10 @@ TEST_F(GatheringTest, WhateverAFaultyMemberWritesMovesTakeAFifthOfTheTime) {
   for (std::uint64_t step = 0; now - begin < 1'000 * kMs; ++step, ++call) {
     pace.parks_until = call + 1'000;
     signs.gather = step * 0x9e3779b97f4a7c15U >> (step % 3 * 31);
+    signs.gather_until = call + step % 70;
+    signs.rests_ns = static_cast<std::int64_t>(step * 0xd1342543de82ef95U);
+    team[0].begin(call);
+    team[0].end(1'000);
     if (team[1].begin(call) == WaitAction::kMove) {
       moved_ns += kSlice;
       team[1].end(kSlice);
