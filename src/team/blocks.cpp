@@ -283,7 +283,8 @@ int check_request(const fermata_request* request) {
 
 namespace {
 
-// Of the call that starts now. If the operator does not associate, another schedule may give other bits.
+// The pattern of the call that starts now. If the operator does not associate, another schedule may give
+// other bits.
 Pattern pattern_now(fermata_member* member, const Checked& c) {
   const exec::Member& m = *member->member;
   const bool matters = passes_on(c.collective) && c.traits.associative && m.team().hosts().are_several();

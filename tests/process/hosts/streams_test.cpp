@@ -192,12 +192,15 @@ std::uint64_t far_lines_of_scans(std::uint64_t row, std::uint64_t rows, int coll
     Scans scans(m, static_cast<Form>(rank), collective);
     for (std::uint64_t i = 0; i < rows * std::max<std::uint64_t>(row, 1); ++i) {
       std::uint64_t out = 0;
-      if (row != 0)
-        if (const int status = scans.scan(i + r, i, &out); status != FERMATA_OK) return status;
+      const int scanned = row != 0 ? scans.scan(i + r, i, &out) : FERMATA_OK;
+      if (scanned != FERMATA_OK) return scanned;
       const std::uint64_t below = collective == FERMATA_SCAN ? r + 1 : r;
-      if (row != 0 && below != 0) EXPECT_EQ(out, below * i + below * (below - 1) / 2);
-      if (row == 0 || (i + 1) % row == 0)
-        if (const int status = fermata_barrier(m); status != FERMATA_OK) return status;
+      if (row != 0 && below != 0) {
+        EXPECT_EQ(out, below * i + below * (below - 1) / 2);
+      }
+      const bool row_ends = row == 0 || (i + 1) % row == 0;
+      const int met = row_ends ? fermata_barrier(m) : FERMATA_OK;
+      if (met != FERMATA_OK) return met;
     }
     return static_cast<int>(FERMATA_OK);
   });
