@@ -47,6 +47,7 @@ class CallLog {
   std::uint64_t paced_calls() const { return sequence_ + unordered_starts_; }
   const History& history() const { return history_; }
   std::uint64_t own() const { return own_; }  // the last call that was remembered
+  bool last_is_own() const { return own_number_ == sequence_; }  // own() is the last call
   std::uint64_t adapted() const { return adapted_; }
   StatusLine& line() const { return line_; }
 

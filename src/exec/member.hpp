@@ -180,6 +180,7 @@ class Member {
     waiter_.settings.hook_context = context;
   }
   CallLog& log() { return log_; }
+  const CallLog& log() const { return log_; }
   Waiter& waiter() { return waiter_; }
   const LineCalls& lines() const { return lines_; }
   const Lengths& lengths() const { return lengths_; }

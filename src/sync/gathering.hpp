@@ -4,8 +4,8 @@
 // members on one CPU follow each other at the cost of switches. Members on several CPUs wait for each other,
 // and each of them for foreign threads. But on one CPU they also work one after the other. What is cheaper
 // depends on the program and on the load, so one member, the judge of a hold (sync/wait.hpp), measures it: it
-// lets the members gather and disperse in turn, and keeps what is faster. A gathered member that finds
-// itself elsewhere moves back. Nothing else holds it there: its affinity stays what it was.
+// lets the members gather and disperse in turn, and keeps what is clearly faster. A gathered member that
+// finds itself elsewhere moves back. Nothing else holds it there: its affinity stays what it was.
 #ifndef FERMATA_SYNC_GATHERING_HPP
 #define FERMATA_SYNC_GATHERING_HPP
 
@@ -48,7 +48,7 @@ class BasicGathering {
   // This member is the judge from now on. Members do not gather at first.
   void begin(BasicSigns<A>& signs, std::uint32_t who, std::uint64_t call, std::int64_t now) {
     decide(signs, who, -1, call);
-    trying_ = paused_ = false;
+    trying_ = false;
     other_ns_ = 0;
     looked_ns_ = now;
     measure(call, now, false);
@@ -60,35 +60,43 @@ class BasicGathering {
     const std::uint64_t word = A::load_relaxed(signs.gather);  // order: relaxed: a hint
     if (word >> 32 != who) return;                             // another one judges now
     const bool gathers = target_of(signs, call) >= 0;
-    const bool are_pauses = pauses(signs, gathers, now);
-    if (are_pauses || (!gathers && cpu_of(word) >= 0)) {  // or the judge has not waited in many calls
+    if (const std::int64_t gap = now - looked_ns_; gap > kPauseNs) leave_out(signs, gathers, gap);
+    looked_ns_ = now;
+    const bool too_seldom = gathers && pauses_ > kMostPauses;
+    if (too_seldom || (!gathers && cpu_of(word) >= 0)) {  // or the judge has not waited in many calls
+      if (too_seldom && trying_) trial_ns_ = kMostTrialNs;
       trying_ = false;
-      if (are_pauses) trial_ns_ = kMostTrialNs, other_ns_ = kPauseNs;
+      other_ns_ = 0;
       return change(signs, who, -1, call, now);
     }
-    if (paused_) return measure(call, now, false);
-    if (gathers) renew(signs, call);
+    renew(signs, call);
     const std::int64_t took = now - since_ns_;
     if (settles_) {
-      if (took >= kSettleNs) measure(call, now, false);
+      if (took >= kSettleNs << (gathers ? 0 : slowly_)) measure(call, now, false);
       return;
     }
     const std::uint32_t calls = static_cast<std::uint32_t>(call) - since_call_;
     if (calls == 0 || took < (calls < kLeastCalls ? 4 * kPhaseNs : kPhaseNs)) return;
     const float each = static_cast<float>(took) / static_cast<float>(calls);
-    if (trying_ ? end_trial(signs, gathers, each, now) : begin_trial(signs, gathers, each, now))
-      return change(signs, who, gathers ? -1 : view.cpu, call, now);
-    measure(call, now, false);
+    const bool ends = trying_;
+    const bool changes = ends ? end_trial(signs, gathers, each, now) : begin_trial(signs, gathers, each, now);
+    if (!changes) return measure(call, now, false);
+    if (!ends) home_ = static_cast<std::int16_t>(gathers || view.cpu >= kMostCpus ? home_ : view.cpu);
+    change(signs, who, gathers ? -1 : home_, call, now);
   }
+  // In this call the judge has not looked for long.
+  bool lacks_judge(const BasicSigns<A>& signs, std::uint64_t call) const { return !is_valid(signs, call); }
 
  private:
   // The CPU where members gather in this call; -1: they don't.
   static std::int32_t target_of(const BasicSigns<A>& signs, std::uint64_t call) {
-    // order: relaxed, both: hints
-    const std::int32_t cpu = cpu_of(A::load_relaxed(signs.gather));
+    const std::int32_t cpu = cpu_of(A::load_relaxed(signs.gather));  // order: relaxed: a hint
     if (cpu < 0 || cpu >= kMostCpus) return -1;
-    const std::uint64_t until = A::load_relaxed(signs.gather_until);  // order: see above
-    return call < until && until - call <= 2 * kMostCalls ? cpu : -1;
+    return is_valid(signs, call) ? cpu : -1;
+  }
+  static bool is_valid(const BasicSigns<A>& signs, std::uint64_t call) {
+    const std::uint64_t until = A::load_relaxed(signs.gather_until);  // order: relaxed: a hint
+    return call < until && until - call <= 2 * kMostCalls;
   }
   void decide(BasicSigns<A>& signs, std::uint32_t who, std::int32_t cpu, std::uint64_t call) {
     // order: relaxed, both: hints
@@ -117,26 +125,21 @@ class BasicGathering {
     const std::uint64_t left = A::load_relaxed(signs.gather_until) - call, whole = valid_calls();
     if (left < whole / 2) A::store_relaxed(signs.gather_until, call + whole);  // order: see above
   }
-  // True: two pauses of the program follow each other, while members gather.
-  bool pauses(BasicSigns<A>& signs, bool gathers, std::int64_t now) {
-    const std::int64_t gap = now - looked_ns_;
-    looked_ns_ = now;
-    const bool again = paused_ && gathers;
-    paused_ = gap > kPauseNs;
-    if (!paused_) return false;
-    next_ns_ += gap;
-    if (gathers) return again;
+  // The last call was a pause of the program.
+  void leave_out(BasicSigns<A>& signs, bool gathers, std::int64_t gap) {
+    since_ns_ += gap, next_ns_ += gap, ++since_call_;
+    if (pauses_ <= kMostPauses) ++pauses_;
+    if (gathers) return;
     // order: relaxed, both: hints. A faulty member's time may overflow.
     const auto rests = static_cast<std::uint64_t>(A::load_relaxed(signs.rests_ns));
     const std::uint64_t later = rests + static_cast<std::uint64_t>(gap);
     A::store_relaxed(signs.rests_ns, static_cast<std::int64_t>(later));  // order: see above
-    return false;
   }
   void measure(std::uint64_t call, std::int64_t now, bool settles) {
-    since_call_ = static_cast<std::uint32_t>(call), since_ns_ = now, settles_ = settles;
+    since_call_ = static_cast<std::uint32_t>(call), since_ns_ = now, settles_ = settles, pauses_ = 0;
   }
   // Both return true if members shall gather where they do not, or no more where they do.
-  bool begin_trial(const BasicSigns<A>& signs, bool gathers, float each, std::int64_t now) {
+  bool begin_trial(BasicSigns<A>& signs, bool gathers, float each, std::int64_t now) {
     each_ns_ = each;
     if (each > kMostCallNs) return gathers;
     const bool is_worse = other_ns_ > 0 && each > kWorse * other_ns_;
@@ -146,6 +149,8 @@ class BasicGathering {
     if (now + earlier < next && next <= now + std::int64_t{kRests} * kMostTrialNs) return false;
     trying_ = true;
     next_ns_ = now;
+    // order: relaxed: a hint; in case the hold ends before the trial
+    if (!gathers) A::store_relaxed(signs.rests_ns, now + kRests * (kPhaseNs + kSettleNs));
     return true;
   }
   bool end_trial(BasicSigns<A>& signs, bool gathers, float each, std::int64_t now) {
@@ -153,6 +158,10 @@ class BasicGathering {
     const std::int64_t took = now - next_ns_;
     trial_ns_ = took < kMostTrialNs ? static_cast<std::int32_t>(took) : kMostTrialNs;
     const bool pays = each * kGain < each_ns_;
+    // They may still be where they were.
+    const bool is_equal = !pays && each < each_ns_ * kGain;
+    if (!gathers)
+      slowly_ = static_cast<std::uint8_t>(!is_equal ? 0 : slowly_ < kSlowest ? slowly_ + 1 : kSlowest);
     other_ns_ = pays ? each_ns_ : each;
     next_ns_ = now + std::int64_t{kRests} * trial_ns_;
     // order: relaxed: a hint; where members gather now, those of the next hold may at once
@@ -163,8 +172,10 @@ class BasicGathering {
   // docs/waiting.md says how these were measured.
   static constexpr std::int64_t kPhaseNs = 32'000'000;   // ns: calls are measured for so long,
   static constexpr std::uint32_t kLeastCalls = 8;        // calls: and at least so many
-  static constexpr std::int64_t kSettleNs = 16'000'000;  // ns: members have moved by then
+  static constexpr std::int64_t kSettleNs = 16'000'000;  // ns: members have moved by then,
+  static constexpr std::uint8_t kSlowest = 4;            // or 2 ^ kSlowest times as late
   static constexpr std::int64_t kPauseNs = 500'000'000;  // ns: calls are seldom further apart
+  static constexpr std::uint8_t kMostPauses = 4;         // in a phase
   static constexpr float kMostCallNs = 16'000'000;       // ns: calls that take longer are mostly work
   static constexpr float kGain = 1.1f;                   // less is chance
   static constexpr std::int32_t kRests = 32;             // times its own, a trial comes after the last one;
@@ -185,9 +196,11 @@ class BasicGathering {
   float each_ns_ = 0, other_ns_ = 0;  // what a call takes, and what it took the other way; 0: not known
   std::uint32_t since_call_ = 0;      // as since_ns_, the low bits
   std::int16_t refused_ = -1;         // the CPU where this member can't go
+  std::int16_t home_ = -1;            // of the judge: where members gathered last
   bool trying_ = false;               // a trial runs
   bool settles_ = false;              // members have only just begun to move
-  bool paused_ = false;               // the last call was a pause of the program
+  std::uint8_t pauses_ = 0;           // of the program, in this phase
+  std::uint8_t slowly_ = 0;           // the kernel takes so long to disperse members, as a power of 2
 };
 
 }  // namespace fermata

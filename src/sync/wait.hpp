@@ -246,7 +246,12 @@ class BasicAutoWait {
     acted_ns_ += view.last_action_ns;
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
-    if (view.last_action_ns > stall_ns()) return hold(view.call, view.last_action_ns);
+    if (view.last_action_ns > stall_ns()) {
+      // The judge may be gone. What stalls cost before is not known now.
+      if (judges_at_ == 0 && is_crowded() && signs_ != nullptr && gathering_.lacks_judge(*signs_, view.call))
+        judge_from(view, hold_of(view.last_action_ns), kMostStallNs);
+      return hold(view.call, view.last_action_ns);
+    }
     const std::uint32_t enough = members_ > kScouts ? members_ : kScouts;
     // order: relaxed throughout: hints
     if (A::add_relaxed(pace_->quick, std::uint32_t{1}) + 1 < enough) return;
@@ -298,12 +303,16 @@ class BasicAutoWait {
       A::store_relaxed(pace_->rest_ns, (rest < kRestNs ? rest : kRestNs) - acted_ns_);
       return;
     }
+    judge_from(view, parks, counted(acted_ns_) / static_cast<std::int64_t>(since));
+    hold(view.call, acted_ns_);
+  }
+  // This member judges the hold every so many calls. stalls_ns: what stalls cost a call before.
+  void judge_from(const WaitView& view, std::uint64_t calls, std::int64_t stalls_ns) {
     held_from_ = view.call;
-    judges_at_ = view.call + parks;
-    stalls_ns_ = counted(acted_ns_) / static_cast<std::int64_t>(since);
+    judges_at_ = view.call + calls;
+    stalls_ns_ = stalls_ns;
     parked_ns_ = 0;
     if (is_crowded() && signs_ != nullptr) gathering_.begin(*signs_, who_, view.call, view.now_ns);
-    hold(view.call, acted_ns_);
   }
 
   // Ordered by size, so that there are no gaps: each thread has an AutoWait in its static TLS, which takes

@@ -46,7 +46,7 @@ struct WaitView {
   std::int64_t now_ns = 0;       // monotonic clock
   std::uint64_t call = 0;        // number of the waiting call: mostly the same at all members
   std::uint32_t thread_id = 0;   // a number that no other member's thread has; only if the policy asks for it
-  std::int32_t cpu = 0;          // where it runs now; likewise
+  std::int32_t cpu = -1;         // where it runs now; likewise
   WaitAction last_action = WaitAction::kSpin;
   std::uint8_t yielded = 0;  // yields before the first next(): AutoWait::unwatched_yields()
   bool first = true;         // no action has been taken in this wait yet

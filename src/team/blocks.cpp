@@ -288,7 +288,10 @@ namespace {
 Pattern pattern_now(fermata_member* member, const Checked& c) {
   const exec::Member& m = *member->member;
   const bool matters = passes_on(c.collective) && c.traits.associative && m.team().hosts().are_several();
-  return matters ? blocks_of(member).scans.next(m.calls()) : Pattern::kUnknown;
+  if (!matters) return Pattern::kUnknown;
+  const exec::CallLog& log = m.log();
+  const bool follows = log.last_is_own() && passes_on(exec::Call::unpack(log.own()).collective);
+  return blocks_of(member).scans.next(m.calls(), follows);
 }
 
 int find_program(fermata_request& r, const Checked& c) {

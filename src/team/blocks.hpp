@@ -111,9 +111,10 @@ struct Theirs {
 class ScanRow {
  public:
   static constexpr std::uint64_t kLeast = 8;  // calls before a row counts as one
-  // A scan is the call after `calls` others. A call that could not start, and is made again, counts once.
-  Pattern next(std::uint64_t calls) {
-    if (calls + 1 != last_) length_ = calls == last_ ? length_ + 1 : 0;
+  // A scan is the call after `calls` others; follows_scan: the last of them was one, too. A call that could
+  // not start, and is made again, counts once.
+  Pattern next(std::uint64_t calls, bool follows_scan) {
+    if (calls + 1 != last_) length_ = calls == last_ && follows_scan ? length_ + 1 : 0;
     last_ = calls + 1;
     return length_ < kLeast ? Pattern::kAlone : Pattern::kInRow;
   }
