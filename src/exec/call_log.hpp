@@ -46,7 +46,7 @@ class CallLog {
   // The call number for parking (sync/wait.hpp). Unordered starts count too: a member may start nothing else.
   std::uint64_t paced_calls() const { return sequence_ + unordered_starts_; }
   const History& history() const { return history_; }
-  std::uint64_t own() const { return own_; }  // the last call that was remembered
+  std::uint64_t own() const { return own_; }                     // the last call that was remembered
   bool last_is_own() const { return own_number_ == sequence_; }  // own() is the last call
   std::uint64_t adapted() const { return adapted_; }
   StatusLine& line() const { return line_; }
