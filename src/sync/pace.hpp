@@ -23,6 +23,7 @@ struct BasicPace {
   Atomic<std::uint64_t> stalled_call;  // and the call of that wait
   Atomic<std::uint64_t> busy_until;    // the call up to which members work more than they wait
   Atomic<std::uint32_t> quick;         // scouts that came back quickly since parks_until
+  Atomic<std::uint32_t> parked_us;     // what a call took in that hold
 };
 using Pace = BasicPace<RealAtomics>;
 
@@ -35,6 +36,7 @@ void forget(BasicPace<A>& pace) {
   A::store_relaxed(pace.stalled_ns, std::int64_t{0});     // order: see above
   A::store_relaxed(pace.stalled_call, std::uint64_t{0});  // order: see above
   A::store_relaxed(pace.quick, std::uint32_t{0});         // order: see above
+  A::store_relaxed(pace.parked_us, std::uint32_t{0});     // order: see above
 }
 
 inline constexpr std::uint64_t kFirstCalls = 4;

@@ -22,7 +22,7 @@ namespace fermata {
 //    whole team parks without yields, in so many calls that their parks cost kHold times the stall.
 // 3. Then one member after the other yields once, as a scout. A slow one renews the hold, and enough quick
 //    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
-//    stalls have cost kRestNs.
+//    stalls have cost kRestNs; they count more often if calls take longer than in that hold.
 // 4. A member that shares its CPU with another one, where each may have its own, spins no more. Once its
 //    waits have taken as long as a move to another CPU, it moves; later, if calls were not cheaper apart.
 // 5. In a hold, members of a crowd gather on one CPU if that makes calls faster, which the member that began
@@ -197,6 +197,7 @@ class BasicAutoWait {
   static constexpr std::uint64_t kTurn = 4;       // calls in a row in which the same member may be a scout
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
+  static constexpr std::int64_t kDoubt = 16;  // times: so often a stall counts in a rest, at most
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }
@@ -275,7 +276,10 @@ class BasicAutoWait {
     judges_at_ = call + (judges_at_ - held_from_);
     held_from_ = call;
     if (parked_ns_ > stalls_ns_ * static_cast<std::int64_t>(calls)) {
-      // order: relaxed, both: hints
+      const std::int64_t us = parked_ns_ / static_cast<std::int64_t>(calls) / 1'000;
+      // order: relaxed throughout: hints
+      A::store_relaxed(pace_->parked_us, static_cast<std::uint32_t>(us));
+      // order: see above
       A::store_relaxed(pace_->rest_ns, kRestNs);
       A::store_relaxed(pace_->parks_until, std::uint64_t{0});  // order: see above
     }
@@ -299,12 +303,20 @@ class BasicAutoWait {
     if (before == 0 || since >= parks / kHold) return;
     const std::int64_t rest = A::load_relaxed(pace_->rest_ns);  // order: see above
     if (rest > 0) {
-      // order: see above
-      A::store_relaxed(pace_->rest_ns, (rest < kRestNs ? rest : kRestNs) - acted_ns_);
+      const std::int64_t rests = rest < kRestNs ? rest : kRestNs;
+      A::store_relaxed(pace_->rest_ns, rests - acted_ns_ * doubt(since));  // order: see above
       return;
     }
     judge_from(view, parks, counted(acted_ns_) / static_cast<std::int64_t>(since));
     hold(view.call, acted_ns_);
+  }
+  // How often the cost of a stall counts in a rest, if one came so many calls after the other: the more calls
+  // take compared with the last hold, the sooner it ends.
+  std::int64_t doubt(std::uint64_t since) const {
+    const std::int64_t parked_ns =
+        std::int64_t{A::load_relaxed(pace_->parked_us)} * 1'000;  // order: relaxed: a hint
+    const std::int64_t times = parked_ns > 0 ? acted_ns_ / static_cast<std::int64_t>(since) / parked_ns : 1;
+    return times < 1 ? 1 : times < kDoubt ? times : kDoubt;
   }
   // This member judges the hold every so many calls. stalls_ns: what stalls cost a call before.
   void judge_from(const WaitView& view, std::uint64_t calls, std::int64_t stalls_ns) {

@@ -79,6 +79,32 @@ TEST_F(AutoWaitTest, ARestEndsOnceStallsHaveCostAsMuchAsALongHold) {
   EXPECT_LT(call, 200U);
 }
 
+// A hold that began after stalls far apart has an estimate of their cost that is too low.
+TEST_F(AutoWaitTest, ARestEndsSoonWhereCallsTakeMuchLongerThanInTheHold) {
+  for (const std::int64_t parked : {100'000, 1'000'000, 2'900'000}) {
+    forget(pace);
+    exclude_until(pace, 0);
+    Simulated member = crowded();
+    std::uint64_t call = 10;
+    member.wait(call, kSlice);
+    call += 150, now += 1'000;
+    member.wait(call, kSlice);
+    EXPECT_NE(pace.parks_until, 0U);
+    for (++call; pace.parks_until != 0 && call < 100'000; ++call) {
+      pace.parks_until = call + 1'000;
+      EXPECT_EQ(member.wait(call, parked), WaitAction::kPark);
+      if (pace.rest_ns != 0) break;
+    }
+    EXPECT_GT(pace.rest_ns, 0) << "the hold has ended";
+    int stalls = 0;
+    for (++call; member.wait(call, kSlice) == WaitAction::kYield && stalls < 1'000; ++call, ++stalls)
+      now += 1'000;
+    const std::int64_t most = 512 * kMs / kSlice, times = std::min<std::int64_t>(16, kSlice / parked);
+    EXPECT_LT((stalls - 3) * times, most * 5 / 4) << parked;
+    EXPECT_GT((stalls + 3) * times, most * 3 / 4) << parked;
+  }
+}
+
 // The signal came while the idle hook ran: there was no wait.
 TEST_F(AutoWaitTest, AWaitWithoutAnActionIsNone) {
   Simulated member = crowded();
