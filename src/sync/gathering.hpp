@@ -4,8 +4,8 @@
 // members on one CPU follow each other at the cost of switches. Members on several CPUs wait for each other,
 // and each of them for foreign threads. But on one CPU they also work one after the other. What is cheaper
 // depends on the program and on the load, so one member, the judge of a hold (sync/wait.hpp), measures it: it
-// lets the members gather and disperse in turn, and keeps what is clearly faster. A gathered member that
-// finds itself elsewhere moves back. Nothing else holds it there: its affinity stays what it was.
+// lets the members gather and disperse in turn, and keeps them together unless that is slower. A gathered
+// member that finds itself elsewhere moves back. Nothing else holds it there: its affinity stays what it was.
 #ifndef FERMATA_SYNC_GATHERING_HPP
 #define FERMATA_SYNC_GATHERING_HPP
 
@@ -62,9 +62,12 @@ class BasicGathering {
     const bool gathers = target_of(signs, call) >= 0;
     if (const std::int64_t gap = now - looked_ns_; gap > kPauseNs) leave_out(signs, gathers, gap);
     looked_ns_ = now;
-    const bool too_seldom = gathers && pauses_ > kMostPauses;
-    if (too_seldom || (!gathers && cpu_of(word) >= 0)) {  // or the judge has not waited in many calls
-      if (too_seldom && trying_) trial_ns_ = kMostTrialNs;
+    if (!gathers && cpu_of(word) >= 0) {  // the judge has not waited in many calls
+      decide(signs, who, home_, call);
+      return measure(call, now, true);
+    }
+    if (gathers && pauses_ > kMostPauses) {  // calls are mostly pauses
+      if (trying_) trial_ns_ = kMostTrialNs;
       trying_ = false;
       other_ns_ = 0;
       return change(signs, who, -1, call, now);
@@ -157,7 +160,8 @@ class BasicGathering {
     trying_ = false;
     const std::int64_t took = now - next_ns_;
     trial_ns_ = took < kMostTrialNs ? static_cast<std::int32_t>(took) : kMostTrialNs;
-    const bool pays = each * kGain < each_ns_;
+    // If it makes no difference, they stay together: apart, calls may become slow at any time.
+    const bool pays = gathers ? each < each_ns_ * kGain : each * kGain < each_ns_;
     // They may still be where they were.
     const bool is_equal = !pays && each < each_ns_ * kGain;
     if (!gathers)
@@ -185,8 +189,8 @@ class BasicGathering {
   static constexpr std::int64_t kMoveRests = 4;   // likewise moves
   static constexpr std::int64_t kLeastNs = 500'000, kMostNs = 100'000'000;  // ns: what a move may take
   static constexpr float kValidNs = 256'000'000;  // ns: so long the judge's decision holds, in calls,
-  static constexpr std::uint64_t kLeastValid = 64, kMostCalls = 65'536;  // calls: at least and at most
-  static constexpr std::int32_t kMostCpus = 2048;                        // as in os::join_cpu()
+  static constexpr std::uint64_t kLeastValid = 4'096, kMostCalls = 65'536;  // calls: at least and at most
+  static constexpr std::int32_t kMostCpus = 2048;                           // as in os::join_cpu()
 
   // Of the judge: where the present phase began, the last look, and when it may try to disperse members;
   // during a trial, when that has begun.

@@ -25,8 +25,8 @@ namespace fermata {
 //    stalls have cost kRestNs; they count more often if calls take longer than in that hold.
 // 4. A member that shares its CPU with another one, where each may have its own, spins no more. Once its
 //    waits have taken as long as a move to another CPU, it moves; later, if calls were not cheaper apart.
-// 5. In a hold, members of a crowd gather on one CPU if that makes calls faster, which the member that began
-//    the hold measures from time to time.
+// 5. In a hold, members of a crowd gather on one CPU unless that makes calls slower, which the member that
+//    began the hold measures from time to time.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
 // - Who spins for as long as a park costs, and then parks, waits at most twice as long as with the

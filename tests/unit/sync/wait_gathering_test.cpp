@@ -68,12 +68,18 @@ TEST_F(GatheringTest, WhereCallsAreCheaperTogetherMembersStayTogether) {
 
 TEST_F(GatheringTest, WhereTheyAreNotItIsTriedNowAndThen) {
   begin_hold();
-  for (const std::int64_t together : {kDear, kCheap, kCheap - 5'000}) {
+  for (const std::int64_t together : {kDear, kCheap * 5 / 4}) {
     gathered_ns = 0;
     run(10'000 * kMs, kCheap, together);
     EXPECT_GT(gathered_ns, 0);
     EXPECT_LT(gathered_ns, 400 * kMs) << together;
   }
+}
+
+TEST_F(GatheringTest, WhereItMakesNoDifferenceMembersStayTogether) {
+  begin_hold();
+  run(100 * kMs, kCheap, kCheap * 21 / 20);
+  EXPECT_TRUE(is_gathered());
 }
 
 TEST_F(GatheringTest, CallsThatTakeLongAreMostlyWork) {
@@ -102,7 +108,7 @@ TEST_F(GatheringTest, ATrialEndsHoweverLongItsCallsAre) {
   EXPECT_LT(gathered_ns, 20'000 * kMs);
 }
 
-TEST_F(GatheringTest, IfTheJudgeDoesNotWaitMembersSoonDisperse) {
+TEST_F(GatheringTest, IfTheJudgeDoesNotWaitMembersDisperse) {
   begin_hold();
   run(100 * kMs, kDear, kCheap);
   ASSERT_TRUE(is_gathered());
@@ -110,10 +116,21 @@ TEST_F(GatheringTest, IfTheJudgeDoesNotWaitMembersSoonDisperse) {
   gathered_ns = 0;
   run(60'000 * kMs, kDear, 2 * kDear);
   EXPECT_FALSE(is_gathered());
-  EXPECT_LT(gathered_ns, 600 * kMs);
+  EXPECT_LT(gathered_ns, 10'000 * kMs);
   judges = true;
   run(10'000 * kMs, kDear, kCheap);
   EXPECT_TRUE(is_gathered());
+}
+
+// Where members follow each other on one CPU, the judge may come last in many calls.
+TEST_F(GatheringTest, AJudgeThatSeldomWaitsJudgesAllTheSame) {
+  begin_hold();
+  for (int i = 0; i < 1'000; ++i) {
+    judges = i % 20 == 0;
+    if (i == 200) gathered_ns = 0;
+    run(10 * kMs, 4 * kDear, kCheap);
+  }
+  EXPECT_GT(gathered_ns, 7'500 * kMs) << "of 8 s";
 }
 
 // The judges of short holds differ.
@@ -205,7 +222,7 @@ TEST_F(GatheringTest, AScoutBecomesTheJudgeIfThereIsNone) {
   begin_hold();
   team[0].policy = AutoWait(Room::kCrowded, 4, &pace, 0, &signs);  // it forgets
   judges = false;
-  run(100 * kMs, kDear, kCheap);
+  run(5'000 * kMs, kDear, kCheap);
   EXPECT_EQ(moves, 0);
   pace.parks_until = call - 1;
   while (team[1].begin(call) != WaitAction::kYield) team[1].end(kCheap), ++call;
