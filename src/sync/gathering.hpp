@@ -78,8 +78,9 @@ class BasicGathering {
       if (took >= kSettleNs << (gathers ? 0 : slowly_)) measure(call, now, false);
       return;
     }
-    const std::uint32_t calls = static_cast<std::uint32_t>(call) - since_call_;
-    if (calls == 0 || took < (calls < kLeastCalls ? 4 * kPhaseNs : kPhaseNs)) return;
+    // Several waits may be of one call.
+    const auto calls = static_cast<std::int32_t>(static_cast<std::uint32_t>(call) - since_call_);
+    if (calls <= 0 || took < (calls < kLeastCalls ? 4 * kPhaseNs : kPhaseNs)) return;
     const float each = static_cast<float>(took) / static_cast<float>(calls);
     const bool ends = trying_;
     const bool changes = ends ? end_trial(signs, gathers, each, now) : begin_trial(signs, gathers, each, now);
@@ -175,7 +176,7 @@ class BasicGathering {
 
   // docs/waiting.md says how these were measured.
   static constexpr std::int64_t kPhaseNs = 32'000'000;   // ns: calls are measured for so long,
-  static constexpr std::uint32_t kLeastCalls = 8;        // calls: and at least so many
+  static constexpr std::int32_t kLeastCalls = 8;         // calls: and at least so many
   static constexpr std::int64_t kSettleNs = 16'000'000;  // ns: members have moved by then,
   static constexpr std::uint8_t kSlowest = 4;            // or 2 ^ kSlowest times as late
   static constexpr std::int64_t kPauseNs = 500'000'000;  // ns: calls are seldom further apart

@@ -214,7 +214,8 @@ std::uint64_t far_lines_of_scans(std::uint64_t row, std::uint64_t rows, int coll
 TEST(HostStreams, ScansInARowAreAChainAndScansByThemselvesAreNot) {
   for (const int collective : {FERMATA_SCAN, FERMATA_EXSCAN}) {
     EXPECT_GE(far_lines_of_scans(4, 50, collective), far_lines_of_scans(0, 50, collective) + 200);
-    constexpr std::uint64_t kAlone = 2 * 8 * 6;  // lines between four hosts, at most
+    // The first scans of a row are no chain, and members that wait for 0.1 s tell others so.
+    constexpr std::uint64_t kAlone = 400;
     EXPECT_LE(far_lines_of_scans(200, 2, collective), far_lines_of_scans(0, 2, collective) + kAlone);
   }
 }
