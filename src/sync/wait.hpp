@@ -116,8 +116,7 @@ class BasicAutoWait {
     if (alone && may_spin) return WaitAction::kSpin;
     if (looked_ && company_.leaves(*signs_, view.cpu, view.call, view.now_ns)) return WaitAction::kMove;
     const std::uint64_t until = parks_until(view.call);
-    if (is_crowded() && signs_ != nullptr && until != 0 && gathering_.joins(*signs_, view))
-      return WaitAction::kMove;
+    if (may_gather() && until != 0 && gathering_.joins(*signs_, view)) return WaitAction::kMove;
     if (parks_now(view, alone)) return WaitAction::kPark;
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
     return yield();
@@ -149,6 +148,7 @@ class BasicAutoWait {
     looked_ = true;
   }
   bool is_crowded() const { return room_ == Room::kCrowded; }
+  bool may_gather() const { return is_crowded() && signs_ != nullptr; }
   // This member may have a CPU of its own, which it has not shared with the awaited member lately.
   bool spins_first() const { return !is_crowded() && skips_ == 0 && !waits_long_ && !company_.is_close(); }
 
@@ -249,7 +249,7 @@ class BasicAutoWait {
     scouting_ = false;
     if (view.last_action_ns > stall_ns()) {
       // The judge may be gone. What stalls cost before is not known now.
-      if (judges_at_ == 0 && is_crowded() && signs_ != nullptr && gathering_.lacks_judge(*signs_, view.call))
+      if (judges_at_ == 0 && may_gather() && gathering_.lacks_judge(*signs_, view.call))
         judge_from(view, hold_of(view.last_action_ns), kMostStallNs);
       return hold(view.call, view.last_action_ns);
     }
@@ -269,7 +269,7 @@ class BasicAutoWait {
       judges_at_ = 0;
       return;
     }
-    if (is_crowded() && signs_ != nullptr) gathering_.judge(*signs_, who_, view);
+    if (may_gather()) gathering_.judge(*signs_, who_, view);
     parked_ns_ += counted(acted_ns_);
     if (call < judges_at_) return;
     const std::uint64_t calls = call - held_from_;
@@ -324,7 +324,7 @@ class BasicAutoWait {
     judges_at_ = view.call + calls;
     stalls_ns_ = stalls_ns;
     parked_ns_ = 0;
-    if (is_crowded() && signs_ != nullptr) gathering_.begin(*signs_, who_, view.call, view.now_ns);
+    if (may_gather()) gathering_.begin(*signs_, who_, view.call, view.now_ns);
   }
 
   // Ordered by size, so that there are no gaps: each thread has an AutoWait in its static TLS, which takes

@@ -1,4 +1,4 @@
-// Moves to another CPU, which leaves no trace in the thread's affinity, signals or errno.
+// Moves to another CPU leave no trace in the thread's affinity, signals or errno.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
