@@ -20,9 +20,10 @@ namespace fermata {
 //    members yield a few times. Then they park.
 // 2. If stalls (waits of a foreign time slice) come so often that parks in every call would cost less, the
 //    whole team parks without yields, in so many calls that their parks cost kHold times the stall.
-// 3. Then one member after the other yields once, as a scout. A slow one renews the hold, and enough quick
-//    ones end it. If waits cost more in the hold than stalls did before, it ends, and none begins before
-//    stalls have cost kRestNs; they count more often if calls take longer than in that hold.
+// 3. Then, or once there has been no stall for kCalmNs, one member after the other yields once, as a scout. A
+//    slow one renews the hold, and enough quick ones end it. If waits cost more in the hold than stalls did
+//    before, it ends, and none begins before stalls have cost kRestNs; they count more often if calls take
+//    longer than in that hold.
 // 4. A member that shares its CPU with another one, where each may have its own, spins no more. Once its
 //    waits have taken as long as a move to another CPU, it moves; later, if calls were not cheaper apart.
 // 5. In a hold, members of a crowd gather on one CPU unless that makes calls slower, which the member that
@@ -49,6 +50,7 @@ namespace fermata {
 //   how often: a stall once in E calls costs stall / E each, and parks of all members cost kParkNs each.
 // - A scout's yield may cost a slice of the foreign thread: kHold bounds its part of the time. Several scouts
 //   at once would hold each other up.
+// - Also in a hold, a member waits for a foreign slice now and then. When these stalls end, so has the load.
 // - A team whose members compute for milliseconds, and not equally long, has stalls, too. There parks gain
 //   nothing, which only the comparison shows. But load may come after it, so a rest must not last for long
 //   while each call stalls.
@@ -198,6 +200,8 @@ class BasicAutoWait {
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
   static constexpr std::int64_t kDoubt = 16;  // times: so often a stall counts in a rest, at most
+  // ns: beside foreign threads, of 100 stalls in a hold 97 come sooner after the one before
+  static constexpr std::int64_t kCalmNs = 32'000'000;
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }
@@ -270,12 +274,13 @@ class BasicAutoWait {
       return;
     }
     if (may_gather()) gathering_.judge(*signs_, who_, view);
+    look_for_calm(view);
     parked_ns_ += counted(acted_ns_);
     if (call < judges_at_) return;
     const std::uint64_t calls = call - held_from_;
     judges_at_ = call + (judges_at_ - held_from_);
     held_from_ = call;
-    if (parked_ns_ > stalls_ns_ * static_cast<std::int64_t>(calls)) {
+    if (parked_ns_ > std::int64_t{stalls_ns_} * static_cast<std::int64_t>(calls)) {
       const std::int64_t us = parked_ns_ / static_cast<std::int64_t>(calls) / 1'000;
       // order: relaxed throughout: hints
       A::store_relaxed(pace_->parked_us, static_cast<std::uint32_t>(us));
@@ -285,6 +290,23 @@ class BasicAutoWait {
     }
     parked_ns_ = 0;
   }
+
+  // Has a call had a stall, of this member or of those that it waited for? If none has had one for kCalmNs,
+  // members send scouts.
+  void look_for_calm(const WaitView& view) {
+    const std::uint32_t now = in_us(view.now_ns), took = now - looked_us_;
+    looked_us_ = now;
+    if (took > in_us(stall_ns())) calm_from_us_ = now;
+    if (now - calm_from_us_ < in_us(kCalmNs)) return;
+    calm_from_us_ = now;
+    std::uint64_t until = A::load_relaxed(pace_->parks_until);  // order: relaxed: a hint
+    if (view.call + 1 >= until) return;
+    // order: relaxed, both: hints
+    A::store_relaxed(pace_->quick, std::uint32_t{0});
+    A::compare_exchange_relaxed(pace_->parks_until, until, view.call + 1);  // order: see above
+  }
+  // The low bits: for times that are less than an hour apart.
+  static constexpr std::uint32_t in_us(std::int64_t ns) { return static_cast<std::uint32_t>(ns / 1'000); }
 
   // Waits that overlap are one stall: all members wait for the same one, some in the next call.
   void stalled(const WaitView& view) {
@@ -322,7 +344,8 @@ class BasicAutoWait {
   void judge_from(const WaitView& view, std::uint64_t calls, std::int64_t stalls_ns) {
     held_from_ = view.call;
     judges_at_ = view.call + calls;
-    stalls_ns_ = stalls_ns;
+    stalls_ns_ = static_cast<std::int32_t>(stalls_ns);
+    looked_us_ = calm_from_us_ = in_us(view.now_ns);
     parked_ns_ = 0;
     if (may_gather()) gathering_.begin(*signs_, who_, view.call, view.now_ns);
   }
@@ -335,16 +358,17 @@ class BasicAutoWait {
   std::int64_t acted_ns_ = 0;    // and how long its actions have taken, but for moves and others' requests
   std::uint64_t long_call_ = 0;  // when long_waits_ last grew
   std::uint64_t scouted_until_ = 0;  // the hold after which this member was a scout
-  // Of the hold that this member began: from which call on its waits are added up in parked_ns_, in which
-  // call it judges them (0: no hold), and what stalls cost a call before.
+  // Of the hold that this member judges: from which call on its waits are added up in parked_ns_, in which
+  // call it judges them (0: no hold), and what stalls cost a call before (stalls_ns_).
   std::uint64_t held_from_ = 0;
   std::uint64_t judges_at_ = 0;
-  std::int64_t stalls_ns_ = 0;
   std::int64_t parked_ns_ = 0;
   union {
     BasicCompany<A> company_{};    // unless there are more members than CPUs
     BasicGathering<A> gathering_;  // otherwise
   };
+  std::int32_t stalls_ns_ = 0;
+  std::uint32_t looked_us_ = 0, calm_from_us_ = 0;  // its last look for calm; the last stall
   std::uint32_t members_ = 2;
   std::uint32_t who_ = 0;
   std::uint8_t in_vain_ = 0;     // waits in a row whose spin was fruitless
