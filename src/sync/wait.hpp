@@ -295,8 +295,11 @@ class BasicAutoWait {
   // members send scouts.
   void look_for_calm(const WaitView& view) {
     const std::uint32_t now = in_us(view.now_ns), took = now - looked_us_;
+    // This member has not waited in calls in which it came last.
+    const auto calls = static_cast<std::uint16_t>(static_cast<std::uint16_t>(view.call) - looked_call_);
     looked_us_ = now;
-    if (took > in_us(stall_ns())) calm_from_us_ = now;
+    looked_call_ = static_cast<std::uint16_t>(view.call);
+    if (took > in_us(stall_ns() + 2 * kParkNs * members_ * calls)) calm_from_us_ = now;
     if (now - calm_from_us_ < in_us(kCalmNs)) return;
     calm_from_us_ = now;
     std::uint64_t until = A::load_relaxed(pace_->parks_until);  // order: relaxed: a hint
@@ -346,6 +349,7 @@ class BasicAutoWait {
     judges_at_ = view.call + calls;
     stalls_ns_ = static_cast<std::int32_t>(stalls_ns);
     looked_us_ = calm_from_us_ = in_us(view.now_ns);
+    looked_call_ = static_cast<std::uint16_t>(view.call);
     parked_ns_ = 0;
     if (may_gather()) gathering_.begin(*signs_, who_, view.call, view.now_ns);
   }
@@ -379,7 +383,8 @@ class BasicAutoWait {
   bool looked_ = false;          // company_ has, in this wait
   bool waits_long_ = false;      // many of this member's calls have long waits
   Room room_ = Room::kOwn;
-  bool could_move_ = true;  // the last time
+  bool could_move_ = true;         // the last time
+  std::uint16_t looked_call_ = 0;  // as looked_us_, the low bits
 };
 using AutoWait = BasicAutoWait<RealAtomics>;
 
