@@ -202,6 +202,7 @@ class BasicAutoWait {
   static constexpr std::int64_t kDoubt = 16;  // times: so often a stall counts in a rest, at most
   // ns: beside foreign threads, of 100 stalls in a hold 97 come sooner after the one before
   static constexpr std::int64_t kCalmNs = 32'000'000;
+  static constexpr std::uint8_t kMostFalse = 5;  // kCalmNs doubles up to so often
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }
@@ -271,6 +272,7 @@ class BasicAutoWait {
     if (judges_at_ == 0) return;
     if (parks_until(call) == 0) {
       judges_at_ = 0;
+      false_calms_ = 0;
       return;
     }
     if (may_gather()) gathering_.judge(*signs_, who_, view);
@@ -291,8 +293,8 @@ class BasicAutoWait {
     parked_ns_ = 0;
   }
 
-  // Has a call had a stall, of this member or of those that it waited for? If none has had one for kCalmNs,
-  // members send scouts.
+  // Has a call had a stall, of this member or of those that it waited for? If none has had one for long,
+  // members send scouts. If one is slow, this takes twice as long the next time.
   void look_for_calm(const WaitView& view) {
     const std::uint32_t now = in_us(view.now_ns), took = now - looked_us_;
     // This member has not waited in calls in which it came last.
@@ -300,10 +302,11 @@ class BasicAutoWait {
     looked_us_ = now;
     looked_call_ = static_cast<std::uint16_t>(view.call);
     if (took > in_us(stall_ns() + 2 * kParkNs * members_ * calls)) calm_from_us_ = now;
-    if (now - calm_from_us_ < in_us(kCalmNs)) return;
+    if (now - calm_from_us_ < in_us(kCalmNs << false_calms_)) return;
     calm_from_us_ = now;
     std::uint64_t until = A::load_relaxed(pace_->parks_until);  // order: relaxed: a hint
     if (view.call + 1 >= until) return;
+    if (false_calms_ < kMostFalse) ++false_calms_;  // unless the hold ends now
     // order: relaxed, both: hints
     A::store_relaxed(pace_->quick, std::uint32_t{0});
     A::compare_exchange_relaxed(pace_->parks_until, until, view.call + 1);  // order: see above
@@ -384,6 +387,7 @@ class BasicAutoWait {
   bool waits_long_ = false;      // many of this member's calls have long waits
   Room room_ = Room::kOwn;
   bool could_move_ = true;         // the last time
+  std::uint8_t false_calms_ = 0;   // of these in a row, members have sent scouts in vain
   std::uint16_t looked_call_ = 0;  // as looked_us_, the low bits
 };
 using AutoWait = BasicAutoWait<RealAtomics>;
