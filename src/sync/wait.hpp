@@ -202,7 +202,8 @@ class BasicAutoWait {
   static constexpr std::int64_t kDoubt = 16;  // times: so often a stall counts in a rest, at most
   // ns: beside foreign threads, of 100 stalls in a hold 97 come sooner after the one before
   static constexpr std::int64_t kCalmNs = 32'000'000;
-  static constexpr std::uint8_t kMostFalse = 5;  // kCalmNs doubles up to so often
+  static constexpr std::uint8_t kMostFalse = 5;         // kCalmNs doubles up to so often
+  static constexpr std::int64_t kUnseenNs = 8'000'000;  // ns: in so long a stall may be missed
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const { return kStallNs > kParkNs * members_ ? kStallNs : kParkNs * members_; }
@@ -299,9 +300,10 @@ class BasicAutoWait {
     const std::uint32_t now = in_us(view.now_ns), took = now - looked_us_;
     // This member has not waited in calls in which it came last.
     const auto calls = static_cast<std::uint16_t>(static_cast<std::uint16_t>(view.call) - looked_call_);
+    const std::int64_t quiet_ns = stall_ns() + 2 * kParkNs * members_ * calls;
     looked_us_ = now;
     looked_call_ = static_cast<std::uint16_t>(view.call);
-    if (took > in_us(stall_ns() + 2 * kParkNs * members_ * calls)) calm_from_us_ = now;
+    if (took > in_us(quiet_ns < kUnseenNs ? quiet_ns : kUnseenNs)) calm_from_us_ = now;
     if (now - calm_from_us_ < in_us(kCalmNs << false_calms_)) return;
     calm_from_us_ = now;
     std::uint64_t until = A::load_relaxed(pace_->parks_until);  // order: relaxed: a hint
