@@ -246,6 +246,91 @@ TEST_F(AutoWaitTest, CallsWithSlowWorkSayNothingOfOthers) {
   EXPECT_EQ(member.begin(107), WaitAction::kPark);
 }
 
+// Calls of 20 us each, from this one on, in which all park but for scouts; these find the CPU free, or lose a
+// slice. Every so often a call has a stall. Returns the call of the first scout.
+std::uint64_t first_scout(std::array<Simulated, 4>& team, std::int64_t& now, std::uint64_t call,
+                          std::int64_t stalls_every, std::uint64_t most) {
+  std::int64_t next_stall = now + stalls_every;
+  for (const std::uint64_t end = call + most; call < end; ++call) {
+    for (Simulated& member : team)
+      if (member.begin(call) == WaitAction::kYield) return call;
+    const bool stalls = now >= next_stall;
+    if (stalls) next_stall = now + stalls_every;
+    for (Simulated& member : team) member.end(&member == &team[0] ? (stalls ? kSlice : 20'000) : 0);
+  }
+  return call;
+}
+
+TEST_F(AutoWaitTest, AHoldWithoutStallsSendsScouts) {
+  std::array<Simulated, 4> team = four();
+  stall_twice(team[0], 10);
+  const std::uint64_t held = pace.parks_until;
+  ASSERT_GT(held, 5'000U);
+  EXPECT_EQ(first_scout(team, now, 12, 30 * kMs, 5'000), 5'012U) << "stalls go on";
+  const std::int64_t from = now;
+  EXPECT_LT(first_scout(team, now, 5'012, 1'000 * kMs, 5'000), 5'012 + 2'000U) << "no stall in 40 ms";
+  EXPECT_GE(now - from, 2 * kMs);
+}
+
+// The calm was chance: beside the load, a scout is slow.
+TEST_F(AutoWaitTest, AfterAFalseCalmTheNextTakesTwiceAsLong) {
+  std::array<Simulated, 4> team = four();
+  stall_twice(team[0], 10);
+  std::uint64_t call = 12;
+  for (const std::int64_t calm : {32, 64}) {
+    const std::int64_t from = now;
+    call = first_scout(team, now, call, 10'000 * kMs, 20'000);
+    EXPECT_NEAR(static_cast<double>(now - from), static_cast<double>(calm * kMs), 4.0 * kMs);
+    for (Simulated& member : team) member.end(kSlice);
+    ++call;
+  }
+}
+
+// Where its scouts find the CPU free, the hold ends. Calms in the next one count from the start.
+TEST_F(AutoWaitTest, ATrueCalmEndsTheHold) {
+  std::array<Simulated, 4> team = four();
+  std::uint64_t call = 10;
+  for (int hold = 0; hold < 2; ++hold) {
+    stall_twice(team[0], call);
+    const std::int64_t from = now;
+    call = first_scout(team, now, call + 2, 10'000 * kMs, 20'000);
+    EXPECT_NEAR(static_cast<double>(now - from), static_cast<double>(32 * kMs), 4.0 * kMs) << hold;
+    for (Simulated& member : team) member.end(700);
+    for (const std::uint64_t end = call + 100; ++call < end;) {
+      for (Simulated& member : team) member.begin(call);
+      for (Simulated& member : team) member.end(700);
+    }
+    EXPECT_EQ(pace.parks_until.load(), 0U) << hold;
+    call += 10'000;
+  }
+}
+
+// In 40 calls in a row, 20 us each, the judge comes last.
+TEST_F(AutoWaitTest, CallsInWhichTheJudgeDoesNotWaitAreNoStall) {
+  std::array<Simulated, 4> team = four();
+  stall_twice(team[0], 10);
+  std::uint64_t call = 12;
+  for (; call < 5'000; call += 40) {
+    if (team[1].begin(call) == WaitAction::kYield) break;
+    team[1].end(20'000);
+    if (team[0].wait(call, 20'000) == WaitAction::kYield) break;
+    now += 39 * 20'000;
+  }
+  EXPECT_LT(call, 3'000U);
+}
+
+// Between two looks of the judge, a stall may have passed unseen.
+TEST_F(AutoWaitTest, AJudgeThatHasNotLookedForLongSendsNoScouts) {
+  std::array<Simulated, 4> team = four();
+  stall_twice(team[0], 10);
+  for (std::uint64_t call = 12; call < 2'012; call += 500) {
+    now += 10 * kMs;
+    EXPECT_EQ(team[0].wait(call, 20'000), WaitAction::kPark) << call;
+    EXPECT_EQ(team[1].begin(call), WaitAction::kPark) << call;
+    team[1].end(20'000);
+  }
+}
+
 // A part of the time that a team may lose beside a thread that always runs on its CPU: what its scouts take.
 TEST_F(AutoWaitTest, ScoutsTakeASmallPartOfTheTime) {
   std::array<Simulated, 4> team = four();

@@ -190,7 +190,9 @@ struct Team {
   // Passes over the calls in which all park anyway.
   void skip_hold() {
     const std::uint64_t until = pace.parks_until;
-    if (parks() && call < until) call = until;
+    if (!parks() || call >= until) return;
+    now += static_cast<std::int64_t>(until - call) * 16'000;
+    call = until;
   }
 };
 
