@@ -200,7 +200,7 @@ class BasicAutoWait {
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
   static constexpr std::int64_t kDoubt = 16;  // times: so often a stall counts in a rest, at most
-  // ns: beside foreign threads, of 100 stalls in a hold 97 come sooner after the one before
+  // ns: beside foreign threads, 90 of 100 stalls in a hold come sooner after the one before
   static constexpr std::int64_t kCalmNs = 32'000'000;
   static constexpr std::uint8_t kMostFalse = 5;         // kCalmNs doubles up to so often
   static constexpr std::int64_t kUnseenNs = 8'000'000;  // ns: in so long a stall may be missed
@@ -389,7 +389,7 @@ class BasicAutoWait {
   bool waits_long_ = false;      // many of this member's calls have long waits
   Room room_ = Room::kOwn;
   bool could_move_ = true;         // the last time
-  std::uint8_t false_calms_ = 0;   // of these in a row, members have sent scouts in vain
+  std::uint8_t false_calms_ = 0;   // so many in a row had slow scouts
   std::uint16_t looked_call_ = 0;  // as looked_us_, the low bits
 };
 using AutoWait = BasicAutoWait<RealAtomics>;
