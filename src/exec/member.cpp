@@ -42,9 +42,12 @@ Status Member::other_barrier() {
   const Status ready = start<Load::kNothing>(PlanSlot::kBarrier, Call{}, nullptr, 0);
   if (ready != Status::kOk) [[unlikely]]
     return ready;
-  if (!lines_.advance<Load::kNothing>({}, waiter_.spins())) [[unlikely]] {
+  if (!lines_.advance<Load::kNothing>({}, waiter_.spins()) &&
+      (has_requests() || !waiter_.yields_until(log_.paced_calls(), [&] {
+        return lines_.advance<Load::kNothing>({}, 0);
+      }))) [[unlikely]] {
     lines_.set_pending(Load::kNothing);
-    return wait();
+    return wait_longer();
   }
   if (lines_.cursor().status() != Status::kOk) [[unlikely]]
     return finish();

@@ -324,6 +324,7 @@ class Member {
   template <class What>
   Status wait(const What& what);
   Status wait();
+  Status wait_longer();  // after the first yields
 
   struct SwappedWord;
 

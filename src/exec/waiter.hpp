@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "base/status.hpp"
 #include "exec/poll_interval.hpp"
@@ -76,10 +77,25 @@ class Waiter {
     choose_spins();
   }
 
+  // The yields with which a wait may begin, without a look at the clock or the team, in the call of that
+  // number. over(): looks once whether the wait is over. Returns true if it is. Else wait() comes next.
+  template <class Over>
+  [[gnu::always_inline]] bool yields_until(std::uint64_t call, Over&& over) {
+    if (collective_ != WaitKind::kAuto || over_hosts_ || !may_act_unwatched()) return false;
+    const std::uint8_t yields = auto_.unwatched_yields(call);
+    for (yielded_ = 0; yielded_ < yields;) {
+      os::yield();
+      if (over()) return true;
+      ++yielded_;
+    }
+    return false;
+  }
+
   // Waits in the call of that number.
   template <class What>
   Status wait(const What& what, std::uint64_t call) {
     const os::ErrnoGuard guard;
+    const std::uint8_t yielded = std::exchange(yielded_, std::uint8_t{0});
     return with_policy(
         collective_, [&](auto policy) { return wait_with(policy, what, call); },
         [&] {
@@ -89,12 +105,7 @@ class Waiter {
             auto_.parked_unwatched();
             return what.finish();
           }
-          const std::uint8_t yields = auto_.unwatched_yields(call);
-          for (std::uint8_t n = 0; n < yields; ++n) {
-            os::yield();
-            if (what.advance(0)) return what.finish();
-          }
-          return wait_with(auto_, what, call, yields);
+          return wait_with(auto_, what, call, yielded);
         });
   }
 
@@ -248,6 +259,7 @@ class Waiter {
   std::uint64_t next_seldom_ = kSeldom;
   std::int64_t stall_ns_;
   std::uint32_t joined_ = 0;  // the number of members that auto_ is for
+  std::uint8_t yielded_ = 0;  // by yields_until(), just before wait()
   AutoWait auto_;
   PollInterval poll_interval_;
 };
