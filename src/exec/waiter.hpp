@@ -83,11 +83,11 @@ class Waiter {
   [[gnu::always_inline]] bool yields_until(std::uint64_t call, Over&& over) {
     if (collective_ != WaitKind::kAuto || over_hosts_ || !may_act_unwatched()) return false;
     const std::uint8_t yields = auto_.unwatched_yields(call);
-    for (yielded_ = 0; yielded_ < yields;) {
+    for (std::uint8_t n = 0; n < yields; ++n) {
       os::yield();
       if (over()) return true;
-      ++yielded_;
     }
+    yielded_ = yields;
     return false;
   }
 

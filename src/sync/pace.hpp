@@ -8,8 +8,8 @@
 
 namespace fermata {
 
-// What the members of a team have learned together about their CPUs. A member writes it only after a stall or
-// a scout's yield, and before slow work (exclude_until()). All are hints: no
+// What the members of a team have learned together about their CPUs. A member writes it only after a stall, a
+// scout's yield or a calm, and before slow work (exclude_until()). All are hints: no
 // value makes a wait hang.
 template <class A>
 struct BasicPace {

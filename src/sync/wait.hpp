@@ -20,7 +20,7 @@ namespace fermata {
 //    members yield a few times. Then they park.
 // 2. If stalls (waits of a foreign time slice) come so often that parks in every call would cost less, the
 //    whole team parks without yields, in so many calls that their parks cost kHold times the stall.
-// 3. Then, or once there has been no stall for kCalmNs, one member after the other yields once, as a scout. A
+// 3. Then, or once no call has taken long for kCalmNs, one member after the other yields once, as a scout. A
 //    slow one renews the hold, and enough quick ones end it. If waits cost more in the hold than stalls did
 //    before, it ends, and none begins before stalls have cost kRestNs; they count more often if calls take
 //    longer than in that hold.
@@ -120,7 +120,8 @@ class BasicAutoWait {
     const std::uint64_t until = parks_until(view.call);
     if (may_gather() && until != 0 && gathering_.joins(*signs_, view)) return WaitAction::kMove;
     if (parks_now(view, alone)) return WaitAction::kPark;
-    if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
+    if (until != 0 && (view.call < until || yields_ > 0 || !scouts(view.call, until)))
+      return WaitAction::kPark;
     return yield();
   }
 
@@ -276,8 +277,9 @@ class BasicAutoWait {
       false_calms_ = 0;
       return;
     }
-    if (may_gather()) gathering_.judge(*signs_, who_, view);
     look_for_calm(view);
+    // A trial would not end before the scouts have come back.
+    if (may_gather() && call < parks_until(call)) gathering_.judge(*signs_, who_, view);
     parked_ns_ += counted(acted_ns_);
     if (call < judges_at_) return;
     const std::uint64_t calls = call - held_from_;
@@ -294,8 +296,8 @@ class BasicAutoWait {
     parked_ns_ = 0;
   }
 
-  // Has a call had a stall, of this member or of those that it waited for? If none has had one for long,
-  // members send scouts. If one is slow, this takes twice as long the next time.
+  // If no call has had a stall for long, members send scouts. If one of these is slow, this takes twice as
+  // long the next time. Work between calls counts as a stall.
   void look_for_calm(const WaitView& view) {
     const std::uint32_t now = in_us(view.now_ns), took = now - looked_us_;
     // This member has not waited in calls in which it came last.
@@ -303,7 +305,8 @@ class BasicAutoWait {
     const std::int64_t quiet_ns = stall_ns() + 2 * kParkNs * members_ * calls;
     looked_us_ = now;
     looked_call_ = static_cast<std::uint16_t>(view.call);
-    if (took > in_us(quiet_ns < kUnseenNs ? quiet_ns : kUnseenNs)) calm_from_us_ = now;
+    if (acted_ns_ > stall_ns() || took > in_us(quiet_ns < kUnseenNs ? quiet_ns : kUnseenNs))
+      calm_from_us_ = now;
     if (now - calm_from_us_ < in_us(kCalmNs << false_calms_)) return;
     calm_from_us_ = now;
     std::uint64_t until = A::load_relaxed(pace_->parks_until);  // order: relaxed: a hint
@@ -389,7 +392,7 @@ class BasicAutoWait {
   bool waits_long_ = false;      // many of this member's calls have long waits
   Room room_ = Room::kOwn;
   bool could_move_ = true;         // the last time
-  std::uint8_t false_calms_ = 0;   // so many in a row had slow scouts
+  std::uint8_t false_calms_ = 0;   // calms in a row whose scouts have not ended the hold
   std::uint16_t looked_call_ = 0;  // as looked_us_, the low bits
 };
 using AutoWait = BasicAutoWait<RealAtomics>;

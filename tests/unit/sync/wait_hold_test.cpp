@@ -246,8 +246,8 @@ TEST_F(AutoWaitTest, CallsWithSlowWorkSayNothingOfOthers) {
   EXPECT_EQ(member.begin(107), WaitAction::kPark);
 }
 
-// Calls of 20 us each, from this one on, in which all park but for scouts; these find the CPU free, or lose a
-// slice. Every so often a call has a stall. Returns the call of the first scout.
+// Calls of 20 us each, from this one on, in which all park. Every so often one has a stall. Returns the call
+// of the first scout, which has begun to yield.
 std::uint64_t first_scout(std::array<Simulated, 4>& team, std::int64_t& now, std::uint64_t call,
                           std::int64_t stalls_every, std::uint64_t most) {
   std::int64_t next_stall = now + stalls_every;
@@ -266,10 +266,10 @@ TEST_F(AutoWaitTest, AHoldWithoutStallsSendsScouts) {
   stall_twice(team[0], 10);
   const std::uint64_t held = pace.parks_until;
   ASSERT_GT(held, 5'000U);
-  EXPECT_EQ(first_scout(team, now, 12, 30 * kMs, 5'000), 5'012U) << "stalls go on";
+  EXPECT_EQ(first_scout(team, now, 12, 30 * kMs, 2'000), 2'012U) << "stalls go on";
   const std::int64_t from = now;
-  EXPECT_LT(first_scout(team, now, 5'012, 1'000 * kMs, 5'000), 5'012 + 2'000U) << "no stall in 40 ms";
-  EXPECT_GE(now - from, 2 * kMs);
+  EXPECT_LT(first_scout(team, now, 2'012, 1'000 * kMs, 5'000), held);
+  EXPECT_LT(now - from, 36 * kMs);
 }
 
 // The calm was chance: beside the load, a scout is slow.
@@ -323,7 +323,7 @@ TEST_F(AutoWaitTest, CallsInWhichTheJudgeDoesNotWaitAreNoStall) {
 TEST_F(AutoWaitTest, AJudgeThatHasNotLookedForLongSendsNoScouts) {
   std::array<Simulated, 4> team = four();
   stall_twice(team[0], 10);
-  for (std::uint64_t call = 12; call < 2'012; call += 500) {
+  for (std::uint64_t call = 12; call < 5'012; call += 500) {
     now += 10 * kMs;
     EXPECT_EQ(team[0].wait(call, 20'000), WaitAction::kPark) << call;
     EXPECT_EQ(team[1].begin(call), WaitAction::kPark) << call;
