@@ -120,8 +120,7 @@ class BasicAutoWait {
     const std::uint64_t until = parks_until(view.call);
     if (may_gather() && until != 0 && gathering_.joins(*signs_, view)) return WaitAction::kMove;
     if (parks_now(view, alone)) return WaitAction::kPark;
-    if (until != 0 && (view.call < until || yields_ > 0 || !scouts(view.call, until)))
-      return WaitAction::kPark;
+    if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
     return yield();
   }
 

@@ -223,15 +223,6 @@ TEST_F(AutoWaitTest, AScoutThatIsAwayLongRenewsTheHold) {
   EXPECT_EQ(other.begin(20'000), WaitAction::kYield);
 }
 
-// Whose signal does not come during its yield.
-TEST_F(AutoWaitTest, AScoutYieldsOnce) {
-  Simulated member = crowded();
-  pace.parks_until = 10'000;
-  EXPECT_EQ(member.begin(10'000), WaitAction::kYield);
-  EXPECT_EQ(member.go_on(700), WaitAction::kPark);
-  EXPECT_EQ(pace.quick.load(), 1U);
-}
-
 TEST_F(AutoWaitTest, QuickScoutsBeforeASlowOneCountNoMore) {
   std::array<Simulated, 4> team = four();
   pace.parks_until = 10'000;
