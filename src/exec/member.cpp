@@ -42,18 +42,12 @@ Status Member::other_barrier() {
   const Status ready = start<Load::kNothing>(PlanSlot::kBarrier, Call{}, nullptr, 0);
   if (ready != Status::kOk) [[unlikely]]
     return ready;
-  const auto comes = [&](std::uint32_t spins) { return lines_.advance<Load::kNothing>({}, spins); };
-  if (!comes(waiter_.spins())) [[unlikely]] {
-    const bool came = !has_requests() && waiter_.yields_until(log_.paced_calls(), [&] { return comes(0); });
-    if (!came) {
-      lines_.set_pending(Load::kNothing);
-      return has_requests() ? wait() : wait_longer();
-    }
-  }
-  if (lines_.cursor().status() != Status::kOk) [[unlikely]] {
+  if (!lines_.advance<Load::kNothing>({}, waiter_.spins())) [[unlikely]] {
     lines_.set_pending(Load::kNothing);
-    return finish();
+    return wait();
   }
+  if (lines_.cursor().status() != Status::kOk) [[unlikely]]
+    return finish();
   over();
   return Status::kOk;
 }

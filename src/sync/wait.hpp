@@ -308,7 +308,7 @@ class BasicAutoWait {
       calm_from_us_ = now;
     if (now - calm_from_us_ < in_us(kCalmNs << false_calms_)) return;
     calm_from_us_ = now;
-    std::uint64_t until = A::load_relaxed(pace_->parks_until);  // order: relaxed: a hint
+    const std::uint64_t until = A::load_relaxed(pace_->parks_until);  // order: relaxed: a hint
     if (view.call + 1 >= until) return;
     if (false_calms_ < kMostFalse) ++false_calms_;  // unless the hold ends now
     // order: relaxed, both: hints
@@ -382,17 +382,17 @@ class BasicAutoWait {
   std::uint32_t looked_us_ = 0, calm_from_us_ = 0;  // its last look for calm; the last stall
   std::uint32_t members_ = 2;
   std::uint32_t who_ = 0;
-  std::uint8_t in_vain_ = 0;     // waits in a row whose spin was fruitless
-  std::uint8_t skips_ = 0;       // so many waits don't spin
-  std::uint8_t long_waits_ = 0;  // grows by kLong with each stall, and falls by 1 with each call
-  std::uint8_t yields_ = 0;      // in this wait; 255: or more
-  bool scouting_ = false;        // the present yield is a scout's
-  bool looked_ = false;          // company_ has, in this wait
-  bool waits_long_ = false;      // many of this member's calls have long waits
-  Room room_ = Room::kOwn;
-  bool could_move_ = true;         // the last time
-  std::uint8_t false_calms_ = 0;   // calms in a row whose scouts have not ended the hold
   std::uint16_t looked_call_ = 0;  // as looked_us_, the low bits
+  std::uint8_t in_vain_ = 0;       // waits in a row whose spin was fruitless
+  std::uint8_t skips_ = 0;         // so many waits don't spin
+  std::uint8_t long_waits_ = 0;    // grows by kLong with each stall, and falls by 1 with each call
+  std::uint8_t yields_ = 0;        // in this wait; 255: or more
+  bool scouting_ = false;          // the present yield is a scout's
+  bool looked_ = false;            // company_ has, in this wait
+  bool waits_long_ = false;        // many of this member's calls have long waits
+  Room room_ = Room::kOwn;
+  bool could_move_ = true;        // the last time
+  std::uint8_t false_calms_ = 0;  // calms in a row whose scouts have not ended the hold
 };
 using AutoWait = BasicAutoWait<RealAtomics>;
 
