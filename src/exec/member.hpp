@@ -324,7 +324,6 @@ class Member {
   template <class What>
   Status wait(const What& what);
   Status wait();
-  Status wait_longer();  // after the first yields
 
   struct SwappedWord;
 

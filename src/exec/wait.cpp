@@ -173,11 +173,7 @@ Status Member::wait(const What& what) {
 Status Member::wait() {
   const LineWait what{{*this}};
   if (waiter_.yields_until(log_.paced_calls(), [&] { return what.advance(0); })) return what.finish();
-  return wait_longer();
-}
-
-[[gnu::noinline]] Status Member::wait_longer() {
-  const Status status = wait(LineWait{{*this}});
+  const Status status = wait(what);
   guard_.leave(lines_.memory().calls);
   return status;
 }
