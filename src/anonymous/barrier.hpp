@@ -187,12 +187,13 @@ class alignas(kMaxLine) Barrier {
   alignas(kMaxLine) Members<RealAtomics> members_;
   Drops<RealAtomics> drops_;
   Pace pace_;
-  Signs signs_;
   std::atomic<const void*> name_;
   PoolLink link_;
+  Signs signs_;
 
   friend struct Pools;
 };
+static_assert(sizeof(Barrier) == 1792);  // docs/usage.md and docs/preload.md tell it
 
 }  // namespace fermata::anonymous
 #endif

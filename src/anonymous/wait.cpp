@@ -7,6 +7,7 @@
 #include "anonymous/machine.hpp"
 #include "os/os.hpp"
 #include "sync/monitor.hpp"
+#include "sync/unwatched.hpp"
 #include "sync/wait_wanted.hpp"
 
 namespace fermata::anonymous {
@@ -155,11 +156,10 @@ void wait_as_learned(const LongWait& wait) {
     mine.policy.parked_unwatched();
     return;
   }
-  const std::uint8_t yields = known ? mine.policy.unwatched_yields(wait.call) : 0;
-  for (std::uint8_t n = 0; n < yields; ++n) {
-    os::yield();
-    if (is_over(wait.phase, wait.token)) return;
-  }
+  std::uint8_t yielded = 0;
+  if (known && over_unwatched(mine.policy, wait.call, &yielded, os::ThisThread(),
+                              [&] { return is_over(wait.phase, wait.token); }))
+    return;
   look_again(os::now_ns());
   const Cpus cpus = wait.pace != nullptr ? usable_cpus() : cpus_of_processes();
   if (!known || mine.cpus != cpus) {
@@ -172,7 +172,7 @@ void wait_as_learned(const LongWait& wait) {
     const AutoWait policy(room_of(wait.count, cpus), wait.count, pace, os::thread_id(), wait.signs);
     mine = {policy, wait.generation, cpus, wait.count};
   }
-  wait_with(mine.policy, wait, yields);
+  wait_with(mine.policy, wait, yielded);
   t_spins = {wait.barrier, mine.policy.spins()};
 }
 

@@ -64,7 +64,7 @@ inline std::uint64_t with_plan(std::uint64_t hash, std::uint64_t plan) {
 }
 
 inline constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
-inline constexpr std::uint32_t kTeamVersion = 14;
+inline constexpr std::uint32_t kTeamVersion = 15;        // of what processes share
 
 inline constexpr std::uint32_t kCpuWords = 64;  // 4096 CPUs
 
@@ -150,6 +150,7 @@ struct alignas(kMaxLine) TeamHeader {
   alignas(kMaxLine) Signs signs;
   alignas(kMaxLine) std::atomic<std::uint64_t> cpus[kCpuWords];  // union of the members' CPU affinities
 };
+static_assert(sizeof(TeamHeader) == 2560);  // a change needs a new kTeamVersion
 
 inline std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
 inline std::size_t doors_offset(std::uint32_t members) {

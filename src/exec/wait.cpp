@@ -172,7 +172,7 @@ Status Member::wait(const What& what) {
 
 Status Member::wait() {
   const LineWait what{{*this}};
-  if (waiter_.yields_until(log_.paced_calls(), [&] { return what.advance(0); })) return what.finish();
+  if (waiter_.over_soon(log_.paced_calls(), [&] { return what.advance(0); })) return what.finish();
   const Status status = wait(what);
   guard_.leave(lines_.memory().calls);
   return status;
@@ -182,7 +182,7 @@ Status Member::wait_for_any(BlockRequest* const* requests, std::size_t count, bo
   if (queues_.is_held()) return Status::kBusy;
   const BlockWait what{{*this}, requests, count, several};
   if (what.advance(waiter_.spins())) return Status::kOk;
-  if (waiter_.yields_until(log_.paced_calls(), [&] { return what.advance(0); })) return what.finish();
+  if (waiter_.over_soon(log_.paced_calls(), [&] { return what.advance(0); })) return what.finish();
   const Status status = wait(what);
   if (seat_.broken() != Status::kOk) {
     const RequestQueues::Hold hold(queues_);

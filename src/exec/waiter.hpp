@@ -33,6 +33,7 @@
 #include "exec/poll_interval.hpp"
 #include "os/os.hpp"
 #include "sync/monitor.hpp"
+#include "sync/unwatched.hpp"
 #include "sync/wait_wanted.hpp"
 
 namespace fermata::exec {
@@ -77,18 +78,12 @@ class Waiter {
     choose_spins();
   }
 
-  // The yields with which a wait may begin, without a look at the clock or the team, in the call of that
-  // number. over(): looks once whether the wait is over. Returns true if it is. Else wait() comes next.
+  // Begins a wait without a look at the clock or the team, if it may, in the call of that number. over():
+  // looks once whether the wait is over. Returns true if it is. Else wait() comes next.
   template <class Over>
-  [[gnu::always_inline]] bool yields_until(std::uint64_t call, Over&& over) {
+  [[gnu::always_inline]] bool over_soon(std::uint64_t call, Over&& over) {
     if (collective_ != WaitKind::kAuto || over_hosts_ || !may_act_unwatched()) return false;
-    const std::uint8_t yields = auto_.unwatched_yields(call);
-    for (std::uint8_t n = 0; n < yields; ++n) {
-      os::yield();
-      if (over()) return true;
-    }
-    yielded_ = yields;
-    return false;
+    return over_unwatched(auto_, call, &yielded_, os::ThisThread(), over);
   }
 
   // Waits in the call of that number.
@@ -259,7 +254,7 @@ class Waiter {
   std::uint64_t next_seldom_ = kSeldom;
   std::int64_t stall_ns_;
   std::uint32_t joined_ = 0;  // the number of members that auto_ is for
-  std::uint8_t yielded_ = 0;  // by yields_until(), just before wait()
+  std::uint8_t yielded_ = 0;  // by over_soon(), just before wait()
   AutoWait auto_;
   PollInterval poll_interval_;
 };

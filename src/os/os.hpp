@@ -46,6 +46,12 @@ void settle_moves();
 std::int32_t process_cpus(std::int32_t enough);
 // The CPU that the calling thread runs on, or ran on a moment ago; at least 0.
 std::int32_t current_cpu();
+// For code that takes the system's functions as a parameter.
+struct ThisThread {
+  static std::int32_t cpu() { return current_cpu(); }
+  static std::int64_t now_ns() { return os::now_ns(); }
+  static void yield() { os::yield(); }
+};
 // Localities: sets of CPUs that share a level-3 cache. Finds those with a CPU that the calling thread may run
 // on; if the thread is bound to one CPU, those of all online CPUs. Sets domain_of[cpu] to the locality's
 // number, from 0, for all CPUs of these localities, also those that the thread may not run on. All other

@@ -11,6 +11,7 @@
 #include <initializer_list>
 
 #include "sync/atomics.hpp"
+#include "sync/waiters_here.hpp"
 
 namespace fermata {
 
@@ -26,8 +27,9 @@ struct BasicSigns {
   Atomic<std::int64_t> moved_ns;                               // when a member last moved
   // Of a crowd: where it gathers, and which member decides that, as a signature (sync/gathering.hpp).
   Atomic<std::uint64_t> gather;
-  Atomic<std::uint64_t> gather_until;  // the call up to which this holds, unless that member renews it
-  Atomic<std::int64_t> rests_ns;       // until when it does not try to gather members
+  Atomic<std::uint64_t> gather_until;    // the call up to which this holds, unless that member renews it
+  Atomic<std::int64_t> rests_ns;         // until when it does not try to gather members
+  BasicWaitersHere<A> waiters[kSigned];  // on each CPU, of a crowd
 };
 using Signs = BasicSigns<RealAtomics>;
 
@@ -41,6 +43,7 @@ void forget(BasicSigns<A>& signs) {
   A::store_relaxed(signs.gather, std::uint64_t{0});        // order: see above
   A::store_relaxed(signs.gather_until, std::uint64_t{0});  // order: see above
   A::store_relaxed(signs.rests_ns, std::int64_t{0});       // order: see above
+  for (auto& here : signs.waiters) here.forget();
 }
 
 constexpr std::uint64_t signature(std::uint32_t thread, std::int32_t cpu) {

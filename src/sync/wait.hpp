@@ -17,7 +17,7 @@ namespace fermata {
 // AutoWait composes the others by five rules:
 // 1. A member that may have a CPU of its own spins for about what a park costs. Then it yields for as long as
 //    a foreign time slice may take, if its waits are seldom so long and no quota rations its CPU time. Other
-//    members yield a few times. Then they park.
+//    members yield a few times; the last one that waits on its CPU may spin first. Then they park.
 // 2. If stalls (waits of a foreign time slice) come so often that parks in every call would cost less, the
 //    whole team parks without yields, in so many calls that their parks cost kHold times the stall.
 // 3. Then, or once no call has taken long for kCalmNs, one member after the other yields once, as a scout. A
@@ -80,16 +80,18 @@ class BasicAutoWait {
         is_crowded() ? gathering_.join(*signs_, view.call, join) : leave_cpu(*signs_, view.cpu, leave);
   }
 
-  // So many yields may come before the first next() of a wait in this call, each before a look at the slot.
-  // Nobody looks at the clock for them, since two looks cost a tenth of a switch. In each call about one
-  // member has 0: it sees the stalls, which hold up all.
-  std::uint8_t unwatched_yields(std::uint64_t call) const {
-    return is_crowded() && parks_until(call) == 0 && !is_its_turn(call) ? kUnwatched : 0;
+  // In this call, a wait of a crowd begins with over_unwatched(): there is no hold that this member must
+  // judge.
+  bool yields_first(std::uint64_t call) const {
+    return is_crowded() && judges_at_ == 0 && parks_until(call) == 0;
   }
+  // Its yields before the first next(). In each call about one member has 0: it sees the stalls.
+  std::uint8_t unwatched_yields(std::uint64_t call) const {
+    return yields_first(call) && !is_its_turn(call) ? kUnwatched : 0;
+  }
+  BasicSigns<A>* signs() const { return signs_; }
 
-  // True: the wait in this call may park without next() and done(), as long as it is not over. In a hold that
-  // is all that they would decide. The member that judges the hold counts its time.
-  // cpu(): where this thread runs.
+  // True: this wait may park without next() and done(), which decide nothing else now. cpu(): where it runs.
   template <class CurrentCpu>
   bool parks_unwatched(std::uint64_t call, CurrentCpu&& cpu) const {
     if (judges_at_ != 0 || call >= parks_until(call)) return false;
@@ -187,8 +189,7 @@ class BasicAutoWait {
   static constexpr std::uint8_t kInVain = 3;       // waits: after so many fruitless spins in a row,
   static constexpr std::uint8_t kSkips = 255;      // waits: so many don't spin
   static constexpr std::uint8_t kFew = 2;          // yields: after more, the awaited member was elsewhere
-  static constexpr std::uint8_t kLong = 16;        // calls: if more than one of so many has a stall, waits
-                                                   // do not yield
+  static constexpr std::uint8_t kLong = 16;        // calls: if more than one has a stall, waits do not yield
   static constexpr std::uint8_t kYields = 16;    // of 1,000 waits in a crowd for itself, 999 end within these
   static constexpr std::uint8_t kUnwatched = 4;  // yields: most waits in a crowd for itself end within these
   static constexpr std::int64_t kStallNs = 500'000;  // ns: above quiet yields (0.13 ms), below time slices
@@ -199,10 +200,9 @@ class BasicAutoWait {
   static constexpr std::uint64_t kTurn = 4;       // calls in a row in which the same member may be a scout
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
-  static constexpr std::int64_t kDoubt = 16;  // times: so often a stall counts in a rest, at most
-  // ns: beside foreign threads, 90 of 100 stalls in a hold come sooner after the one before
-  static constexpr std::int64_t kCalmNs = 32'000'000;
-  static constexpr std::uint8_t kMostFalse = 5;         // kCalmNs doubles up to so often
+  static constexpr std::int64_t kDoubt = 16;            // times: so often a stall counts in a rest, at most
+  static constexpr std::int64_t kCalmNs = 16'000'000;   // ns: most stalls in a hold come sooner after another
+  static constexpr std::uint8_t kMostFalse = 6;         // kCalmNs doubles up to so often
   static constexpr std::int64_t kUnseenNs = 8'000'000;  // ns: in so long a stall may be missed
 
   // The least stall. No stall costs less than parks of all members in one call.
@@ -315,7 +315,7 @@ class BasicAutoWait {
     A::store_relaxed(pace_->quick, std::uint32_t{0});
     A::compare_exchange_relaxed(pace_->parks_until, until, view.call + 1);  // order: see above
   }
-  // The low bits: for times that are less than an hour apart.
+  // The low bits, for times that are less than an hour apart.
   static constexpr std::uint32_t in_us(std::int64_t ns) { return static_cast<std::uint32_t>(ns / 1'000); }
 
   // Waits that overlap are one stall: all members wait for the same one, some in the next call.

@@ -266,10 +266,10 @@ TEST_F(AutoWaitTest, AHoldWithoutStallsSendsScouts) {
   stall_twice(team[0], 10);
   const std::uint64_t held = pace.parks_until;
   ASSERT_GT(held, 5'000U);
-  EXPECT_EQ(first_scout(team, now, 12, 30 * kMs, 2'000), 2'012U) << "stalls go on";
+  EXPECT_EQ(first_scout(team, now, 12, 14 * kMs, 2'000), 2'012U) << "stalls go on";
   const std::int64_t from = now;
   EXPECT_LT(first_scout(team, now, 2'012, 1'000 * kMs, 5'000), held);
-  EXPECT_LT(now - from, 36 * kMs);
+  EXPECT_LT(now - from, 20 * kMs);
 }
 
 // The calm was chance: beside the load, a scout is slow.
@@ -277,7 +277,7 @@ TEST_F(AutoWaitTest, AfterAFalseCalmTheNextTakesTwiceAsLong) {
   std::array<Simulated, 4> team = four();
   stall_twice(team[0], 10);
   std::uint64_t call = 12;
-  for (const std::int64_t calm : {32, 64}) {
+  for (const std::int64_t calm : {16, 32}) {
     const std::int64_t from = now;
     call = first_scout(team, now, call, 10'000 * kMs, 20'000);
     EXPECT_NEAR(static_cast<double>(now - from), static_cast<double>(calm * kMs), 4.0 * kMs);
@@ -294,7 +294,7 @@ TEST_F(AutoWaitTest, ATrueCalmEndsTheHold) {
     stall_twice(team[0], call);
     const std::int64_t from = now;
     call = first_scout(team, now, call + 2, 10'000 * kMs, 20'000);
-    EXPECT_NEAR(static_cast<double>(now - from), static_cast<double>(32 * kMs), 4.0 * kMs) << hold;
+    EXPECT_NEAR(static_cast<double>(now - from), static_cast<double>(16 * kMs), 4.0 * kMs) << hold;
     for (Simulated& member : team) member.end(700);
     for (const std::uint64_t end = call + 100; ++call < end;) {
       for (Simulated& member : team) member.begin(call);
