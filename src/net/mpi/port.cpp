@@ -48,7 +48,7 @@ int MpiPort::open(void* self, const fermata_window* window) {
   if (loses_messages_from_any_source()) {
     count = 0;
     for (std::size_t i = 0; i < p.host_of_.size(); ++i) {
-      if (p.host_of_[i] == p.host_of_[static_cast<std::size_t>(p.me_)]) continue;
+      if (!p.is_away(i)) continue;
       if (count == kReceives) return FERMATA_ERR_UNSUPPORTED;
       sources[count++] = static_cast<int>(i);
     }
@@ -204,8 +204,7 @@ bool MpiPort::all_sent() {
 bool MpiPort::all_closed() const {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& peer = peers_[i];
-    const bool away = host_of_[i] != host_of_[static_cast<std::size_t>(me_)];
-    if (away && !peer.is_lost && !(peer.has_closed && peer.received == peer.expected)) return false;
+    if (is_away(i) && !peer.is_lost && !(peer.has_closed && peer.received == peer.expected)) return false;
   }
   return true;
 }
@@ -251,7 +250,7 @@ void MpiPort::close(void* self, std::int64_t most_ns) {
       const std::lock_guard lock(p.guard_);
       for (std::size_t i = 0; i < p.peers_.size(); ++i) {
         Peer& peer = p.peers_[i];
-        if (p.host_of_[i] == p.host_of_[static_cast<std::size_t>(p.me_)] || peer.is_lost) continue;
+        if (!p.is_away(i) || peer.is_lost) continue;
         p.scratch_.count = Wire::encode_last(peer.sent, p.scratch());
         p.queue_scratch(peer);
       }

@@ -74,7 +74,11 @@ class MpiPort {
   // May this thread call MPI? Any may with MPI_THREAD_MULTIPLE, or with MPI_THREAD_SERIALIZED if this process
   // has one member. Otherwise only the thread that made the port may.
   bool may_call() const { return any_thread_ || std::this_thread::get_id() == driver_; }
-  void move();                     // takes what has come, and sends what is in the queues
+  void move();  // takes what has come, and sends what is in the queues
+  // That process is on another host.
+  bool is_away(std::size_t process) const {
+    return host_of_[process] != host_of_[static_cast<std::size_t>(me_)];
+  }
   unsigned char* scratch();        // scratch_'s bytes
   void queue_scratch(Peer& peer);  // a copy of it
   // If MPI still reads the message at the end, `message` is empty then.
