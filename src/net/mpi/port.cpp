@@ -1,5 +1,6 @@
 #include "port.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -11,8 +12,10 @@ namespace fermata::net {
 namespace {
 
 constexpr int kTag = 1;
+constexpr std::size_t kLeastReceives = 16;
 
-// MPICH 5.0.2 over TCP: some messages of a stream are never received if the receives name no source.
+// MPICH 5.0.2 over TCP: some messages of a stream are never received if the receives name no source. So each
+// process on another host gets a receive of its own there.
 bool loses_messages_from_any_source() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -31,6 +34,7 @@ MpiPort::MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> ho
   // If this process has one member, its calls come one after the other, as MPI_THREAD_SERIALIZED requires.
   any_thread_ = level == MPI_THREAD_MULTIPLE || (level == MPI_THREAD_SERIALIZED && members == 1);
   scratch();  // throws here, where the caller expects it
+  prepare_receives();
 }
 
 MpiPort::~MpiPort() = default;
@@ -43,26 +47,31 @@ int MpiPort::open(void* self, const fermata_window* window) {
   MpiPort& p = of(self);
   const std::lock_guard lock(p.guard_);
   p.window_ = *window;
-  int sources[kReceives] = {MPI_ANY_SOURCE};
-  int count = 1;
-  if (loses_messages_from_any_source()) {
-    count = 0;
-    for (std::size_t i = 0; i < p.host_of_.size(); ++i) {
-      if (!p.is_away(i)) continue;
-      if (count == kReceives) return FERMATA_ERR_UNSUPPORTED;
-      sources[count++] = static_cast<int>(i);
-    }
-    if (count == 0) return FERMATA_ERR_UNSUPPORTED;
-  }
-  for (int i = 0; i < kReceives; ++i) {
-    const int source = sources[i % count];
-    if (mpi.Recv_init(&p.incoming_[i], sizeof(Message), MPI_BYTE, source, kTag, p.comm_, &p.receives_[i]) !=
-        MPI_SUCCESS)
+  Receives& r = p.receives_;
+  for (std::size_t i = 0; i < r.sources.size(); ++i)
+    if (mpi.Recv_init(&r.messages[i], sizeof(Message), MPI_BYTE, r.sources[i], kTag, p.comm_,
+                      &r.requests[i]) != MPI_SUCCESS)
       return FERMATA_ERR_SYSTEM;
-  }
-  if (mpi.Startall(kReceives, p.receives_) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
+  if (mpi.Startall(static_cast<int>(r.requests.size()), r.requests.data()) != MPI_SUCCESS)
+    return FERMATA_ERR_SYSTEM;
   p.opened_ = true;
   return FERMATA_OK;
+}
+
+void MpiPort::prepare_receives() {
+  std::vector<int> sources;
+  if (loses_messages_from_any_source()) {
+    for (std::size_t i = 0; i < host_of_.size(); ++i)
+      if (is_away(i)) sources.push_back(static_cast<int>(i));
+  }
+  if (sources.empty()) sources.push_back(MPI_ANY_SOURCE);
+  const std::size_t count = std::max(kLeastReceives, sources.size());
+  receives_.messages = std::make_unique_for_overwrite<Message[]>(count);
+  receives_.requests.assign(count, MPI_REQUEST_NULL);
+  receives_.over.resize(count);
+  receives_.statuses.resize(count);
+  for (std::size_t i = 0; sources.size() < count; ++i) sources.push_back(sources[i]);
+  receives_.sources = std::move(sources);
 }
 
 unsigned char* MpiPort::scratch() {
@@ -136,16 +145,18 @@ void MpiPort::end_sends(Peer& peer) {
 }
 
 void MpiPort::receive() {
-  int indices[kReceives];
-  MPI_Status statuses[kReceives];
+  Receives& r = receives_;
   int count = 0;
-  if (mpi.Testsome(kReceives, receives_, &count, indices, statuses) != MPI_SUCCESS || count == MPI_UNDEFINED)
+  if (mpi.Testsome(static_cast<int>(r.requests.size()), r.requests.data(), &count, r.over.data(),
+                   r.statuses.data()) != MPI_SUCCESS ||
+      count == MPI_UNDEFINED)
     return;
-  for (int i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    const auto which = static_cast<std::size_t>(r.over[i]);
     int bytes = 0;
-    mpi.Get_count(&statuses[i], MPI_BYTE, &bytes);
-    take(incoming_[indices[i]].bytes, static_cast<std::size_t>(bytes), statuses[i].MPI_SOURCE);
-    mpi.Start(&receives_[indices[i]]);
+    mpi.Get_count(&r.statuses[i], MPI_BYTE, &bytes);
+    take(r.messages[which].bytes, static_cast<std::size_t>(bytes), r.statuses[i].MPI_SOURCE);
+    mpi.Start(&r.requests[which]);
   }
 }
 
@@ -263,7 +274,7 @@ void MpiPort::close(void* self, std::int64_t most_ns) {
 }
 
 void MpiPort::end_requests(bool in_order) {
-  for (MPI_Request& request : receives_) {
+  for (MPI_Request& request : receives_.requests) {
     MPI_Status status;
     mpi.Cancel(&request);
     mpi.Wait(&request, &status);

@@ -36,10 +36,15 @@ class MpiPort {
   fermata_port table();
 
  private:
-  static constexpr int kReceives = 16;
-
   struct Message {
     unsigned char bytes[Wire::kMost];
+  };
+  struct Receives {  // one element per standing receive
+    std::vector<int> sources;
+    std::unique_ptr<Message[]> messages;
+    std::vector<MPI_Request> requests;
+    std::vector<int> over;  // which ones have ended
+    std::vector<MPI_Status> statuses;
   };
   struct Bytes {  // one message
     std::unique_ptr<unsigned char[]> at;
@@ -79,6 +84,7 @@ class MpiPort {
   bool is_away(std::size_t process) const {
     return host_of_[process] != host_of_[static_cast<std::size_t>(me_)];
   }
+  void prepare_receives();
   unsigned char* scratch();        // scratch_'s bytes
   void queue_scratch(Peer& peer);  // a copy of it
   // If MPI still reads the message at the end, `message` is empty then.
@@ -102,8 +108,7 @@ class MpiPort {
   fermata_window window_{};
   std::vector<Peer> peers_;  // by process
   Bytes scratch_;            // for the next message; has room for the longest
-  Message incoming_[kReceives];
-  MPI_Request receives_[kReceives];
+  Receives receives_;
   bool opened_ = false;
 };
 
