@@ -51,23 +51,23 @@ Shape with_lines(std::uint64_t lines, std::size_t in_quarter, bool irregular) {
 }
 
 // With more lines than the least number, a member runs further ahead in calls that wait for no answer. There
-// are at most as many lines as in the ring buffers that all other collectives share.
-std::uint64_t most_lines(const exec::Team& team, std::size_t in_quarter, bool irregular, std::size_t rings,
-                         std::uint64_t spare) {
-  std::uint64_t lines = exec::kLeastRingLines;
-  const std::size_t least = with_lines(lines, in_quarter, irregular).bytes(rings);
-  while (2 * lines <= team.layout().ring_lines) {
-    const Shape longer = with_lines(2 * lines, in_quarter, irregular);
-    if (longer.in_quarter > exec::kMostInQuarter || longer.bytes(rings) > least + spare) break;
-    lines *= 2;
+// are at most as many lines as in the ring buffers that all other collectives share. Calls take(shape, bytes
+// beyond the least shape's) for shapes of fewer and fewer lines, until it returns true.
+template <class Take>
+bool take_longer(const exec::Team& team, std::size_t in_quarter, bool irregular, std::size_t rings,
+                 Take&& take) {
+  const std::size_t least = with_lines(exec::kLeastRingLines, in_quarter, irregular).bytes(rings);
+  for (std::uint64_t lines = team.layout().ring_lines; lines > exec::kLeastRingLines; lines /= 2) {
+    const Shape shape = with_lines(lines, in_quarter, irregular);
+    if (shape.in_quarter <= exec::kMostInQuarter && take(shape, shape.bytes(rings) - least)) return true;
   }
-  return lines;
+  return false;
 }
 
 }  // namespace
 
 SlotHeap::SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes)
-    : base_(base), room_{{begin, bytes}}, used_(begin), spare_(bytes / 8) {}
+    : base_(base), room_{{begin, bytes}}, used_(begin), spare_(bytes / kSpareOfHeap) {}
 
 SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare) {
   const std::uint64_t whole = kMaxLine + round_up(bytes, kMaxLine);
@@ -174,16 +174,18 @@ void let_go_over_hosts(const exec::Team& team, std::uint64_t at, std::uint64_t u
 
 }  // namespace
 
-PartsOverHosts::Part PartsOverHosts::take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings) {
+PartsOverHosts::Part PartsOverHosts::take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings,
+                                          std::uint64_t beyond) {
   for (Taken& taken : taken_) {
     if (taken.rings != rings || !is_back(team, taken.part)) continue;
     ++taken.part.use;
     return taken.part;
   }
-  const std::uint64_t whole = head_of(team) + round_up(bytes, kMaxLine);
-  if (whole > team.layout().heap_bytes - used_) return {};
+  const std::uint64_t whole = head_of(team) + round_up(bytes, kMaxLine), heap = team.layout().heap_bytes;
+  if (whole > heap - used_ || beyond > (heap / kSpareOfHeap - beyond_) / kShareOfSpare) return {};
   taken_.push_back({{team.layout().heap + used_, 1}, rings});
   used_ += whole;
+  beyond_ += beyond;
   return taken_.back().part;
 }
 
@@ -240,7 +242,7 @@ bool lies_in_heap(const exec::Team& team, std::uint64_t at, std::uint64_t bytes)
 bool rings_lie_in_heap(const exec::Team& team, const std::uint64_t (&told)[kWords], bool irregular,
                        std::size_t rings) {
   const std::uint64_t lines = told[kLines];
-  if (!std::has_single_bit(lines) || lines < exec::kLeastRingLines || lines > exec::kMostCrowdedLines)
+  if (!std::has_single_bit(lines) || lines < exec::kLeastRingLines || lines > team.layout().ring_lines)
     return false;
   return lies_in_heap(team, told[kAt],
                       head_of(team) + with_lines(lines, told[kQuarter], irregular).bytes(rings));
@@ -252,21 +254,35 @@ void find_part(fermata_request& r, std::size_t in_quarter, std::uint64_t (&told)
   exec::Member& m = *r.member->member;
   const std::size_t rings = r.program->edges.size();
   const bool irregular = r.checked.irregular;
-  Shape shape = with_lines(exec::kLeastRingLines, in_quarter, irregular);
+  Shape shape;
   if (m.team().hosts().are_several()) {
     const auto* edges = reinterpret_cast<const char*>(r.program->edges.data());
-    const std::uint64_t which = exec::with_plan(hash_of({edges, rings * sizeof(BlockEdge)}), in_quarter);
-    const PartsOverHosts::Part part = part_over_hosts(m, blocks.parts, shape.bytes(rings), which);
+    const std::uint64_t joined = exec::with_plan(hash_of({edges, rings * sizeof(BlockEdge)}), in_quarter);
+    PartsOverHosts::Part part;
+    m.team().attend_port();
+    take_longer(m.team(), in_quarter, irregular, rings, [&](const Shape& longer, std::size_t beyond) {
+      shape = longer;
+      part = blocks.parts.take(m.team(), longer.bytes(rings), exec::with_plan(joined, longer.lines), beyond);
+      return part.at != 0;
+    });
+    if (part.at == 0) {
+      shape = with_lines(exec::kLeastRingLines, in_quarter, irregular);
+      part = part_over_hosts(m, blocks.parts, shape.bytes(rings), exec::with_plan(joined, shape.lines));
+    }
     told[kAt] = part.at;
     told[kUse] = part.use;
   } else {
-    const std::size_t least = shape.bytes(rings);
-    const std::uint64_t lines = most_lines(m.team(), in_quarter, irregular, rings, blocks.heap.spare());
-    const Shape longer = with_lines(lines, in_quarter, irregular);
-    SlotHeap::Part part =
-        blocks.heap.take(longer.bytes(rings), m.team().members(), longer.bytes(rings) - least);
-    if (part.at != 0) shape = longer;
-    else part = blocks.heap.take(least, m.team().members());
+    SlotHeap::Part part;
+    take_longer(m.team(), in_quarter, irregular, rings, [&](const Shape& longer, std::size_t beyond) {
+      shape = longer;
+      if (beyond <= blocks.heap.spare())
+        part = blocks.heap.take(longer.bytes(rings), m.team().members(), beyond);
+      return part.at != 0;
+    });
+    if (part.at == 0) {
+      shape = with_lines(exec::kLeastRingLines, in_quarter, irregular);
+      part = blocks.heap.take(shape.bytes(rings), m.team().members());
+    }
     told[kAt] = part.at;
     if (part.used) Channel::clear(m.team().base() + part.at + kMaxLine, shape.lines, shape.in_quarter, rings);
   }

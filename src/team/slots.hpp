@@ -21,6 +21,8 @@ struct fermata_request;
 
 namespace fermata::team {
 
+inline constexpr std::uint64_t kSpareOfHeap = 8, kShareOfSpare = 16;
+
 // Rank 0's record.
 class SlotHeap {
  public:
@@ -36,14 +38,12 @@ class SlotHeap {
   std::size_t taken() const { return taken_.size(); }  // parts, also those that no member holds
   // Bytes that a part may take beyond its need, to be faster. They come from one eighth of the heap. A part
   // gets a fixed share of the rest of that eighth, so that later parts also find spare bytes.
-  std::uint64_t spare() const { return spare_ / kSpares; }
+  std::uint64_t spare() const { return spare_ / kShareOfSpare; }
 
  private:
   struct Taken {
     std::uint64_t at, bytes, spare;
   };
-  static constexpr std::uint64_t kSpares = 16;
-
   std::uint64_t find(std::uint64_t bytes);
   void collect();
   // False: no memory to record it. The part then stays in taken_, and the next collect() tries again.
@@ -68,8 +68,10 @@ class PartsOverHosts {
     std::uint64_t at = 0;   // from the team's base; 0: no part is free
     std::uint64_t use = 0;  // from 1
   };
-  // rings: a hash of the edges and of the size of their ring buffers.
-  Part take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings);
+  // rings: a hash of the edges and of the size of their ring buffers. beyond: how many of the bytes the part
+  // does not need. There is no new part with more of them than a fixed share of what is left of one eighth of
+  // the heap.
+  Part take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings, std::uint64_t beyond = 0);
 
  private:
   struct Taken {
@@ -77,7 +79,8 @@ class PartsOverHosts {
     std::uint64_t rings = 0;
   };
   std::vector<Taken> taken_;
-  std::uint64_t used_ = 0;  // bytes of the heap
+  std::uint64_t used_ = 0;    // bytes of the heap,
+  std::uint64_t beyond_ = 0;  // and how many of them the parts do not need
 };
 
 // A member's hold on a part and on the team's memory. A request may be freed after its member has left.
