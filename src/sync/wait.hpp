@@ -31,7 +31,8 @@ namespace fermata {
 //    began the hold measures from time to time.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
-// - Who spins for as long as a park costs, and then parks, waits at most twice as long as needed.
+// - A member that spins for a park's time, and then parks, waits at most twice as long as with the better
+// one.
 // - A member that has parked must be woken. Its CPU belongs to others meanwhile, and the wake often brings it
 //   to the waker's CPU, where both share what is left. Two members that yield until a foreign thread's slice
 //   is over keep their CPUs, and use the rest of the time at the speed of spins.
@@ -171,8 +172,9 @@ class BasicAutoWait {
       long_call_ = view.call;
     }
     waits_long_ = has_long_waits(view.call);
-    if (skips_ > 0) return void(--skips_);
-    if (slow) return;  // foreign threads ran, wherever the awaited member was
+    const bool skipped = skips_ > 0;
+    if (skipped) --skips_;
+    if (skipped || slow) return;  // slow: foreign threads ran, wherever the awaited member was
     // company_ knows where it was, but not whether spins pay while the team parks.
     if (signs_ != nullptr && view.last_action == WaitAction::kYield) return;
     // If the awaited member came with the first yields, or a park, it has mostly waited for this CPU.
@@ -190,8 +192,8 @@ class BasicAutoWait {
   static constexpr std::uint8_t kYields = 16;    // of 1,000 waits in a crowd for itself, 999 end within these
   static constexpr std::uint8_t kUnwatched = 4;  // yields: most waits in a crowd for itself end within these
   static constexpr std::int64_t kStallNs = 500'000;  // ns: above quiet yields (0.13 ms), below time slices
-  static constexpr std::int64_t kStallParks = 4;     // calls: and above what parks in one of them take,
-  static constexpr std::int64_t kShortSliceNs = 2'000'000;  // ns: as far as that is below time slices
+  static constexpr std::int64_t kLateCalls = 4;  // calls with parks: a crowd's stall takes as long as so many
+  static constexpr std::int64_t kMostLateNs = 1'000'000;    // ns: but no longer, because of time slices
   static constexpr std::int64_t kMostStallNs = 16'000'000;  // ns: longer stalls count as so long
   static constexpr std::int64_t kParkNs = 4'000;            // ns: what parks cost a call, for each member
   static constexpr std::int64_t kHold = 32;       // stalls: what a hold's parks cost; scouts take 1 / kHold
@@ -206,8 +208,8 @@ class BasicAutoWait {
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const {
-    const std::int64_t parks = kParkNs * members_;
-    return std::max(parks, std::clamp(kStallParks * parks, kStallNs, kShortSliceNs));
+    const std::int64_t parks = kParkNs * members_, late = std::min(kLateCalls * parks, kMostLateNs);
+    return std::max({kStallNs, is_crowded() ? late : 0, parks});
   }
   // Longer waits say nothing more: the program did something else.
   static std::int64_t counted(std::int64_t ns) { return ns < kMostStallNs ? ns : kMostStallNs; }
@@ -272,8 +274,8 @@ class BasicAutoWait {
   // while the team parks.
   void judge(const WaitView& view) {
     const std::uint64_t call = view.call;
+    if (judges_at_ != 0 && parks_until(call) == 0) judges_at_ = false_calms_ = 0;
     if (judges_at_ == 0) return;
-    if (parks_until(call) == 0) return void(judges_at_ = false_calms_ = 0);
     look_for_calm(view);
     // A trial would not end before the scouts have come back.
     if (may_gather() && call < parks_until(call)) gathering_.judge(*signs_, who_, view);

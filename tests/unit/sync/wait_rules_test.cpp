@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -264,7 +263,7 @@ TEST(AutoWaitRules, OneStallBeginsNoHold) {
 // Two stalls begin a hold if, and only if, they cost more than parks in all calls since the first one.
 TEST(AutoWaitRules, TwoStallsBeginAHoldIfParksWouldHaveCostLess) {
   for (const std::uint32_t members : {2U, 4U, 16U, 64U, 1'024U})
-    for (const std::int64_t ns : {2 * kMs, kSlice, 16 * kMs, 60'000 * kMs})
+    for (const std::int64_t ns : {kMs + 1, kSlice, 16 * kMs, 60'000 * kMs})
       for (std::uint64_t since = 1; since < 5'000; since += 1 + since / 50) {
         Pace pace{};
         exclude_until(pace, 0);
@@ -284,21 +283,27 @@ TEST(AutoWaitRules, TwoStallsBeginAHoldIfParksWouldHaveCostLess) {
       }
 }
 
-// In a large crowd also quiet calls take long. But a stall is never longer than a time slice, unless parks of
-// all members in one call are.
-TEST(AutoWaitRules, TheLeastStallGrowsWithTheMembers) {
-  const std::map<std::uint32_t, std::int64_t> least_us = {{2, 500},     {31, 500},    {64, 1'024},
-                                                          {128, 2'000}, {400, 2'000}, {1'024, 4'096}};
-  for (const auto& [members, us] : least_us)
+// Where many members share CPUs, also quiet calls take long, and members that begin late make them longer.
+TEST(AutoWaitRules, TheLeastStallOfACrowdGrowsWithItsMembers) {
+  struct Case {
+    Room room;
+    std::uint32_t members;
+    std::int64_t us;
+  };
+  const Case cases[] = {{Room::kCrowded, 2, 500},     {Room::kCrowded, 31, 500},
+                        {Room::kCrowded, 40, 640},    {Room::kCrowded, 64, 1'000},
+                        {Room::kCrowded, 250, 1'000}, {Room::kCrowded, 1'024, 4'096},
+                        {Room::kOwn, 64, 500},        {Room::kOwn, 1'024, 4'096}};
+  for (const Case& c : cases)
     for (const std::int64_t more : {-1, 1}) {
       Pace pace{};
       exclude_until(pace, 0);
-      Member member{AutoWait(Room::kCrowded, members, &pace), {}};
+      Member member{AutoWait(c.room, c.members, &pace), {}};
       for (const std::uint64_t call : {kCall, kCall + 1}) {
         member.begin(call, 100 * kMs * static_cast<std::int64_t>(call));
-        member.end(us * 1'000 + more);
+        member.end(c.us * 1'000 + more);
       }
-      EXPECT_EQ(pace.stalled_call, more > 0 ? kCall + 1 : 0U) << members;
+      EXPECT_EQ(pace.stalled_call, more > 0 ? kCall + 1 : 0U) << c.members;
     }
 }
 
