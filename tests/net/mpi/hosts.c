@@ -1,7 +1,8 @@
-/* hosts MEMBERS EPISODES [uneven] [multiple]: a team over all processes, each with MEMBERS members in threads
- * (uneven: every other process has one more). Each episode checks that nobody leaves a barrier before all
- * have entered it, and that results are right, with every root. multiple: uses MPI_THREAD_MULTIPLE, so any
- * thread may drive MPI. If all is right, rank 0 prints "all right" and the exit status is 0. */
+/* hosts MEMBERS EPISODES [uneven] [multiple] [as-mpich5]: a team over all processes, each with MEMBERS
+ * members in threads (uneven: every other process has one more). Each episode checks that nobody leaves a
+ * barrier before all have entered it, and that results are right, with every root. multiple: uses
+ * MPI_THREAD_MULTIPLE, so any thread may drive MPI. as-mpich5: MPI must say that it is MPICH 5. If all is
+ * right, rank 0 prints "all right" and the exit status is 0. */
 #include <fermata/mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -142,13 +143,23 @@ static void* member(void* which) {
   return NULL;
 }
 
+/* Whether that MPI library, or what stands for it (as_mpich5.c), gets this program's calls of PMPI_
+ * functions. */
+static int is_loaded(const char* version) {
+  static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  return PMPI_Get_library_version(text, &length) == MPI_SUCCESS && strstr(text, version) == text;
+}
+
 int main(int argc, char** argv) {
-  int uneven = 0, level = MPI_THREAD_FUNNELED, me, size;
+  int uneven = 0, as_mpich5 = 0, level = MPI_THREAD_FUNNELED, me, size;
   for (int i = 3; i < argc; ++i) {
     if (strcmp(argv[i], "uneven") == 0) uneven = 1;
     if (strcmp(argv[i], "multiple") == 0) level = MPI_THREAD_MULTIPLE;
+    if (strcmp(argv[i], "as-mpich5") == 0) as_mpich5 = 1;
   }
   if (argc < 3) return 2;
+  if (as_mpich5 && !is_loaded("MPICH Version: 5")) return 5;
   MPI_Init_thread(&argc, &argv, level, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
