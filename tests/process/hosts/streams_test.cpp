@@ -68,38 +68,42 @@ TEST(HostStreams, ARankThatWaitsForNoOtherIsHundredsOfCallsAhead) {
   }
 }
 
-// A prepared collective has ring buffers of its own, also the last one of many. Their memory serves other
-// requests later, however many there are.
+// A prepared collective has ring buffers of its own, also the last one of many. Later they serve other
+// requests, however many there are.
 TEST(HostStreams, TheRootOfPreparedCollectivesIsFarAhead) {
   constexpr std::uint64_t kAhead = 100;
   constexpr int kTogether = 16, kRounds = 20;
   House house({}, false, {0, 1});
-  std::atomic<int> done{0};
-  const auto ends = house.run(20, [&](fermata_member* m, int rank) {
-    for (int round = 0; round < kRounds; ++round) {
-      std::uint64_t data[kTogether][40] = {};
-      fermata_request* requests[kTogether] = {};
-      for (int k = 0; k < kTogether; ++k) {
-        fermata_operation o = FERMATA_OPERATION_INIT;
-        o.collective = FERMATA_BROADCAST;
-        o.out = data[k];
-        o.count = k % 2 == 0 ? 1 : 40;
-        o.type = FERMATA_UINT64;
-        if (const int status = fermata_prepare(m, &o, &requests[k]); status != FERMATA_OK) return status;
-      }
-      while (rank != 0 && done <= round) std::this_thread::yield();
-      for (int k = 0; k < kTogether; ++k)
-        for (std::uint64_t i = 0; i < kAhead; ++i) {
-          data[k][0] = rank == 0 ? i : 0;
-          int status = fermata_request_start(requests[k]);
-          if (status == FERMATA_OK) status = fermata_request_wait(requests[k]);
-          if (status != FERMATA_OK) return status;
-          EXPECT_EQ(data[k][0], i);
-        }
-      if (rank == 0) done = round + 1;
-      for (fermata_request* request : requests) fermata_request_free(request);
+  std::atomic<bool> done{false};
+  const auto streams = [&](fermata_member* m, int rank) {
+    std::uint64_t data[kTogether][40] = {};
+    fermata_request* requests[kTogether] = {};
+    int status = FERMATA_OK;
+    for (int k = 0; k < kTogether && status == FERMATA_OK; ++k) {
+      fermata_operation o = FERMATA_OPERATION_INIT;
+      o.collective = FERMATA_BROADCAST;
+      o.out = data[k];
+      o.count = k % 2 == 0 ? 1 : 40;
+      o.type = FERMATA_UINT64;
+      status = fermata_prepare(m, &o, &requests[k]);
     }
-    return static_cast<int>(FERMATA_OK);
+    while (rank != 0 && !done) std::this_thread::yield();
+    for (std::uint64_t n = 0; n < kTogether * kAhead && status == FERMATA_OK; ++n) {
+      const std::uint64_t k = n / kAhead, i = n % kAhead;
+      data[k][0] = rank == 0 ? i : 0;
+      status = fermata_request_start(requests[k]);
+      if (status == FERMATA_OK) status = fermata_request_wait(requests[k]);
+      if (status != FERMATA_OK) break;
+      EXPECT_EQ(data[k][0], i);
+    }
+    if (rank == 0) done = true;
+    for (fermata_request* request : requests) fermata_request_free(request);
+    return status;
+  };
+  const auto ends = house.run(10, [&](fermata_member* m, int rank) {
+    int status = FERMATA_OK;
+    for (int round = 0; round < kRounds && status == FERMATA_OK; ++round) status = streams(m, rank);
+    return status;
   });
   for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
 }
