@@ -31,8 +31,8 @@ namespace fermata {
 //    began the hold measures from time to time.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
-// - A member that spins for a park's time, and then parks, waits at most twice as long as with the better
-// one.
+// - A member that spins for as long as a park costs, and then parks, waits at most twice as long as with the
+//   better of the two.
 // - A member that has parked must be woken. Its CPU belongs to others meanwhile, and the wake often brings it
 //   to the waker's CPU, where both share what is left. Two members that yield until a foreign thread's slice
 //   is over keep their CPUs, and use the rest of the time at the speed of spins.
@@ -192,8 +192,8 @@ class BasicAutoWait {
   static constexpr std::uint8_t kYields = 16;    // of 1,000 waits in a crowd for itself, 999 end within these
   static constexpr std::uint8_t kUnwatched = 4;  // yields: most waits in a crowd for itself end within these
   static constexpr std::int64_t kStallNs = 500'000;  // ns: above quiet yields (0.13 ms), below time slices
-  static constexpr std::int64_t kLateCalls = 4;  // calls with parks: a crowd's stall takes as long as so many
-  static constexpr std::int64_t kMostLateNs = 1'000'000;    // ns: but no longer, because of time slices
+  static constexpr std::int64_t kLateCalls = 4;  // calls: a crowd's stall takes as long as parks in so many,
+  static constexpr std::int64_t kMostLateNs = 1'000'000;    // ns: up to that: below time slices
   static constexpr std::int64_t kMostStallNs = 16'000'000;  // ns: longer stalls count as so long
   static constexpr std::int64_t kParkNs = 4'000;            // ns: what parks cost a call, for each member
   static constexpr std::int64_t kHold = 32;       // stalls: what a hold's parks cost; scouts take 1 / kHold
