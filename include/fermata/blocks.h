@@ -249,9 +249,9 @@ FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* o
  * operation holds slots of the team until all members have freed it. Over several hosts, freed slots serve
  * only operations with the same ring buffers between the same ranks. After TIMEOUT or INTERRUPTED this member
  * gets no request, even when fermata_resume has ended the call. Members that have got one free it. Errors:
- * MEMORY (at all members: the team's 16 MiB of slots have no room for this operation, or rank 0 has no
- * memory; at one member alone: it has no memory for its part, and the others must free theirs), those of
- * fermata_execute (except TRUNCATED). */
+ * MEMORY (at all members: the team's slots, 16 MiB or over several hosts 128 MiB, have no room for this
+ * operation, or rank 0 has no memory; at one member alone: it has no memory for its part, and the others must
+ * free theirs), those of fermata_execute (except TRUNCATED). */
 FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation,
                                 fermata_request** out);
 

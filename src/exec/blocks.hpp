@@ -145,6 +145,8 @@ struct Channel {
 inline constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
 inline constexpr std::uint64_t kRingSpaceOverHosts = std::uint64_t{128} << 20;
 inline constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
+// A ring between hosts holds what is sent in a round trip, so it is longer.
+inline constexpr std::uint64_t kHeapSpaceOverHosts = std::uint64_t{128} << 20;
 
 // layout.members and layout.hosts are set.
 inline std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, TeamLayout& layout) {
@@ -160,7 +162,7 @@ inline std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, Team
   layout.in_quarter = in_quarter < most ? in_quarter : most;
   layout.rings = at;
   layout.heap = at + round_up(pairs * Channel::ring_bytes(layout.ring_lines, layout.in_quarter), kMaxPage);
-  layout.heap_bytes = kHeapSpace;
+  layout.heap_bytes = over_hosts ? kHeapSpaceOverHosts : kHeapSpace;
   return layout.heap + layout.heap_bytes;
 }
 

@@ -52,16 +52,18 @@ Shape with_lines(std::uint64_t lines, std::size_t in_quarter, bool irregular) {
 
 // With more lines than the least number, a member runs further ahead in calls that wait for no answer. There
 // are at most as many lines as in the ring buffers that all other collectives share. Calls take(shape, bytes
-// beyond the least shape's) for shapes of fewer and fewer lines, until it returns true.
+// beyond the least shape's) for shapes of fewer and fewer lines, until it returns true. The last one is the
+// least.
 template <class Take>
-bool take_longer(const exec::Team& team, std::size_t in_quarter, bool irregular, std::size_t rings,
-                 Take&& take) {
-  const std::size_t least = with_lines(exec::kLeastRingLines, in_quarter, irregular).bytes(rings);
+void take_longest(const exec::Team& team, std::size_t in_quarter, bool irregular, std::size_t rings,
+                  Take&& take) {
+  const Shape least = with_lines(exec::kLeastRingLines, in_quarter, irregular);
   for (std::uint64_t lines = team.layout().ring_lines; lines > exec::kLeastRingLines; lines /= 2) {
     const Shape shape = with_lines(lines, in_quarter, irregular);
-    if (shape.in_quarter <= exec::kMostInQuarter && take(shape, shape.bytes(rings) - least)) return true;
+    const std::size_t beyond = shape.bytes(rings) - least.bytes(rings);
+    if (shape.in_quarter <= exec::kMostInQuarter && take(shape, beyond)) return;
   }
-  return false;
+  take(least, std::size_t{0});
 }
 
 }  // namespace
@@ -177,13 +179,13 @@ void let_go_over_hosts(const exec::Team& team, std::uint64_t at, std::uint64_t u
 PartsOverHosts::Part PartsOverHosts::take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings,
                                           std::uint64_t beyond) {
   for (Taken& taken : taken_) {
-    if (taken.rings != rings || !is_back(team, taken.part)) continue;
+    if (taken.bytes != bytes || taken.rings != rings || !is_back(team, taken.part)) continue;
     ++taken.part.use;
     return taken.part;
   }
   const std::uint64_t whole = head_of(team) + round_up(bytes, kMaxLine), heap = team.layout().heap_bytes;
   if (whole > heap - used_ || beyond > (heap / kSpareOfHeap - beyond_) / kShareOfSpare) return {};
-  taken_.push_back({{team.layout().heap + used_, 1}, rings});
+  taken_.push_back({{team.layout().heap + used_, 1}, bytes, rings});
   used_ += whole;
   beyond_ += beyond;
   return taken_.back().part;
@@ -210,14 +212,14 @@ std::byte* HeldSlots::rings() const { return team_->base() + at_ + head_of(*team
 
 namespace {
 
-// Tries again for up to kMostLateNs, since the lines that report a free part may still be in transit.
-PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std::uint64_t bytes,
-                                     std::uint64_t rings) {
+// Calls take() again for up to kMostLateNs, since the lines that report a free part may still be in transit.
+template <class Take>
+PartsOverHosts::Part part_over_hosts(exec::Member& m, Take&& take) {
   const std::int64_t until = os::now_ns() + kMostLateNs;
   for (;;) {
     const bool last = os::now_ns() >= until;  // read first: this thread may be stopped before it looks
     m.team().attend_port();
-    const PartsOverHosts::Part part = parts.take(m.team(), bytes, rings);
+    const PartsOverHosts::Part part = take();
     if (part.at != 0 || last) return part;
     m.progress();
     os::yield();
@@ -239,13 +241,15 @@ bool lies_in_heap(const exec::Team& team, std::uint64_t at, std::uint64_t bytes)
   return at >= layout.heap && at % kMaxLine == 0 && at <= end && bytes <= end - at;
 }
 
-bool rings_lie_in_heap(const exec::Team& team, const std::uint64_t (&told)[kWords], bool irregular,
-                       std::size_t rings) {
+// Returns the shape that rank 0 has told, or no lines if it is not one of this request's, or not in the heap.
+Shape told_shape(const exec::Team& team, const std::uint64_t (&told)[kWords], std::size_t in_quarter,
+                 bool irregular, std::size_t rings) {
   const std::uint64_t lines = told[kLines];
   if (!std::has_single_bit(lines) || lines < exec::kLeastRingLines || lines > team.layout().ring_lines)
-    return false;
-  return lies_in_heap(team, told[kAt],
-                      head_of(team) + with_lines(lines, told[kQuarter], irregular).bytes(rings));
+    return {0, 0};
+  const Shape shape = with_lines(lines, in_quarter, irregular);
+  const bool ours = told[kQuarter] == shape.in_quarter;
+  return ours && lies_in_heap(team, told[kAt], head_of(team) + shape.bytes(rings)) ? shape : Shape{0, 0};
 }
 
 // Rank 0 finds a part for the request. told[kAt] is 0 if there is none.
@@ -257,36 +261,34 @@ void find_part(fermata_request& r, std::size_t in_quarter, std::uint64_t (&told)
   Shape shape;
   if (m.team().hosts().are_several()) {
     const auto* edges = reinterpret_cast<const char*>(r.program->edges.data());
-    const std::uint64_t joined = exec::with_plan(hash_of({edges, rings * sizeof(BlockEdge)}), in_quarter);
-    PartsOverHosts::Part part;
-    m.team().attend_port();
-    take_longer(m.team(), in_quarter, irregular, rings, [&](const Shape& longer, std::size_t beyond) {
-      shape = longer;
-      part = blocks.parts.take(m.team(), longer.bytes(rings), exec::with_plan(joined, longer.lines), beyond);
-      return part.at != 0;
-    });
-    if (part.at == 0) {
-      shape = with_lines(exec::kLeastRingLines, in_quarter, irregular);
-      part = part_over_hosts(m, blocks.parts, shape.bytes(rings), exec::with_plan(joined, shape.lines));
-    }
+    const std::uint64_t joined = hash_of({edges, rings * sizeof(BlockEdge)});
+    const auto take = [&] {
+      PartsOverHosts::Part part;
+      take_longest(m.team(), in_quarter, irregular, rings, [&](const Shape& one, std::size_t beyond) {
+        const std::uint64_t which = exec::with_plan(exec::with_plan(joined, one.in_quarter), one.lines);
+        shape = one;
+        part = blocks.parts.take(m.team(), one.bytes(rings), which, beyond);
+        return part.at != 0;
+      });
+      return part;
+    };
+    const PartsOverHosts::Part part = part_over_hosts(m, take);
     told[kAt] = part.at;
     told[kUse] = part.use;
   } else {
     SlotHeap::Part part;
-    take_longer(m.team(), in_quarter, irregular, rings, [&](const Shape& longer, std::size_t beyond) {
-      shape = longer;
-      if (beyond <= blocks.heap.spare())
-        part = blocks.heap.take(longer.bytes(rings), m.team().members(), beyond);
+    bool tried = false;
+    take_longest(m.team(), in_quarter, irregular, rings, [&](const Shape& one, std::size_t beyond) {
+      if (beyond > blocks.heap.spare() || (tried && beyond != 0)) return false;
+      tried = true;
+      shape = one;
+      part = blocks.heap.take(one.bytes(rings), m.team().members(), beyond);
       return part.at != 0;
     });
-    if (part.at == 0) {
-      shape = with_lines(exec::kLeastRingLines, in_quarter, irregular);
-      part = blocks.heap.take(shape.bytes(rings), m.team().members());
-    }
     told[kAt] = part.at;
     if (part.used) Channel::clear(m.team().base() + part.at + kMaxLine, shape.lines, shape.in_quarter, rings);
   }
-  told[kQuarter] = in_quarter;
+  told[kQuarter] = shape.in_quarter;
   told[kLines] = shape.lines;
 }
 
@@ -351,7 +353,8 @@ int take_slots(fermata_member* member, const fermata_operation& operation, ferma
   }
   const std::size_t rings = r->program->edges.size();
   const bool irregular = r->checked.irregular;
-  if (told[kQuarter] != in_quarter || !rings_lie_in_heap(m.team(), told, irregular, rings))
+  const Shape shape = told_shape(m.team(), told, in_quarter, irregular, rings);
+  if (shape.lines == 0)
     return fail(Status::kMismatch, "the members prepare different operations, or rank 0's data are damaged");
   r->slots.hold(m.team(), told[kAt], told[kUse]);
   const std::uint64_t before = told[kUse] << kPiecesOfUse;
@@ -359,7 +362,6 @@ int take_slots(fermata_member* member, const fermata_operation& operation, ferma
   fresh.next = before + 1;
   fresh.credit_seen = before;
   std::fill(r->ends.begin(), r->ends.end(), fresh);
-  const Shape shape = with_lines(told[kLines], in_quarter, irregular);
   r->own = {r->slots.rings(), shape.lines, shape.in_quarter, 0, r->ends.data()};
   return FERMATA_OK;
 }

@@ -68,15 +68,15 @@ class PartsOverHosts {
     std::uint64_t at = 0;   // from the team's base; 0: no part is free
     std::uint64_t use = 0;  // from 1
   };
-  // rings: a hash of the edges and of the size of their ring buffers. beyond: how many of the bytes the part
-  // does not need. There is no new part with more of them than a fixed share of what is left of one eighth of
-  // the heap.
+  // rings: a hash of the edges and of their ring buffers' layout. beyond: how many of the bytes the part does
+  // not need. There is no new part with more of them than a fixed share of what is left of one eighth of the
+  // heap.
   Part take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings, std::uint64_t beyond = 0);
 
  private:
   struct Taken {
     Part part;
-    std::uint64_t rings = 0;
+    std::uint64_t bytes = 0, rings = 0;
   };
   std::vector<Taken> taken_;
   std::uint64_t used_ = 0;    // bytes of the heap,

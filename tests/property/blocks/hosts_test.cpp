@@ -3,6 +3,8 @@
 // messages.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -160,6 +162,59 @@ TEST(BlocksOverHosts, PreparedOnesUseTheirSlotsAgain) {
         &ran);
     EXPECT_EQ(problem, "") << describe(test);
     EXPECT_EQ(ran, 2L * rounds * static_cast<long>(all.size()) * l.members);
+  }
+}
+
+// An allgather of two members whose longest block has 16 elements.
+Shape allgather_of_16(bool irregular) {
+  Shape s{.collective = FERMATA_ALLGATHER, .count = 16, .irregular = irregular, .seed = 1};
+  const auto fits = [&] {
+    const Instance one(s, 0, 2);
+    const std::size_t* const counts = one.operation().out_counts;
+    return counts == nullptr || std::max(counts[0], counts[1]) == s.count;
+  };
+  while (!fits()) ++s.seed;
+  return s;
+}
+
+// Ring buffers of a regular and of an irregular collective may join the same members and have equal pieces,
+// but they lie at different places. So the freed part of the one must not serve the other.
+TEST(BlocksOverHosts, PartsServeOnlyTheSameLayoutWhileOthersAreHeld) {
+  for (const bool irregular : {true, false}) {
+    long ran = 0;
+    const std::string problem = run_team(
+        {.members = 2, .hosts = 2},
+        [&](Seat& seat) {
+          std::vector<Shape> of(4, allgather_of_16(irregular));
+          of.push_back(allgather_of_16(!irregular));
+          std::vector<Instance> all;
+          all.reserve(of.size());
+          std::vector<fermata_request*> requests(of.size(), nullptr);
+          for (const Shape& shape : of) all.emplace_back(shape, seat.rank, seat.members);
+          for (std::size_t i = 0; i < of.size(); ++i) {
+            // The last one comes when the first is free at both members, and rank 0 has heard of it.
+            if (i == of.size() - 1) {
+              if (!seat.holds(fermata_request_free(requests[0]), "free")) return;
+              for (int k = 0; k < 10; ++k)
+                if (!seat.holds(fermata_barrier(seat.member), "barrier")) return;
+            }
+            if (!seat.holds(fermata_prepare(seat.member, &all[i].operation(), &requests[i]), "prepare"))
+              return;
+          }
+          for (std::uint64_t use = 0; use < 200; ++use) {
+            for (std::size_t i = 1; i < of.size(); ++i) {
+              all[i].fill(of[i].seed + use);
+              if (!seat.holds(fermata_request_start(requests[i]), "start")) return;
+            }
+            for (std::size_t i = 1; i < of.size(); ++i)
+              if (!seat.holds(fermata_request_wait(requests[i]), describe(of[i])) ||
+                  !seat.holds(all[i].check()))
+                return;
+          }
+          for (std::size_t i = 1; i < of.size(); ++i) fermata_request_free(requests[i]);
+        },
+        &ran);
+    EXPECT_EQ(problem, "") << irregular;
   }
 }
 
