@@ -177,9 +177,9 @@ Shape allgather_of_16(bool irregular) {
   return s;
 }
 
-// Ring buffers of a regular and of an irregular collective may join the same members and have equal pieces,
-// but they lie at different places. So the freed part of the one must not serve the other.
-TEST(BlocksOverHosts, PartsServeOnlyTheSameLayoutWhileOthersAreHeld) {
+// A freed request's part serves a regular collective after an irregular one, and the other way round. The
+// requests whose parts lie behind it are still held, and start again and again.
+TEST(BlocksOverHosts, FreedPartsServeOthersWhileSomeAreHeld) {
   for (const bool irregular : {true, false}) {
     long ran = 0;
     const std::string problem = run_team(
