@@ -140,7 +140,7 @@ TEST_P(ProbeEngines, MembersOfOneCpuFinish) {
   EXPECT_GT(measure_futex(cpu, cpu, GetParam(), 0.01), 0);
 }
 
-constexpr int kTries = 20;
+constexpr int kTries = 200;  // beside load, most times are those of foreign threads
 
 TEST_P(ProbeEngines, FurtherSlotsAndReadersCost) {
   const std::vector<std::int32_t> two = two_cpus(), four = {two[0], two[1], two[0], two[1]};
