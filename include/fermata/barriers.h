@@ -142,6 +142,51 @@ typedef void (*fermata_fold)(void* acc, const void* other, void* context);
 FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank, void* data, size_t bytes,
                                          fermata_fold fold, void* context);
 
+/* ---- Fork and join of threads -----------------------------------------------------------------------------
+ * For threads of one process that stay together while one of them, rank 0, gives them work again and again:
+ *
+ *   rank 0                                       the others
+ *     loop:                                        fermata_forkjoin_await(team, rank, 0, &work)
+ *       fermata_forkjoin_join(team, &notes)        loop:
+ *       work alone                                   do the work
+ *       fermata_forkjoin_fork(team, &work, bytes)    fermata_forkjoin_await(team, rank, notes, &work)
+ *       do the own part of the work
+ *
+ * The others wait once for each piece of work: with one signal each of them says that it is ready, and with
+ * one signal it gets the next piece. All that a thread did before its signal is visible to the one that gets
+ * it. Waits are those of ranked barriers, but none is reported as a stall. The functions are in
+ * libfermata-rt. */
+
+typedef struct fermata_forkjoin fermata_forkjoin;
+
+/* -- make and free a team that is given work --
+ * For a thread that has pieces of work for the same other threads, many times a second, and for run-time
+ * libraries of parallel regions. Where all threads meet as equals, use a ranked barrier. */
+
+#define FERMATA_FORKJOIN_BYTES 48 /* the most that rank 0 hands over in one fork */
+
+/* Makes a team of `members` threads, 1..4096. Errors: ARGUMENT, MEMORY. */
+FERMATA_API int fermata_forkjoin_create(uint32_t members, fermata_forkjoin** out);
+/* Frees the team. All calls of it must have returned, so the others must have left their loop. NULL does
+ * nothing. */
+FERMATA_API void fermata_forkjoin_destroy(fermata_forkjoin* team);
+/* -- give work to the others, and await its end --
+ * One fork and one join for each piece of work. Rank 0 makes fermata_forkjoin_join and then
+ * fermata_forkjoin_fork, each other rank fermata_forkjoin_await. */
+
+/* For ranks other than 0: says that this thread is ready, and waits for the next fork. notes: bits for rank
+ * 0, which gets those of all others, or-ed. data: room for FERMATA_FORKJOIN_BYTES bytes; beyond the bytes of
+ * the fork they are 0. A rank's calls may come from different threads, as long as each call happens before
+ * the next. Errors: ARGUMENT, FORKED. */
+FERMATA_API int fermata_forkjoin_await(fermata_forkjoin* team, uint32_t rank, uint64_t notes, void* data);
+/* For rank 0: waits until all others are ready. *notes: the bits of all their notes. Errors: ARGUMENT, BUSY
+ * (a join without a fork since the last one), FORKED. */
+FERMATA_API int fermata_forkjoin_join(fermata_forkjoin* team, uint64_t* notes);
+/* For rank 0, after a join: hands `bytes` bytes, 0..FERMATA_FORKJOIN_BYTES, to all others, which go on. Does
+ * not wait. data may be NULL if bytes is 0. Errors: ARGUMENT (also without a join since the last fork),
+ * FORKED. */
+FERMATA_API int fermata_forkjoin_fork(fermata_forkjoin* team, const void* data, size_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

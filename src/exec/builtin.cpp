@@ -266,6 +266,16 @@ BuiltinPlan builtin_allreduce(std::uint32_t members, std::uint32_t payload) {
           .pauses = 4};
 }
 
+BuiltinPlan builtin_forkjoin(std::uint32_t members) {
+  return {.algorithm = Builtin::kLinear,
+          .members = members,
+          .payload = kLinePayload,
+          .packed = false,
+          .slots = 2,
+          .line = 128,
+          .pauses = 4};
+}
+
 ProgramHeader* make_builtin(const BuiltinPlan& plan) { return Maker(plan).run(); }
 
 }  // namespace fermata::exec

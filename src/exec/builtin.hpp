@@ -43,6 +43,8 @@ struct BuiltinPlan {
 BuiltinPlan builtin_barrier(std::uint32_t members, std::uint32_t cpus);
 // payload: 8 or 56.
 BuiltinPlan builtin_allreduce(std::uint32_t members, std::uint32_t payload);
+// An allreduce through member 0, which awaits all others before it sends anything (Member::collect()).
+BuiltinPlan builtin_forkjoin(std::uint32_t members);
 
 // Returns the compiled program; free it with free(). Null: no memory, or the slots need more than 2 GiB.
 ProgramHeader* make_builtin(const BuiltinPlan& plan);

@@ -27,6 +27,7 @@
 #include "base/word.hpp"
 #include "exec/carried.hpp"
 #include "exec/program.hpp"
+#include "exec/take.hpp"
 #include "sync/atomics.hpp"
 
 namespace fermata {
@@ -75,16 +76,14 @@ class Cursor {
           ++step;
           break;
         }
-        case Code::kAwait: {
-          const std::uint32_t slot = slot_of(*step, episode);
-          const std::uint64_t seen = watch(memory.header(slot), header, step->pauses, spins);
-          if (!header.has_come(seen)) return pend(step);
-          if (meets_another_call<L>(header, seen)) [[unlikely]]
-            return fail(step, Status::kMismatch);
-          if constexpr (L != Load::kNothing) take<L>(memory, carried, *step, slot, regs);
+        case Code::kAwait:
+          switch (await<L>(memory, *step, episode, header, carried, regs, spins)) {
+            case Awaited::kLate: return pend(step);
+            case Awaited::kForeign: return fail(step, Status::kMismatch);
+            case Awaited::kTaken: break;
+          }
           ++step;
           break;
-        }
         case Code::kAdd: {
           // order: acq_rel: releases what this member knew; the member that completes the word acquires what
           // all knew. Pairs with itself and with kWordPoll.
@@ -139,7 +138,8 @@ class Cursor {
         case Code::kJump: step = program + step->target; break;
         case Code::kSendAway:
         case Code::kCreditGiveAway:
-          leave_host(memory, *step, episode, header, L == Load::kNothing ? 0 : words<L>(carried.words), regs);
+          leave_host(memory, *step, episode, header, L == Load::kNothing ? 0 : words_in<L>(carried.words),
+                     regs);
           ++step;
           break;
         case Code::kEnd: step_ = step; return true;
@@ -147,11 +147,27 @@ class Cursor {
     }
   }
 
+  // Like advance(), but stops at the first step that is no await. True: it stands there, or status() is an
+  // error.
+  template <Load L>
+  bool collect(M& memory, const Carried& carried, std::uint64_t (*regs)[kPayloadWords], std::uint32_t spins) {
+    const Step* step = step_;
+    for (; step->code == Code::kAwait; ++step) {
+      switch (await<L>(memory, *step, episode_, header_, carried, regs, spins)) {
+        case Awaited::kLate: return pend(step);
+        case Awaited::kForeign: return fail(step, Status::kMismatch);
+        case Awaited::kTaken: break;
+      }
+    }
+    step_ = step;
+    return true;
+  }
+
   // The first signal of an episode of a program that goes_in_rounds, prepared before its call. It shortens
   // the gap that start() describes by a dozen cycles. If the gap is then less than about 45 cycles, the next
   // signal reaches the cache line before the line leaves for the other core: one transfer carries the signals
   // of two episodes. Between two far cores of Sapphire Rapids an episode then takes 70 ns instead of 180.
-  using Payload = std::remove_reference_t<decltype(std::declval<M&>().payload(0, 0))>;
+  using Payload = typename Taking<A, M>::Payload;
   struct PreparedSignal {
     typename M::Counter* at = nullptr;
     Payload* payload = nullptr;
@@ -220,7 +236,7 @@ class Cursor {
   bool is_last_round() const { return step_[1].code == Code::kEnd; }
   [[gnu::always_inline]] Status fold_words(void* to, const std::uint64_t* mine, LineFold fold,
                                            std::uint32_t words) const {
-    return fold_line(to, mine, awaited_payload_, words, fold, step_->fold);
+    return Taking<A, M>::fold_line(to, mine, awaited_payload_, words, fold, step_->fold);
   }
   void send_words(M& memory, const std::uint64_t* mine, std::uint32_t words) const {
     send<Load::kWords>(memory, next_slot_, header_, words, [&](std::uint32_t i) { return mine[i]; });
@@ -299,6 +315,20 @@ class Cursor {
   static bool meets_another_call(Header wanted, std::uint64_t seen) {
     return L == Load::kNothing ? wanted.is_foreign(seen) : seen != wanted.bits;
   }
+  // One kAwait. kLate: the signal has not come; kForeign: it is of another call.
+  enum class Awaited : std::uint8_t { kTaken, kLate, kForeign };
+  template <Load L>
+  [[gnu::always_inline]] static Awaited await(M& memory, const Step& s, std::uint64_t episode, Header header,
+                                              const Carried& carried, std::uint64_t (*regs)[kPayloadWords],
+                                              std::uint32_t spins) {
+    const std::uint32_t slot = slot_of(s, episode);
+    const std::uint64_t seen = watch(memory.header(slot), header, s.pauses, spins);
+    if (!header.has_come(seen)) return Awaited::kLate;
+    if (meets_another_call<L>(header, seen)) [[unlikely]]
+      return Awaited::kForeign;
+    if constexpr (L != Load::kNothing) Taking<A, M>::template take<L>(memory, carried, s, slot, regs);
+    return Awaited::kTaken;
+  }
   bool pend(const Step* step) {
     step_ = step;
     return false;
@@ -307,11 +337,6 @@ class Cursor {
     step_ = step;
     status_ = status;
     return true;
-  }
-
-  template <Load L>
-  static std::uint32_t words(std::uint32_t carried) {
-    return L == Load::kOneWord ? 1 : carried;
   }
 
   template <Load L, class Word>
@@ -324,7 +349,7 @@ class Cursor {
   [[gnu::always_inline]] static void send(M& memory, std::uint32_t slot, Header header, std::uint32_t carried,
                                           Word&& word) {
     if constexpr (L != Load::kNothing)
-      each_word(words<L>(carried), [&](std::uint32_t i) __attribute__((always_inline)) {
+      each_word(words_in<L>(carried), [&](std::uint32_t i) __attribute__((always_inline)) {
         A::plain_store(memory.payload(slot, i), word(i));
       });
     publish(memory.header(slot), header);
@@ -342,44 +367,6 @@ class Cursor {
     if (s.code == Code::kSendAway)
       return memory.carry(s, slot_of(s, episode), header.bits, carried, regs[s.reg]);
     if ((episode & (s.threshold - 1)) == 0) memory.carry(s, s.offset, episode, 0, regs[0]);
-  }
-
-  template <Load L>
-  void take(M& memory, const Carried& carried, const Step& s, std::uint32_t slot,
-            std::uint64_t (*regs)[kPayloadWords]) {
-    if (s.fold == Fold::kNone) return;
-    std::uint64_t* const mine = regs[s.reg];
-    if (s.fold == Fold::kCopy) {
-      each_word(words<L>(carried.words), [&](std::uint32_t i) __attribute__((always_inline)) {
-        mine[i] = A::plain_load(memory.payload(slot, i));
-      });
-    } else if constexpr (L == Load::kWords) {
-      if (carried.whole != nullptr) return fold_whole(memory, carried, s, slot, mine);
-      fold_line(mine, mine, &memory.payload(slot, 0), carried.words, carried.folds.line, s.fold);
-    } else {
-      const std::uint64_t theirs = A::plain_load(memory.payload(slot, 0));
-      *mine = s.fold == Fold::kCombineLeft ? carried.folds.word(theirs, *mine)
-                                           : carried.folds.word(*mine, theirs);
-    }
-  }
-
-  [[gnu::always_inline]] static Status fold_line(void* to, const std::uint64_t* mine, const Payload* payload,
-                                                 std::uint32_t words, LineFold fold, Fold side) {
-    std::uint64_t room[kPayloadWords];
-    const std::uint64_t* const theirs = A::plain_words(payload, words, room);
-    const bool left = side == Fold::kCombineLeft;
-    return fold(to, left ? theirs : mine, left ? mine : theirs, words);
-  }
-
-  static void fold_whole(M& memory, const Carried& carried, const Step& s, std::uint32_t slot,
-                         std::uint64_t* mine) {
-    alignas(16) std::uint64_t theirs[kPayloadWords];  // nobody reads beyond carried.words
-    each_word(carried.words, [&](std::uint32_t i) __attribute__((always_inline)) {
-      theirs[i] = A::plain_load(memory.payload(slot, i));
-    });
-    if (s.fold == Fold::kCombineRight) return carried.whole(mine, theirs, carried.context);
-    carried.whole(theirs, mine, carried.context);
-    each_word(carried.words, [&](std::uint32_t i) __attribute__((always_inline)) { mine[i] = theirs[i]; });
   }
 
   const Step* program_ = nullptr;

@@ -114,6 +114,7 @@ const Step* LineCalls::look_at(PlanSlot slot, std::uint32_t root, TeamMemory* me
 }
 
 bool LineCalls::advance(std::uint32_t spins) {
+  if (collecting_) return cursor_.collect<Load::kWords>(memory_, carried_, regs_, spins);
   switch (load_) {
     case Load::kNothing: return advance<Load::kNothing>(carried_, spins);
     case Load::kOneWord: return advance<Load::kOneWord>(carried_, spins);

@@ -101,6 +101,9 @@ class LineCalls {
   }
   // For a call that waits, after set_pending().
   [[gnu::noinline]] bool advance(std::uint32_t spins);
+  // From now on advance(spins) stops before the first step that is no await, or no longer.
+  void set_collecting(bool on) { collecting_ = on; }
+  bool is_collecting() const { return collecting_; }
   void set_pending(Load load, const Carried& carried = {}, const Taken& taken = {}) {
     load_ = load;
     carried_ = carried;
@@ -224,6 +227,7 @@ class LineCalls {
   // Words carry no history. So a barrier with words that must compare histories runs as an 8-byte allreduce.
   bool barrier_has_words_ = false;
   bool barrier_carries_;
+  bool collecting_ = false;
   Load load_ = Load::kNothing;
   Repeat repeat_, repeat_words_;
   Swapped swapped_;

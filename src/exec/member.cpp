@@ -20,6 +20,7 @@ Status Member::finish() {
     if (settled == Status::kPending) return wait();
     return settled != Status::kOk ? seat_.give_up(settled) : diagnosis_.met_another_call(lines_.peer());
   }
+  if (lines_.is_collecting()) return Status::kOk;
   lines_.take();
   over();
   if (lengths_.again()) [[unlikely]]
@@ -181,6 +182,27 @@ Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, co
   }
   lines_.set_pending(L, carried, taken);
   return run();
+}
+
+Status Member::collect(const Call& call) {
+  static constexpr std::uint64_t kZeros[kPayloadWords] = {};
+  Carried carried;
+  const Status ready = start_with<Load::kWords>(PlanSlot::kAllreduce56, call, kZeros, carried);
+  if (ready != Status::kOk) return ready;
+  lines_.set_pending(Load::kWords, carried);
+  lines_.set_collecting(true);
+  return run();
+}
+
+Status Member::spread(const std::uint64_t (&words)[kPayloadWords]) {
+  const Status now = usable();
+  if (now != Status::kOk) return now;
+  if (!outstanding() || !lines_.is_collecting()) return Status::kArgument;
+  lines_.set_collecting(false);
+  lines_.fill(words, sizeof words);
+  lines_.advance(0);
+  over();
+  return Status::kOk;
 }
 
 Status Member::reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root) {

@@ -102,6 +102,14 @@ class Member {
     TeamCursor::send_prepared<Load::kOneWord>(first_signals.whole, value);
     return rest_of_allreduce_whole(value, data, fold, context);
   }
+  // The two halves of an allreduce of kLinePayload bytes, for the member through which it goes. All that it
+  // does before spread() is to await: collect() waits until all others have made the call, and folds what
+  // they give with zeros. spread() gives the member's own part to the others, instead of their fold, and ends
+  // the call. kArgument: there is no collected call.
+  Status collect(const Call& call);
+  Status spread(const std::uint64_t (&words)[kPayloadWords]);
+  // After collect(): what the others gave.
+  std::uint64_t collected(std::uint32_t word) { return lines_.result()[word]; }
   // Two members whose one-word allreduce is one exchange: each sends the other a block of at most 8 bytes.
   bool swaps() const { return lines_.swaps(); }
   [[gnu::always_inline]] bool repeats_swap(const FirstSignals& first_signals, Collective collective,

@@ -4,6 +4,7 @@
 //   without a race.
 // - Reuse: after one further barrier, every member may overwrite data that others read after this one.
 // - Every member that gets a result has the right one in every episode.
+// - A member that collects an allreduce has what all others gave, and they get what it gives afterwards.
 // - Parked members are woken: a lost wake-up is a deadlock.
 #ifndef FERMATA_TESTS_MODEL_SCENARIO_HPP
 #define FERMATA_TESTS_MODEL_SCENARIO_HPP
@@ -33,6 +34,7 @@ struct Scenario {
   bool parks = false;
   Fencing fencing = Fencing::kFull;
   bool (*protocol)(rl::test_params&) = nullptr;  // a suite instead of programs
+  bool collects = false;  // an allreduce through member 0, which gives its part last (Cursor::collect())
 };
 
 inline const Scenario* scenario = nullptr;  // the running scenario
@@ -63,7 +65,9 @@ struct ProgramSuite : Suite<N> {
     memory.os.enter(member);
     Cursor<ModelAtomics, Memory> cursor;
     for (std::uint64_t episode = 1; episode <= scenario->episodes; ++episode) {
-      if (scenario->wanted.payload > 0) {
+      if (scenario->collects) {
+        fork_and_join(cursor, member, episode);
+      } else if (scenario->wanted.payload > 0) {
         carry(cursor, member, episode);
       } else {
         written[member][episode % 2](RL_INFO) = episode;
@@ -98,6 +102,28 @@ struct ProgramSuite : Suite<N> {
   }
 
   using Registers = std::uint64_t (*)[kPayloadWords];
+
+  void fork_and_join(TheCursor& cursor, std::uint32_t member, std::uint64_t episode) {
+    const std::uint32_t words = static_cast<std::uint32_t>(scenario->wanted.payload) / 8;
+    const Carried carried{.words = words, .folds = {.word = add_word, .line = add_line}};
+    std::uint64_t regs[kMaxRegisters][kPayloadWords] = {};
+    regs[0][0] = member > 0 ? value(member, episode) : 0;
+    cursor.template start<Load::kWords>(memory, programs.steps[member].data(), episode, tag(episode), words,
+                                        [&](std::uint32_t i) { return regs[0][i]; });
+    if (member == 0) {
+      wait_until(cursor, [&] { return cursor.template collect<Load::kWords>(memory, carried, regs, 0); });
+      std::uint64_t given = 0;
+      for (std::uint32_t m = 1; m < N; ++m) given += value(m, episode);
+      RL_ASSERT(regs[0][0] == given);
+      for (auto& pair : written) RL_ASSERT(&pair == &written[0] || pair[0](RL_INFO) == episode - 1);
+      written[0][0](RL_INFO) = episode;
+      for (std::uint32_t i = 0; i < words; ++i) regs[0][i] = value(0, episode) + 1000 * i;
+    }
+    finish<Load::kWords>(cursor, carried, regs);
+    for (std::uint32_t i = 0; i < words; ++i) RL_ASSERT(regs[0][i] == value(0, episode) + 1000 * i);
+    RL_ASSERT(member == 0 || written[0][0](RL_INFO) == episode);
+    if (member > 0) written[member][0](RL_INFO) = episode;
+  }
 
   // There are two ways to run a program that goes in rounds: members and episodes alternate between them.
   template <Load L>
@@ -143,7 +169,12 @@ struct ProgramSuite : Suite<N> {
 
   template <Load L>
   void finish(TheCursor& cursor, const Carried& carried, Registers regs) {
-    while (!cursor.template advance<L>(memory, carried, regs, 0)) {
+    wait_until(cursor, [&] { return cursor.template advance<L>(memory, carried, regs, 0); });
+  }
+
+  template <class Over>
+  void wait_until(TheCursor& cursor, Over over) {
+    while (!over()) {
       if (scenario->parks) {
         park<ModelAtomics>(memory.door(cursor.at()), memory.fences, memory.os, 0,
                            [&] { return cursor.ready(memory); });

@@ -144,6 +144,21 @@ inline std::vector<Scenario> slots() {
   };
 }
 
+// Work from member 0, and notes back.
+inline std::vector<Scenario> forks() {
+  const auto fork = [](const char* name, const char* what, std::int32_t members, Search search,
+                       bool parks = false, Fencing fencing = Fencing::kFull) {
+    const Wanted wanted = data(Collective::kAllreduce, "linear", "private", members, 0);
+    return Scenario{name, what, wanted, 3, search, parks, fencing, nullptr, true};
+  };
+  return {
+      fork("forkjoin2", "one gives work to another", 2, bounded(5)),
+      fork("forkjoin3", "one gives work to two", 3, bounded(2)),
+      fork("forkjoin2_park_full", "both park", 2, bounded(3), true),
+      fork("forkjoin2_park_membarrier", "both park", 2, bounded(3), true, Fencing::kMembarrier),
+  };
+}
+
 inline std::vector<Scenario> words() {
   const CommonPrograms p;
   return {
@@ -222,7 +237,7 @@ inline std::vector<Scenario> protocols() {
 
 inline std::vector<Scenario> scenarios() {
   std::vector<Scenario> all;
-  for (const auto part : {slots, words, parking, protocols, one_word, shared_memory, phases, trees}) {
+  for (const auto part : {slots, forks, words, parking, protocols, one_word, shared_memory, phases, trees}) {
     const std::vector<Scenario> more = part();
     all.insert(all.end(), more.begin(), more.end());
   }

@@ -1,7 +1,4 @@
 // Ranked barriers of threads in the C ABI: one team, a member per rank, no planner.
-//
-// create() makes all reservations that can fail. Each rank settles its member at its first call: only then
-// does it run on its CPU, which the wait policy must know.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,32 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <new>
-
-#include "exec/builtin.hpp"
-#include "exec/member.hpp"
+#include "api/rt/ranked_team.hpp"
 #include "exec/proof/proof.hpp"
-#include "exec/team.hpp"
 #include "fermata/fermata.h"
-#include "sync/wait_wanted.hpp"
 
 using namespace fermata;
 
-// One rank's entry. Only the thread that makes the rank's calls writes it, except for `reserved`. If another
-// thread takes over the rank, its calls must come after the earlier ones, and so do these writes.
-struct alignas(kMaxLine) Entry {
-  exec::Member* settled;  // equal to `reserved`; null until the rank's first call
-  exec::FirstSignals first_signals;
-  exec::Member* reserved;
-};
-
-struct alignas(kMaxLine) fermata_ranked {
-  exec::Team* team;
-  std::uint32_t members;
-  bool saved;  // its barrier runs a plan from the cache
-  Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }
-  const Entry* entries() const { return reinterpret_cast<const Entry*>(this + 1); }
-};
+struct fermata_ranked : rt::RankedTeam {};
 
 namespace {
 
@@ -118,39 +96,19 @@ ProgramHeader* barrier_program(std::uint32_t members, bool* saved) {
   return *saved ? planned : exec::make_builtin(exec::builtin_barrier(members, usable));
 }
 
-Status make_team(std::uint32_t members, exec::Team** out, bool* saved) {
+Status make_team(fermata_ranked& barrier) {
   exec::TeamOptions options;
-  options.members = members;
-  options.wait = wait_kind_or(WaitKind::kAuto);
+  options.members = barrier.members;
   options.stall_ns = os::stall_ns();
-  ProgramHeader* const programs[] = {barrier_program(members, saved),
-                                     exec::make_builtin(exec::builtin_allreduce(members, 8)),
-                                     exec::make_builtin(exec::builtin_allreduce(members, kLinePayload))};
-  options.programs[static_cast<int>(exec::PlanSlot::kBarrier)] = programs[0];
-  options.programs[static_cast<int>(exec::PlanSlot::kAllreduce8)] = programs[1];
-  options.programs[static_cast<int>(exec::PlanSlot::kAllreduce56)] = programs[2];
-  Status status = Status::kMemory;
-  const char* detail = "";
-  if (programs[0] != nullptr && programs[1] != nullptr && programs[2] != nullptr)
-    status = exec::Team::create(options, out, &detail);
-  for (ProgramHeader* program : programs) free(program);
-  return status;
-}
-
-[[gnu::noinline, gnu::cold]] Entry* settle(Entry* entry) {
-  const os::ErrnoGuard guard;
-  entry->reserved->settle();
-  entry->reserved->find_poll_interval();
-  entry->reserved->keep_first_signals_in(&entry->first_signals);
-  entry->settled = entry->reserved;
-  return entry;
-}
-
-[[gnu::always_inline]] inline Entry* entry_of(fermata_ranked* barrier, std::uint32_t rank) {
-  if (barrier == nullptr || rank >= barrier->members) [[unlikely]]
-    return nullptr;
-  Entry* entry = barrier->entries() + rank;
-  return entry->settled != nullptr ? entry : settle(entry);
+  options.programs[static_cast<int>(exec::PlanSlot::kBarrier)] =
+      barrier_program(barrier.members, &barrier.saved);
+  options.programs[static_cast<int>(exec::PlanSlot::kAllreduce8)] =
+      exec::make_builtin(exec::builtin_allreduce(barrier.members, 8));
+  options.programs[static_cast<int>(exec::PlanSlot::kAllreduce56)] =
+      exec::make_builtin(exec::builtin_allreduce(barrier.members, kLinePayload));
+  return rt::team_of(options,
+                     {exec::PlanSlot::kBarrier, exec::PlanSlot::kAllreduce8, exec::PlanSlot::kAllreduce56},
+                     &barrier.team);
 }
 
 }  // namespace
@@ -158,35 +116,13 @@ Status make_team(std::uint32_t members, exec::Team** out, bool* saved) {
 extern "C" {
 
 int fermata_ranked_create(std::uint32_t members, fermata_ranked** out) {
-  if (out == nullptr || members < 1 || members > kMaxMembers) return FERMATA_ERR_ARGUMENT;
-  void* memory = aligned_alloc(kMaxLine, sizeof(fermata_ranked) + members * sizeof(Entry));
-  if (memory == nullptr) return FERMATA_ERR_MEMORY;
-  auto* barrier = new (memory) fermata_ranked{nullptr, members, false};
-  for (std::uint32_t rank = 0; rank < members; ++rank) new (barrier->entries() + rank) Entry{};
-  Status status = make_team(members, &barrier->team, &barrier->saved);
-  const char* detail = "";
-  for (std::uint32_t rank = 0; rank < members && status == Status::kOk; ++rank)
-    status = exec::Member::reserve(barrier->team, rank, &barrier->entries()[rank].reserved, &detail);
-  if (status == Status::kOk) {
-    *out = barrier;
-    return FERMATA_OK;
-  }
-  fermata_ranked_destroy(barrier);
-  return static_cast<int>(status);
+  return static_cast<int>(rt::create(members, out, make_team));
 }
 
-void fermata_ranked_destroy(fermata_ranked* barrier) {
-  if (barrier == nullptr) return;
-  if (barrier->team != nullptr) {
-    for (std::uint32_t rank = 0; rank < barrier->members; ++rank)
-      if (barrier->entries()[rank].reserved != nullptr) barrier->entries()[rank].reserved->leave();
-    barrier->team->release();
-  }
-  free(barrier);
-}
+void fermata_ranked_destroy(fermata_ranked* barrier) { rt::destroy(barrier); }
 
 int fermata_ranked_meet(fermata_ranked* barrier, std::uint32_t rank) {
-  const Entry* entry = entry_of(barrier, rank);
+  const rt::Entry* entry = rt::entry_of(barrier, rank);
   if (entry == nullptr) [[unlikely]]
     return FERMATA_ERR_ARGUMENT;
   return static_cast<int>(entry->settled->barrier(entry->first_signals));
@@ -194,7 +130,7 @@ int fermata_ranked_meet(fermata_ranked* barrier, std::uint32_t rank) {
 
 int fermata_ranked_allreduce(fermata_ranked* barrier, std::uint32_t rank, void* data, std::size_t bytes,
                              fermata_fold fold, void* context) {
-  const Entry* entry = entry_of(barrier, rank);
+  const rt::Entry* entry = rt::entry_of(barrier, rank);
   if (entry == nullptr || data == nullptr || fold == nullptr || bytes < 1 || bytes > FERMATA_MAX_PAYLOAD)
     return FERMATA_ERR_ARGUMENT;
   return static_cast<int>(entry->settled->allreduce_whole(entry->first_signals, data,

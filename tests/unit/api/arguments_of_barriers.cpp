@@ -102,11 +102,59 @@ void ranked_barriers(Checks& all) {
   };
 }
 
+// Calls body(team) with a team of one, and checks that it works afterwards.
+template <class Body>
+void with_one_to_fork(Body&& body) {
+  fermata_forkjoin* team = nullptr;
+  ASSERT_EQ(fermata_forkjoin_create(1, &team), FERMATA_OK);
+  body(team);
+  std::uint64_t notes = 9;
+  FAILS(fermata_forkjoin_join(team, &notes), FERMATA_OK);
+  EXPECT_EQ(notes, 0u);
+  FAILS(fermata_forkjoin_fork(team, nullptr, 0), FERMATA_OK);
+  fermata_forkjoin_destroy(team);
+}
+
+void forks_and_joins(Checks& all) {
+  all["fermata_forkjoin_create"] = [](World&) {
+    fermata_forkjoin* out = nullptr;
+    REFUSED(fermata_forkjoin_create(2, nullptr));
+    REFUSED(fermata_forkjoin_create(0, &out));
+    REFUSED(fermata_forkjoin_create(4097, &out));
+    EXPECT_EQ(out, nullptr);
+  };
+  all["fermata_forkjoin_destroy"] = [](World&) { fermata_forkjoin_destroy(nullptr); };
+  all["fermata_forkjoin_await"] = [](World&) {
+    std::uint64_t data[FERMATA_FORKJOIN_BYTES / 8] = {};
+    REFUSED(fermata_forkjoin_await(nullptr, 1, 0, data));
+    with_one_to_fork([&](fermata_forkjoin* t) {
+      REFUSED(fermata_forkjoin_await(t, 0, 0, data));
+      REFUSED(fermata_forkjoin_await(t, 1, 0, data));
+      REFUSED(fermata_forkjoin_await(t, 1, 0, nullptr));
+    });
+  };
+  all["fermata_forkjoin_join"] = [](World&) {
+    std::uint64_t notes = 3;
+    REFUSED(fermata_forkjoin_join(nullptr, &notes));
+    with_one_to_fork([](fermata_forkjoin* t) { REFUSED(fermata_forkjoin_join(t, nullptr)); });
+    EXPECT_EQ(notes, 3u);
+  };
+  all["fermata_forkjoin_fork"] = [](World&) {
+    REFUSED(fermata_forkjoin_fork(nullptr, nullptr, 0));
+    with_one_to_fork([](fermata_forkjoin* t) {
+      REFUSED(fermata_forkjoin_fork(t, nullptr, 0));
+      REFUSED(fermata_forkjoin_fork(t, nullptr, 8));
+      REFUSED(fermata_forkjoin_fork(t, &t, FERMATA_FORKJOIN_BYTES + 1));
+    });
+  };
+}
+
 }  // namespace
 
 void add_barriers_without_teams(Checks& all) {
   anonymous_barriers(all);
   ranked_barriers(all);
+  forks_and_joins(all);
 }
 
 }  // namespace fermata::test

@@ -49,6 +49,7 @@ TEST(Builtins, AreWhatTheCompilerMakes) {
     SCOPED_TRACE(members);
     for (const std::uint32_t cpus : {members, members - 1}) expect_same(exec::builtin_barrier(members, cpus));
     for (const std::uint32_t payload : {8u, 56u}) expect_same(exec::builtin_allreduce(members, payload));
+    expect_same(exec::builtin_forkjoin(members));
   }
 }
 
