@@ -4,12 +4,14 @@
 // offloading.
 //
 // Cost (bench/results/README.md): a region takes about 0.1 us, because each thread gets one more line from
-// the first thread. A barrier takes 3 to 4 ns, most of it to read the level.
+// the first thread. A barrier takes 3 to 4 ns, most of it to read the level. Regions of resident teams take
+// less (resident.hpp).
 //
 // A loop or sections construct that ends in a barrier is ended without one, and a planned barrier follows.
 #include <stdint.h>
 
 #include "noted.hpp"
+#include "resident.hpp"
 
 namespace fermata::preload {
 namespace {
@@ -30,10 +32,18 @@ void trampoline(void* argument) {
   noted.body(noted.data);
 }
 
+unsigned last_of(auto... rest) {
+  unsigned last = 0;
+  ((last = static_cast<unsigned>(rest)), ...);
+  return last;
+}
+
 // Runs a region with a trampoline, or passes the call on. The calling object is the one that contains `body`:
-// the return address need not be in it.
+// the return address need not be in it. The last argument has flags: whether the region asks for a binding of
+// its threads. opening: the loop that the region is.
 template <class Function, class... Rest>
-inline void in_region(Entry<Function> entry, Body* body, void* data, Rest... rest) {
+inline void in_region(Entry<Function> entry, const Opening& opening, Body* body, void* data, unsigned threads,
+                      Rest... rest) {
   const Caller caller = caller_of(Family::kGomp, reinterpret_cast<const void*>(body));
   Function* const real = caller.run_time != nullptr ? caller.run_time->find(entry) : nullptr;
   if (real == nullptr) [[unlikely]] {
@@ -41,10 +51,14 @@ inline void in_region(Entry<Function> entry, Body* body, void* data, Rest... res
     return body(data);
   }
   if (!caller.run_time->planned) [[unlikely]]
-    return real(body, data, rest...);
+    return real(body, data, threads, rest...);
+  const bool is_bound = last_of(rest...) != 0;
+  if (Residence* const residence = is_bound ? nullptr : residence_for(caller, threads, body, opening))
+    return run(*residence, caller, body, data, opening);
+  leave_residence();
   Noted noted{body, data, caller.run_time, {}};
   begin(noted.region, caller, reinterpret_cast<const void*>(body));
-  real(trampoline, &noted, rest...);
+  real(trampoline, &noted, threads, rest...);
   end(noted.region);
 }
 
@@ -93,32 +107,109 @@ FERMATA_EXPORT void GOMP_sections_end() {
 // ---- Regions. The arguments after the function and its data are passed on unchanged.
 
 FERMATA_EXPORT void GOMP_parallel(Body* body, void* data, unsigned threads, unsigned flags) {
-  in_region(kParallel, body, data, threads, flags);
+  in_region(kParallel, {}, body, data, threads, flags);
 }
 
 FERMATA_EXPORT void GOMP_parallel_sections(Body* body, void* data, unsigned threads, unsigned count,
                                            unsigned flags) {
-  in_region(kParallelSections, body, data, threads, count, flags);
+  in_region(kParallelSections, Opening::of_sections(count), body, data, threads, count, flags);
 }
 
-#define FERMATA_CHUNKED_LOOP(name, entry)                                                             \
-  FERMATA_EXPORT void GOMP_parallel_loop_##name(Body* body, void* data, unsigned threads, long start, \
-                                                long end, long step, long chunk, unsigned flags) {    \
-    in_region(entry, body, data, threads, start, end, step, chunk, flags);                            \
+#define FERMATA_CHUNKED_LOOP(name, entry, schedule)                                                       \
+  FERMATA_EXPORT void GOMP_parallel_loop_##name(Body* body, void* data, unsigned threads, long start,     \
+                                                long end, long step, long chunk, unsigned flags) {        \
+    in_region(entry, {Opening::schedule, start, end, step, chunk}, body, data, threads, start, end, step, \
+              chunk, flags);                                                                              \
   }
 #define FERMATA_LOOP(name, entry)                                                                     \
   FERMATA_EXPORT void GOMP_parallel_loop_##name(Body* body, void* data, unsigned threads, long start, \
                                                 long end, long step, unsigned flags) {                \
-    in_region(entry, body, data, threads, start, end, step, flags);                                   \
+    in_region(entry, {Opening::kRuntime, start, end, step, 0}, body, data, threads, start, end, step, \
+              flags);                                                                                 \
   }
-FERMATA_CHUNKED_LOOP(static, kLoopStatic)
-FERMATA_CHUNKED_LOOP(dynamic, kLoopDynamic)
-FERMATA_CHUNKED_LOOP(guided, kLoopGuided)
-FERMATA_CHUNKED_LOOP(nonmonotonic_dynamic, kLoopNonmonotonicDynamic)
-FERMATA_CHUNKED_LOOP(nonmonotonic_guided, kLoopNonmonotonicGuided)
+FERMATA_CHUNKED_LOOP(static, kLoopStatic, kStatic)
+FERMATA_CHUNKED_LOOP(dynamic, kLoopDynamic, kDynamic)
+FERMATA_CHUNKED_LOOP(guided, kLoopGuided, kGuided)
+FERMATA_CHUNKED_LOOP(nonmonotonic_dynamic, kLoopNonmonotonicDynamic, kDynamic)
+FERMATA_CHUNKED_LOOP(nonmonotonic_guided, kLoopNonmonotonicGuided, kGuided)
 FERMATA_LOOP(runtime, kLoopRuntime)
 FERMATA_LOOP(nonmonotonic_runtime, kLoopNonmonotonicRuntime)
 FERMATA_LOOP(maybe_nonmonotonic_runtime, kLoopMaybeNonmonotonicRuntime)
+
+// ---- Other ways to the threads of a team: of GCC before 4.9, with task reductions, and leagues. They have
+// no residences. Without a run-time library the calling thread does its part alone.
+
+template <class Function>
+Function* other(Entry<Function> entry, Body* body) {
+  const RunTime* run_time = caller_of(Family::kGomp, reinterpret_cast<const void*>(body)).run_time;
+  Function* const real = run_time != nullptr ? run_time->find(entry) : nullptr;
+  leave_residence();
+  if (real == nullptr) say_none(entry.name);
+  return real;
+}
+
+FERMATA_EXPORT void GOMP_parallel_start(Body* body, void* data, unsigned threads) {
+  if (auto* const real = other(kParallelStart, body)) real(body, data, threads);
+}
+
+FERMATA_EXPORT void GOMP_parallel_sections_start(Body* body, void* data, unsigned threads, unsigned count) {
+  if (auto* const real = other(kSectionsStart, body)) real(body, data, threads, count);
+}
+
+#define FERMATA_LOOP_START(name, entry)                                                                \
+  FERMATA_EXPORT void GOMP_parallel_loop_##name##_start(Body* body, void* data, unsigned threads,      \
+                                                        long start, long end, long step, long chunk) { \
+    if (auto* const real = other(entry, body)) real(body, data, threads, start, end, step, chunk);     \
+  }
+FERMATA_LOOP_START(static, kLoopStaticStart)
+FERMATA_LOOP_START(dynamic, kLoopDynamicStart)
+FERMATA_LOOP_START(guided, kLoopGuidedStart)
+
+FERMATA_EXPORT void GOMP_parallel_loop_runtime_start(Body* body, void* data, unsigned threads, long start,
+                                                     long end, long step) {
+  if (auto* const real = other(kLoopRuntimeStart, body)) real(body, data, threads, start, end, step);
+}
+
+FERMATA_EXPORT unsigned GOMP_parallel_reductions(Body* body, void* data, unsigned threads, unsigned flags) {
+  if (auto* const real = other(kReductions, body)) return real(body, data, threads, flags);
+  body(data);
+  return 1;
+}
+
+// A residence that begins in a league ends with it.
+FERMATA_EXPORT void GOMP_teams_reg(Body* body, void* data, unsigned teams, unsigned limit, unsigned flags) {
+  if (auto* const real = other(kTeams, body)) {
+    real(body, data, teams, limit, flags);
+    return leave_residence();
+  }
+  body(data);
+}
+
+namespace {
+
+// Without a run-time library there is nothing to pause.
+template <class Function, class... Arguments>
+int pause(Entry<Function> entry, const void* site, Arguments... arguments) {
+  const RunTime* run_time = caller_of(Family::kGomp, site).run_time;
+  auto* const real = run_time != nullptr ? run_time->find(entry) : nullptr;
+  leave_residence();
+  return real != nullptr ? real(arguments...) : -1;
+}
+
+}  // namespace
+
+FERMATA_EXPORT int omp_pause_resource(int kind, int device) {
+  return pause(kPause, __builtin_return_address(0), kind, device);
+}
+FERMATA_EXPORT int omp_pause_resource_all(int kind) {
+  return pause(kPauseAll, __builtin_return_address(0), kind);
+}
+FERMATA_EXPORT int omp_pause_resource_(const int* kind, const int* device) {
+  return pause(kPause, __builtin_return_address(0), *kind, *device);
+}
+FERMATA_EXPORT int omp_pause_resource_all_(const int* kind) {
+  return pause(kPauseAll, __builtin_return_address(0), *kind);
+}
 
 // ---- For <fermata/openmp.hpp>: 1 if done, 0 if the run-time library has to do it. libomp: the caller's
 // regions are those that clang's entry points make.

@@ -14,7 +14,7 @@ namespace {
 
 bool talkative = false;              // written before the program's main
 std::atomic<std::uint32_t> said{0};  // kinds whose line has been written
-std::atomic<std::uint64_t> regions{0}, planned_regions{0}, planned_episodes{0};
+std::atomic<std::uint64_t> regions{0}, planned_regions{0}, planned_episodes{0}, resident_regions{0};
 
 constexpr const char* kLibrary = "fermata-openmp";
 
@@ -24,13 +24,14 @@ void say(const char* text, const char* detail) {
 
 __attribute__((destructor)) void sum_up() {
   if (!talkative || disabled()) return;
-  char text[160];
+  char text[200];
   const auto load = [](const auto& counter) {
     // order: relaxed: for a text
     return static_cast<unsigned long long>(counter.load(std::memory_order_relaxed));
   };
-  snprintf(text, sizeof text, "%llu regions, %llu of them with planned barriers: %llu episodes",
-           load(regions), load(planned_regions), load(planned_episodes));
+  snprintf(text, sizeof text,
+           "%llu regions, %llu of them on resident teams, %llu with planned barriers: %llu episodes",
+           load(regions), load(resident_regions), load(planned_regions), load(planned_episodes));
   say(text, "");
 }
 
@@ -85,12 +86,17 @@ void say_none(const char* name) {
     say("no loaded OpenMP run-time library has this function, so one thread does all the work", name);
 }
 
-void count_region(bool planned, std::uint64_t episodes) {
+void count_region(bool planned, std::uint64_t episodes, bool resident) {
   if (!talkative) return;
-  regions.fetch_add(1, std::memory_order_relaxed);  // order: relaxed, all three: statistics
-  if (!planned) return;
-  planned_regions.fetch_add(1, std::memory_order_relaxed);          // order: see above
-  planned_episodes.fetch_add(episodes, std::memory_order_relaxed);  // order: see above
+  regions.fetch_add(1, std::memory_order_relaxed);  // order: relaxed, all of them: statistics
+  if (resident) resident_regions.fetch_add(1, std::memory_order_relaxed);  // order: see above
+  if (planned) planned_regions.fetch_add(1, std::memory_order_relaxed);    // order: see above
+  count_episodes(episodes);
+}
+
+void count_episodes(std::uint64_t episodes) {
+  if (talkative && episodes > 0)
+    planned_episodes.fetch_add(episodes, std::memory_order_relaxed);  // order: see above
 }
 
 }  // namespace fermata::preload

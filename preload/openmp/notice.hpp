@@ -31,8 +31,10 @@ void say_fallback(Fallback kind, const char* detail = "");
 // points, alone. A task made by clang's entry points does not run.
 void say_none(const char* name);
 
-// Counts a region that has ended. planned: it had a team; episodes: its planned barriers and reductions.
-void count_region(bool planned, std::uint64_t episodes);
+// Counts a region that has ended. planned: it had a team; episodes: its planned barriers and reductions;
+// resident: it was one of a resident team.
+void count_region(bool planned, std::uint64_t episodes, bool resident = false);
+void count_episodes(std::uint64_t episodes);
 
 }  // namespace fermata::preload
 #endif

@@ -158,17 +158,23 @@ Fallback why_left(Position position) {
   return position.region != nullptr ? position.region->why : Fallback::kUnnoted;
 }
 
-void end(Region& region) {
+std::uint64_t give_back(Region& region) {
   // order: acquire, as kMovedRead. Pairs with decide().
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
-  if (decision <= kReal) return count_region(false, 0);
+  if (decision <= kReal) return 0;
   // order: relaxed: all threads have left the region
   if (region.tasked.load(std::memory_order_relaxed) != 0) say_fallback(Fallback::kLateTasks);
   auto* team = reinterpret_cast<fermata_ranked*>(decision);
-  count_region(true, fermata_ranked_calls(team, 0) - region.before);
+  const std::uint64_t episodes = fermata_ranked_calls(team, 0) - region.before;
   // order: relaxed: all threads have left the region
   const bool failed = region.failed.load(std::memory_order_relaxed);
   failed ? fermata_ranked_destroy(team) : give_team(team, region.size);
+  return episodes;
+}
+
+void end(Region& region) {
+  const bool planned = is_planned(region);
+  count_region(planned, give_back(region));
 }
 
 }  // namespace fermata::preload

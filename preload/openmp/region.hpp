@@ -120,7 +120,13 @@ inline bool allreduce(Position position, void* data, std::size_t bytes, fermata_
 Fallback why_left(Position position);
 
 // All threads have left the region. Its team is mostly kept for another region of its size, but not if it has
-// failed or too many are kept.
+// failed or too many are kept. Returns how many planned barriers and reductions there were.
+std::uint64_t give_back(Region& region);
+inline bool is_planned(const Region& region) {
+  // order: relaxed: asked by a thread that knows that the others have decided
+  return region.decision.load(std::memory_order_relaxed) > kDeciding;
+}
+// Does the same, and counts the region.
 void end(Region& region);
 
 }  // namespace fermata::preload

@@ -7,6 +7,7 @@
 #include "notice.hpp"
 #include "objects.hpp"
 #include "os/environment.hpp"
+#include "resident.hpp"
 #include "watch.hpp"
 
 namespace fermata::preload {
@@ -17,6 +18,7 @@ bool off = false;  // written before the program's main
 __attribute__((constructor)) void read_environment() {
   off = os::is_on(os::Variable::kDisable);
   say_loaded(off);
+  settle_residences();
   if (!off && stats::start("fermata-openmp", "ranked barriers, a plan for each team size")) watch();
 }
 
@@ -28,7 +30,9 @@ void for_each_entry(F&& f) {
   all(kBarrier, kLoopEnd, kLoopEndNowait, kSectionsEnd, kSectionsEndNowait, kParallel, kParallelSections,
       kLoopStatic, kLoopDynamic, kLoopGuided, kLoopNonmonotonicDynamic, kLoopNonmonotonicGuided, kLoopRuntime,
       kLoopNonmonotonicRuntime, kLoopMaybeNonmonotonicRuntime, kTask, gomp::kTaskloop, kTaskloopUll, kTarget,
-      kTargetUpdate, kTargetData);
+      kTargetUpdate, kTargetData, kParallelStart, kParallelEnd, kSectionsStart, kLoopStaticStart,
+      kLoopDynamicStart, kLoopGuidedStart, kLoopRuntimeStart, kReductions, kTeams, kLoopStart, kPause,
+      kPauseAll);
   all(kmp::kBarrier, kmp::kForkCall, kmp::kTask, kmp::kTaskParts, kmp::kTaskWithDeps, kmp::kTaskloop,
       kmp::kTaskloop5);
 }
@@ -94,6 +98,13 @@ RunTime read_run_time(const Object& object) {
   out.thread_num = question("omp_get_thread_num");
   out.num_threads = question("omp_get_num_threads");
   out.cancellation = question("omp_get_cancellation");
+  out.max_threads = question("omp_get_max_threads");
+  out.dynamic = question("omp_get_dynamic");
+  out.thread_limit = question("omp_get_thread_limit");
+  out.max_active_levels = question("omp_get_max_active_levels");
+  out.default_device = question("omp_get_default_device");
+  out.default_allocator = reinterpret_cast<std::uintptr_t (*)()>(object.find("omp_get_default_allocator"));
+  out.schedule = reinterpret_cast<void (*)(int*, int*)>(object.find("omp_get_schedule"));
   for_each_entry([&](const char* name, int index) {
     auto* const there = reinterpret_cast<void (*)()>(object.find(name));
     out.functions[index] = there != nullptr && wrappers[index] != nullptr ? wrappers[index] : there;

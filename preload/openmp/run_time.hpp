@@ -69,6 +69,24 @@ inline constexpr Entry<TaskloopUll> kTaskloopUll{"GOMP_taskloop_ull", 17};
 inline constexpr Entry<Target> kTarget{"GOMP_target_ext", 18};
 inline constexpr Entry<TargetData> kTargetUpdate{"GOMP_target_update_ext", 19};
 inline constexpr Entry<TargetData> kTargetData{"GOMP_target_enter_exit_data", 20};
+inline constexpr Entry<void(Body*, void*, unsigned)> kParallelStart{"GOMP_parallel_start", 28};
+inline constexpr Entry<void()> kParallelEnd{"GOMP_parallel_end", 29};
+// Other ways to the threads of a team
+using SectionsStart = void(Body*, void*, unsigned, unsigned);
+using LoopStart = void(Body*, void*, unsigned, long, long, long);
+using ChunkedLoopStart = void(Body*, void*, unsigned, long, long, long, long);
+inline constexpr Entry<SectionsStart> kSectionsStart{"GOMP_parallel_sections_start", 30};
+inline constexpr Entry<ChunkedLoopStart> kLoopStaticStart{"GOMP_parallel_loop_static_start", 31};
+inline constexpr Entry<ChunkedLoopStart> kLoopDynamicStart{"GOMP_parallel_loop_dynamic_start", 32};
+inline constexpr Entry<ChunkedLoopStart> kLoopGuidedStart{"GOMP_parallel_loop_guided_start", 33};
+inline constexpr Entry<LoopStart> kLoopRuntimeStart{"GOMP_parallel_loop_runtime_start", 34};
+inline constexpr Entry<unsigned(Body*, void*, unsigned, unsigned)> kReductions{"GOMP_parallel_reductions",
+                                                                               35};
+inline constexpr Entry<void(Body*, void*, unsigned, unsigned, unsigned)> kTeams{"GOMP_teams_reg", 36};
+inline constexpr Entry<bool(long, long, long, long, long, long*, long*, std::uintptr_t*, void**)> kLoopStart{
+    "GOMP_loop_start", 39};
+inline constexpr Entry<int(int, int)> kPause{"omp_pause_resource", 37};
+inline constexpr Entry<int(int)> kPauseAll{"omp_pause_resource_all", 38};
 }  // namespace gomp
 
 namespace kmp {
@@ -86,9 +104,12 @@ inline constexpr Entry<Task> kTaskParts{"__kmpc_omp_task_parts", 24};
 inline constexpr Entry<TaskWithDeps> kTaskWithDeps{"__kmpc_omp_task_with_deps", 25};
 inline constexpr Entry<Taskloop> kTaskloop{"__kmpc_taskloop", 26};
 inline constexpr Entry<Taskloop5> kTaskloop5{"__kmpc_taskloop_5", 27};
+inline constexpr Entry<std::int32_t(void*)> kThread{"__kmpc_global_thread_num", 30};
+inline constexpr Entry<void(void*, std::int32_t, std::int32_t)> kPushNumThreads{"__kmpc_push_num_threads",
+                                                                                31};
 }  // namespace kmp
 
-inline constexpr int kEntries = 28;
+inline constexpr int kEntries = 40;
 
 // A function that each library of the family has.
 inline constexpr const char* kMarks[kFamilies] = {gomp::kBarrier.name, kmp::kBarrier.name};
@@ -99,9 +120,16 @@ struct RunTime {
   int (*thread_num)() = nullptr;
   int (*num_threads)() = nullptr;
   int (*cancellation)() = nullptr;
+  int (*max_threads)() = nullptr;
+  int (*dynamic)() = nullptr;
+  int (*thread_limit)() = nullptr;
+  int (*max_active_levels)() = nullptr;
+  int (*default_device)() = nullptr;
+  std::uintptr_t (*default_allocator)() = nullptr;
+  void (*schedule)(int* kind, int* chunk) = nullptr;
   std::uintptr_t low = 0;  // where it is loaded
   bool observed = false;   // an OMPT tool or ThreadSanitizer observes it
-  // Its regions may be planned ones: it has the four functions, it is not observed, and Fermata is not
+  // Its regions may be planned ones: it has the first four functions, it is not observed, and Fermata is not
   // disabled. If false, each call is passed on, and nothing is counted. It is passed on by a jump, except
   // clang's fork call on machines other than x86-64 and AArch64.
   bool planned = false;

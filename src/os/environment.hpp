@@ -24,6 +24,7 @@ enum class Variable : std::uint8_t {
   kDisable,
   kVerbose,
   kPshared,
+  kOpenmpRegions,
   kMpiCollectives,
   kFakeHosts,
   kStats,

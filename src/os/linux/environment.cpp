@@ -42,6 +42,8 @@ constexpr VariableRow kTable[] = {
     {"FERMATA_VERBOSE", ValueKind::kSwitch, "", 0, 0, "0", kByPreloads, "preloads say what they do"},
     {"FERMATA_PSHARED", ValueKind::kSwitch, "", 0, 0, "0", kByPthread,
      "all processes that share a barrier are preloaded"},
+    {"FERMATA_OPENMP_REGIONS", ValueKind::kSwitch, "", 0, 0, "0", kByOpenmp,
+     "OpenMP regions run on resident teams"},
     {"FERMATA_MPI_COLLECTIVES", ValueKind::kList, kNamesOfCollectives, 0, 0, "all", kByMpi,
      "the MPI collectives that Fermata replaces"},
     {"FERMATA_FAKE_HOSTS", ValueKind::kNumber, "", 0, kMostHosts, "0", kByMpi | kByNet,

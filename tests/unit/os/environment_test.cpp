@@ -34,10 +34,11 @@ std::string said_of(const std::string& entry) {
 }
 
 TEST(Environment, TheTableIsInTheOrderOfTheEnumeration) {
-  const std::vector<std::string> names = {"REPRODUCIBLE", "WAIT",    "STALL_SECONDS", "REFRESH",
-                                          "CMA",          "MONITOR", "MOVE",          "PROGRESS_THREAD",
-                                          "DISABLE",      "VERBOSE", "PSHARED",       "MPI_COLLECTIVES",
-                                          "FAKE_HOSTS",   "STATS",   "TRACE"};
+  const std::vector<std::string> names = {
+      "REPRODUCIBLE", "WAIT",           "STALL_SECONDS",   "REFRESH",    "CMA",
+      "MONITOR",      "MOVE",           "PROGRESS_THREAD", "DISABLE",    "VERBOSE",
+      "PSHARED",      "OPENMP_REGIONS", "MPI_COLLECTIVES", "FAKE_HOSTS", "STATS",
+      "TRACE"};
   ASSERT_EQ(names.size(), static_cast<std::size_t>(Variable::kCount));
   for (std::size_t i = 0; i < names.size(); ++i) {
     const VariableRow& row = row_of(static_cast<Variable>(i));
