@@ -9,6 +9,7 @@
 #include "noted.hpp"
 #include "notice.hpp"
 #include "objects.hpp"
+#include "resident.hpp"
 #include "scope.hpp"
 
 std::atomic<std::uint8_t> fermata_openmp_all_planned{0};
@@ -200,6 +201,7 @@ using namespace fermata::preload;
 // During the call an object may be unloaded, and another one be loaded in its place, so no answer is taken
 // from the table. The loader's count tells whether an object was unloaded.
 FERMATA_EXPORT int dlclose(void* handle) noexcept {
+  leave_residence();  // the run-time library may be unloaded
   using Function = int(void*);
   static constinit std::atomic<Function*> known{nullptr};
   // order: relaxed: a pointer to code, the same for all threads

@@ -176,11 +176,11 @@ FERMATA_EXPORT unsigned GOMP_parallel_reductions(Body* body, void* data, unsigne
   return 1;
 }
 
-// A residence that begins in a league ends with it.
 FERMATA_EXPORT void GOMP_teams_reg(Body* body, void* data, unsigned teams, unsigned limit, unsigned flags) {
   if (auto* const real = other(kTeams, body)) {
+    set_league(true);
     real(body, data, teams, limit, flags);
-    return leave_residence();
+    return set_league(false);
   }
   body(data);
 }
@@ -193,6 +193,7 @@ int pause(Entry<Function> entry, const void* site, Arguments... arguments) {
   const RunTime* run_time = caller_of(Family::kGomp, site).run_time;
   auto* const real = run_time != nullptr ? run_time->find(entry) : nullptr;
   leave_residence();
+  forget_habit();
   return real != nullptr ? real(arguments...) : -1;
 }
 

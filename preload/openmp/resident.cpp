@@ -1,10 +1,14 @@
 #include "resident.hpp"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fermata/fermata.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <threads.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <new>
@@ -12,6 +16,7 @@
 #include "notice.hpp"
 #include "objects.hpp"
 #include "os/environment.hpp"
+#include "thread_memory.hpp"
 
 // Of the C library: calls end(argument) when the calling thread ends, before the destructors of pthread keys.
 extern "C" int __cxa_thread_atexit_impl(void (*end)(void*), void* argument, void* library);
@@ -30,7 +35,7 @@ static_assert(sizeof(Work) <= FERMATA_FORKJOIN_BYTES);
 
 // What a region's threads inherit, and can change (OpenMP 5.2, section 2.2).
 struct Settings {
-  int threads, dynamic, levels, device, kind, chunk;
+  int threads, dynamic, levels, kind, chunk;
   std::uintptr_t allocator;
   bool operator==(const Settings&) const = default;
 
@@ -38,33 +43,11 @@ struct Settings {
     Settings s{.threads = run_time.max_threads(),
                .dynamic = run_time.dynamic(),
                .levels = run_time.max_active_levels(),
-               .device = run_time.default_device(),
                .kind = 0,
                .chunk = 0,
                .allocator = run_time.default_allocator != nullptr ? run_time.default_allocator() : 0};
     run_time.schedule(&s.kind, &s.chunk);
     return s;
-  }
-};
-
-constexpr std::size_t kMostMemory = 1024;
-
-// The thread-local memory of a run-time library, for the calling thread.
-struct Memory {
-  std::byte* at = nullptr;  // null: there is none, or too much
-  std::size_t bytes = 0;
-
-  static Memory of(const RunTime& run_time) {
-    Memory found;
-    for_each_loaded([&](const dl_phdr_info& info) {
-      if (Object(info).low() != run_time.low) return false;
-      for (int i = 0; i < info.dlpi_phnum; ++i)
-        if (info.dlpi_phdr[i].p_type == PT_TLS) found.bytes = info.dlpi_phdr[i].p_memsz;
-      if (found.bytes > 0 && found.bytes <= kMostMemory)
-        found.at = static_cast<std::byte*>(info.dlpi_tls_data);
-      return true;
-    });
-    return found;
   }
 };
 
@@ -104,6 +87,7 @@ struct Habit {
   std::uint32_t needed;  // so many in a row begin a residence; 0: kFirst
   bool over;             // this thread ends, or cannot have a residence
   bool inside;           // in a region of its residence
+  bool league;           // in a teams construct
   Residence* kept;       // an ended residence, for its memory
 };
 __thread Habit habit __attribute__((tls_model("initial-exec"))) = {};
@@ -112,21 +96,15 @@ constexpr std::uint32_t kFirst = 8;
 constexpr std::uint32_t kMost = 1u << 20;
 // A residence of fewer regions, times the streak that began it, was not worth its beginning and end.
 constexpr std::uint64_t kWorth = 4;
-constexpr int kLeastLimit = 1 << 16;
 constexpr std::uint64_t kChanged = 1;  // a note: the thread has changed a setting
 
-std::atomic<bool> stopped{true};    // written at load and at exit
-std::atomic<bool> watching{false};  // forks and exits are watched
+std::atomic<bool> stopped{true};  // written at load and at exit
 
-bool may_reside(const RunTime& run_time) {
-  const bool answers = run_time.max_threads != nullptr && run_time.dynamic != nullptr &&
-                       run_time.thread_limit != nullptr && run_time.max_active_levels != nullptr &&
-                       run_time.default_device != nullptr && run_time.schedule != nullptr;
-  return run_time.planned && answers && !run_time.has(Family::kKmp) &&
-         run_time.find(gomp::kParallelStart) != nullptr && run_time.find(gomp::kParallelEnd) != nullptr &&
-         run_time.dynamic() == 0 && run_time.thread_limit() >= kLeastLimit && run_time.cancellation() == 0 &&
-         !tasks_are_used();
-}
+// In a page of its own, which the kernel empties in the child of any fork, also of one that calls no
+// handlers. Null: there is no such page, and there are no residences.
+const volatile bool* alive = nullptr;
+
+bool is_in_child() { return !*alive; }
 
 // ---- The threads other than the first
 
@@ -161,9 +139,22 @@ void stay(void* argument) {
 
 // ---- The first thread
 
-void at_thread_end(void*) {
+// The C library's.
+void (*real_pthread_exit)(void*) = nullptr;
+void (*real_thrd_exit)(int) = nullptr;
+
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+void leave_for_good() {
   leave_residence();
   habit.over = true;
+}
+
+void at_thread_end(void*) {
+  leave_for_good();
   if (habit.kept == nullptr || habit.inside) return;
   fermata_forkjoin_destroy(habit.kept->team);
   free(habit.kept);
@@ -176,11 +167,15 @@ void at_exit() {
   leave_residence();
 }
 
-void watch_the_process() {
-  // order: relaxed: a handler that is registered twice does nothing the second time
-  if (watching.exchange(true, std::memory_order_relaxed)) return;
-  pthread_atfork(leave_residence, nullptr, nullptr);
-  atexit(at_exit);
+// The thread's residence, if it is in the serial phase. From here on it is in none: a handler of a signal may
+// fork.
+Residence* take_serial() {
+  Residence* const now = resident_serial;
+  resident_serial = nullptr;
+  if (now == nullptr || !is_in_child()) [[likely]]
+    return now;
+  habit.over = true;  // the child has none of the other threads, and its memory is that of the serial phase
+  return nullptr;
 }
 
 // The memory of a residence with a team of that size; null: there is none.
@@ -208,7 +203,6 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
   const RunTime& run_time = *caller.run_time;
   const Memory memory = Memory::of(run_time);
   if (memory.at == nullptr) return nullptr;
-  watch_the_process();
   Residence* const kept = residence_of(size);
   if (kept == nullptr) return nullptr;
   fermata_forkjoin* const team = kept->team;
@@ -238,37 +232,47 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
   return nullptr;
 }
 
-// A child of a fork in a region: it has none of the other threads.
-void abandon() {
-  resident_serial = nullptr;
-  habit.over = true;
-  habit.inside = false;
-  habit.kept = nullptr;
-}
-
-// Gives work to all, and does the first thread's part. *notes: what all threads noted. True: the others are
-// ready again.
+// Gives work to all, and does the first thread's part. *notes: what all threads noted. False: this is the
+// child of a fork within the region, which has none of the other threads.
 bool give(Residence& residence, const Work& work, std::uint64_t* notes) {
-  if (fermata_forkjoin_fork(residence.team, &work, sizeof work) != FERMATA_OK) return false;
+  fermata_forkjoin_fork(residence.team, &work, sizeof work);
   const std::uint64_t own = execute(residence, work);
+  if (is_in_child()) return false;
   const bool whole = fermata_forkjoin_join(residence.team, notes) == FERMATA_OK;
   *notes |= own;
   return whole;
 }
 
-// A task was made, in spite of tasks_are_used(): the library that makes it was opened meanwhile. The run-time
-// library's barrier runs it.
-bool run_tasks(Residence& residence) {
-  std::uint64_t notes = 0;
-  return give(residence, {.kind = Work::Kind::kBarrier}, &notes);
+// Is any task left that a thread of the region has made? It may be, in spite of tasks_are_used(): the library
+// that makes it was opened meanwhile. Then the run-time library's barrier runs it.
+bool has_tasks(const Residence& residence) {
+  // order: relaxed, both: the join has ordered it
+  return residence.region.tasked.load(std::memory_order_relaxed) != 0 ||
+         residence.region.decision.load(std::memory_order_relaxed) == kReal;  // order: see above
 }
 
 }  // namespace
 
 void settle_residences() {
-  // order: relaxed: no other thread is there
-  stopped.store(disabled() || !os::is_on(os::Variable::kOpenmpRegions), std::memory_order_relaxed);
+  real_pthread_exit = next<void(void*)>("pthread_exit");
+  real_thrd_exit = next<void(int)>("thrd_exit");
+  if (disabled() || !os::is_on(os::Variable::kOpenmpRegions)) return;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const at = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED || madvise(at, page, MADV_WIPEONFORK) != 0) return;
+  *static_cast<bool*>(at) = true;
+  alive = static_cast<const bool*>(at);
+  pthread_atfork(leave_residence, nullptr, nullptr);
+  atexit(at_exit);
+  stopped.store(false, std::memory_order_relaxed);  // order: relaxed: no other thread is there
 }
+
+void set_league(bool on) {
+  leave_residence();
+  habit.league = on;
+}
+
+void forget_habit() { habit.streak = 0; }
 
 Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body, const Opening& opening) {
   const RunTime& run_time = *caller.run_time;
@@ -276,18 +280,19 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
     leave_residence();
     return nullptr;
   }
-  if (Residence* const now = resident_serial; now != nullptr) [[likely]] {
+  if (Residence* const now = take_serial(); now != nullptr) [[likely]] {
     if (now->run_time == &run_time && (threads == 0 || threads == now->size)) [[likely]] {
       const Settings settings = Settings::now(run_time);
       const bool fits = threads != 0 || static_cast<std::uint32_t>(settings.threads) == now->size;
       if (fits && settings == now->outside && run_time.level() == 0) [[likely]]
         return now;
     }
+    resident_serial = now;
     end_residence();
     return nullptr;
   }
   // order: relaxed: written at load and at exit
-  if (stopped.load(std::memory_order_relaxed) || habit.over) return nullptr;
+  if (stopped.load(std::memory_order_relaxed) || habit.over || habit.inside || habit.league) return nullptr;
   if (run_time.level == nullptr || run_time.max_threads == nullptr || run_time.level() != 0) return nullptr;
   const std::uint32_t size = threads != 0 ? threads : static_cast<std::uint32_t>(run_time.max_threads());
   if (habit.run_time != &run_time || habit.size != size) {
@@ -306,7 +311,6 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
 }
 
 void run(Residence& residence, const Caller& caller, Body* body, void* data, const Opening& opening) {
-  resident_serial = nullptr;
   habit.inside = true;
   residence.enter();
   Region& region = residence.region;
@@ -321,14 +325,16 @@ void run(Residence& residence, const Caller& caller, Body* body, void* data, con
     const Stay stay(&region, 0, 1);
     whole = give(residence, {is_loop ? Work::Kind::kLoop : Work::Kind::kRegion, body, data}, &notes);
   }
-  // order: relaxed: the join has ordered it
-  const bool tasked = whole && region.tasked.load(std::memory_order_relaxed) != 0;
+  const bool tasked = whole && has_tasks(residence);
   if (tasked) [[unlikely]]
-    whole = run_tasks(residence);
-  if (!whole) [[unlikely]]
-    return abandon();
-  residence.leave();
+    whole = give(residence, {.kind = Work::Kind::kBarrier}, &notes);
   habit.inside = false;
+  if (!whole) [[unlikely]] {
+    habit.over = true;
+    habit.kept = nullptr;
+    return;
+  }
+  residence.leave();
   ++residence.regions;
   count_region(is_planned(region), 0, true);
   resident_serial = &residence;
@@ -337,8 +343,9 @@ void run(Residence& residence, const Caller& caller, Body* body, void* data, con
 }
 
 void end_residence() {
-  Residence& residence = *resident_serial;
-  resident_serial = nullptr;
+  Residence* const ended = take_serial();
+  if (ended == nullptr) return;
+  Residence& residence = *ended;
   const int saved = errno;
   residence.enter();
   fermata_forkjoin_fork(residence.team, nullptr, 0);
@@ -352,3 +359,22 @@ void end_residence() {
 }
 
 }  // namespace fermata::preload
+
+using namespace fermata::preload;
+
+// The C library ends the main thread without the functions of __cxa_thread_atexit_impl. libgomp would then
+// wait for the threads of a residence.
+
+FERMATA_EXPORT void pthread_exit(void* value) {
+  leave_for_good();
+  if (real_pthread_exit == nullptr) real_pthread_exit = next<void(void*)>("pthread_exit");
+  real_pthread_exit(value);
+  __builtin_unreachable();
+}
+
+FERMATA_EXPORT void thrd_exit(int value) {
+  leave_for_good();
+  if (real_thrd_exit == nullptr) real_thrd_exit = next<void(int)>("thrd_exit");
+  real_thrd_exit(value);
+  __builtin_unreachable();
+}

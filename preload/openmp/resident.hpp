@@ -45,6 +45,10 @@ extern __thread Residence* resident_serial __attribute__((tls_model("initial-exe
 // not fit has ended.
 Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body, const Opening& opening);
 
+// May a thread that is in no region of this library begin a residence? Each object that is loaded is looked
+// at.
+bool may_reside(const RunTime& run_time);
+
 // Runs a region.
 void run(Residence& residence, const Caller& caller, Body* body, void* data, const Opening& opening);
 
@@ -54,6 +58,11 @@ inline void leave_residence() {
   if (resident_serial != nullptr) [[unlikely]]
     end_residence();
 }
+
+// The calling thread enters or leaves a league, in which no residence begins: regions inherit its numbers.
+void set_league(bool on);
+// The run-time library has lost its threads: it makes new ones before a residence begins.
+void forget_habit();
 
 // The process is loaded: reads what decides whether there are residences at all.
 void settle_residences();

@@ -102,12 +102,13 @@ RunTime read_run_time(const Object& object) {
   out.dynamic = question("omp_get_dynamic");
   out.thread_limit = question("omp_get_thread_limit");
   out.max_active_levels = question("omp_get_max_active_levels");
-  out.default_device = question("omp_get_default_device");
   out.default_allocator = reinterpret_cast<std::uintptr_t (*)()>(object.find("omp_get_default_allocator"));
   out.schedule = reinterpret_cast<void (*)(int*, int*)>(object.find("omp_get_schedule"));
   for_each_entry([&](const char* name, int index) {
     auto* const there = reinterpret_cast<void (*)()>(object.find(name));
-    out.functions[index] = there != nullptr && wrappers[index] != nullptr ? wrappers[index] : there;
+    const bool wrapped = there != nullptr && wrappers[index] != nullptr;
+    out.functions[index] = wrapped ? wrappers[index] : there;
+    out.wrapped |= wrapped;
   });
   const bool answers = out.level != nullptr && out.thread_num != nullptr && out.num_threads != nullptr &&
                        out.cancellation != nullptr;

@@ -124,7 +124,6 @@ struct RunTime {
   int (*dynamic)() = nullptr;
   int (*thread_limit)() = nullptr;
   int (*max_active_levels)() = nullptr;
-  int (*default_device)() = nullptr;
   std::uintptr_t (*default_allocator)() = nullptr;
   void (*schedule)(int* kind, int* chunk) = nullptr;
   std::uintptr_t low = 0;  // where it is loaded
@@ -133,6 +132,7 @@ struct RunTime {
   // disabled. If false, each call is passed on, and nothing is counted. It is passed on by a jump, except
   // clang's fork call on machines other than x86-64 and AArch64.
   bool planned = false;
+  bool wrapped = false;  // another library wraps some of its functions
   void (*functions[kEntries])() = {};
 
   bool operator==(const RunTime&) const = default;

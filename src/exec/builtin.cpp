@@ -273,7 +273,7 @@ BuiltinPlan builtin_forkjoin(std::uint32_t members) {
           .packed = false,
           .slots = 2,
           .line = 128,
-          .pauses = 4};
+          .pauses = 1};
 }
 
 ProgramHeader* make_builtin(const BuiltinPlan& plan) { return Maker(plan).run(); }

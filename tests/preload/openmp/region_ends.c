@@ -1,0 +1,124 @@
+// Rows of regions, and what ends a team of threads that stays between them: one part for each argument.
+#define _GNU_SOURCE
+#include <omp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static long sums[8];
+static int mine;
+#pragma omp threadprivate(mine)
+
+static void row(int regions) {
+  for (int r = 0; r < regions; ++r) {
+#pragma omp parallel num_threads(3)
+    {
+      sums[omp_get_thread_num()] += omp_get_num_threads();
+      ++mine;
+    }
+  }
+}
+
+static void print_sums(const char* what) {
+  printf("%s: %ld %ld %ld, %ld\n", what, sums[0], sums[1], sums[2], sums[3]);
+  memset(sums, 0, sizeof sums);
+  fflush(stdout);
+}
+
+// Regions in a league inherit its numbers.
+static void league(void) {
+  row(30);
+#pragma omp teams num_teams(3) thread_limit(4)
+  for (int r = 0; r < 30; ++r) {
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp atomic
+      sums[3] += 10 * omp_get_team_num() + omp_get_num_teams();
+    }
+  }
+  row(30);
+  print_sums("league");
+}
+
+#if _OPENMP >= 201811 || !defined(__clang__)
+static void pauses(void) {
+  for (int i = 0; i < 5; ++i) {
+    row(8 + 20 * i);
+    sums[3] = sums[3] * 2 + omp_pause_resource_all(omp_pause_soft);
+    row(8);
+#pragma omp parallel num_threads(3) proc_bind(close)
+    sums[omp_get_thread_num()] += mine;
+  }
+  print_sums("pauses");
+}
+#else
+static void pauses(void) {}
+#endif
+
+// A child that no handler knows of.
+static void child(void) {
+  row(30);
+  print_sums("before");
+  const pid_t pid = _Fork();
+  if (pid == 0) {
+#pragma omp parallel num_threads(1)
+    sums[3] += omp_get_num_threads() + 10 * omp_get_level();
+    print_sums("child");
+    exit(7);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  printf("child's end: %d\n", WEXITSTATUS(status));
+  row(30);
+  print_sums("after");
+}
+
+static void* work(void* last) {
+  row(30);
+  if (last != NULL) pthread_exit(NULL);
+  return NULL;
+}
+
+static void threads(void) {
+  for (int i = 0; i < 6; ++i) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, i % 2 == 0 ? &thread : NULL);
+    pthread_join(thread, NULL);
+  }
+  print_sums("threads");
+}
+
+static void at_end(void) {
+  row(30);
+  print_sums("at the end");
+}
+
+static void handlers(void) {
+  atexit(at_end);
+  row(30);
+  atexit(at_end);
+  row(30);
+  print_sums("handlers");
+}
+
+// The main thread ends before the process.
+static void leaves(void) {
+  row(30);
+  print_sums("leaves");
+  pthread_exit(NULL);
+}
+
+int main(int count, char** names) {
+  static const struct {
+    const char* name;
+    void (*run)(void);
+  } kParts[] = {{"league", league},   {"pauses", pauses},     {"child", child},
+                {"threads", threads}, {"handlers", handlers}, {"leaves", leaves}};
+  for (int i = 1; i < count; ++i)
+    for (size_t k = 0; k < sizeof kParts / sizeof *kParts; ++k)
+      if (strcmp(names[i], kParts[k].name) == 0) kParts[k].run();
+  return 0;
+}
