@@ -21,7 +21,7 @@ constexpr exec::Call kCall{Collective::kAllreduce, static_cast<std::uint8_t>(Typ
                            static_cast<std::uint8_t>(Op::kOr), 0, sizeof(Words)};
 
 // No wait is reported as a stall: the others wait while rank 0 works alone.
-Status make_team(fermata_forkjoin& team) {
+Status make_forkjoin(fermata_forkjoin& team) {
   exec::TeamOptions options;
   options.members = team.members;
   options.programs[static_cast<int>(exec::PlanSlot::kAllreduce56)] =
@@ -34,7 +34,7 @@ Status make_team(fermata_forkjoin& team) {
 extern "C" {
 
 int fermata_forkjoin_create(std::uint32_t members, fermata_forkjoin** out) {
-  return static_cast<int>(rt::create(members, out, make_team));
+  return static_cast<int>(rt::create(members, out, make_forkjoin));
 }
 
 void fermata_forkjoin_destroy(fermata_forkjoin* team) { rt::destroy(team); }

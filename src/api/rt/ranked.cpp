@@ -96,7 +96,7 @@ ProgramHeader* barrier_program(std::uint32_t members, bool* saved) {
   return *saved ? planned : exec::make_builtin(exec::builtin_barrier(members, usable));
 }
 
-Status make_team(fermata_ranked& barrier) {
+Status make_ranked(fermata_ranked& barrier) {
   exec::TeamOptions options;
   options.members = barrier.members;
   options.stall_ns = os::stall_ns();
@@ -116,7 +116,7 @@ Status make_team(fermata_ranked& barrier) {
 extern "C" {
 
 int fermata_ranked_create(std::uint32_t members, fermata_ranked** out) {
-  return static_cast<int>(rt::create(members, out, make_team));
+  return static_cast<int>(rt::create(members, out, make_ranked));
 }
 
 void fermata_ranked_destroy(fermata_ranked* barrier) { rt::destroy(barrier); }
