@@ -56,8 +56,9 @@ struct Residence {
   std::uint32_t size;
   fermata_forkjoin* team;
   Memory memory;
-  Settings outside;  // of the first thread before the residence
-  Settings within;   // of each thread of a region, at its begin
+  Settings outside;       // of the first thread before the residence
+  Settings within;        // of each thread of a region, at its begin
+  std::uint32_t process;  // number_of_process()
   std::uint64_t regions = 0;
   Opening opening = {};  // for kLoop
   Region region;
@@ -100,11 +101,20 @@ constexpr std::uint64_t kChanged = 1;  // a note: the thread has changed a setti
 
 std::atomic<bool> stopped{true};  // written at load and at exit
 
-// In a page of its own, which the kernel empties in the child of any fork, also of one that calls no
-// handlers. Null: there is no such page, and there are no residences.
-const volatile bool* alive = nullptr;
+// The number of the process, in a page that the kernel empties in the child of any fork, also of one that
+// calls no handlers. Null: there is no such page, and there are no residences.
+std::atomic<std::uint32_t>* process = nullptr;
 
-bool is_in_child() { return !*alive; }
+std::uint32_t number_of_process() {
+  const auto number = static_cast<std::uint32_t>(getpid());
+  process->store(number, std::memory_order_relaxed);  // order: relaxed: all threads store the same number
+  return number;
+}
+
+// Is this the child of a fork, which has none of the residence's other threads?
+bool is_in_child(const Residence& residence) {
+  return process->load(std::memory_order_relaxed) != residence.process;  // order: relaxed: see above
+}
 
 // ---- The threads other than the first
 
@@ -172,7 +182,7 @@ void at_exit() {
 Residence* take_serial() {
   Residence* const now = resident_serial;
   resident_serial = nullptr;
-  if (now == nullptr || !is_in_child()) [[likely]]
+  if (now == nullptr || !is_in_child(*now)) [[likely]]
     return now;
   habit.over = true;  // the child has none of the other threads, and its memory is that of the serial phase
   return nullptr;
@@ -212,6 +222,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
                                                .memory = memory,
                                                .outside = Settings::now(run_time),
                                                .within = {},
+                                               .process = number_of_process(),
                                                .region = {},
                                                .serial = {},
                                                .team_side = {}};
@@ -237,7 +248,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
 bool give(Residence& residence, const Work& work, std::uint64_t* notes) {
   fermata_forkjoin_fork(residence.team, &work, sizeof work);
   const std::uint64_t own = execute(residence, work);
-  if (is_in_child()) return false;
+  if (is_in_child(residence)) return false;
   const bool whole = fermata_forkjoin_join(residence.team, notes) == FERMATA_OK;
   *notes |= own;
   return whole;
@@ -260,8 +271,7 @@ void settle_residences() {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* const at = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED || madvise(at, page, MADV_WIPEONFORK) != 0) return;
-  *static_cast<bool*>(at) = true;
-  alive = static_cast<const bool*>(at);
+  process = new (at) std::atomic<std::uint32_t>{0};
   pthread_atfork(leave_residence, nullptr, nullptr);
   atexit(at_exit);
   stopped.store(false, std::memory_order_relaxed);  // order: relaxed: no other thread is there

@@ -76,6 +76,21 @@ static void child(void) {
   print_sums("after");
 }
 
+// A child whose parent had no region yet, and its own child.
+static void fresh(void) {
+  for (int i = 0; i < 2; ++i) {
+    const pid_t pid = fork();
+    if (pid > 0) {
+      int status = 0;
+      waitpid(pid, &status, 0);
+      printf("the end of a child: %d\n", WEXITSTATUS(status));
+      break;
+    }
+  }
+  row(40);
+  print_sums("fresh");
+}
+
 static void* work(void* last) {
   row(30);
   if (last != NULL) pthread_exit(NULL);
@@ -115,7 +130,7 @@ int main(int count, char** names) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } kParts[] = {{"league", league},   {"pauses", pauses},     {"child", child},
+  } kParts[] = {{"league", league},   {"pauses", pauses},     {"child", child},  {"fresh", fresh},
                 {"threads", threads}, {"handlers", handlers}, {"leaves", leaves}};
   for (int i = 1; i < count; ++i)
     for (size_t k = 0; k < sizeof kParts / sizeof *kParts; ++k)
