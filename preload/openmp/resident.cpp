@@ -103,17 +103,22 @@ std::atomic<bool> stopped{true};  // written at load and at exit
 
 // The number of the process, in a page that the kernel empties in the child of any fork, also of one that
 // calls no handlers. Null: there is no such page, and there are no residences.
-std::atomic<std::uint32_t>* process = nullptr;
+struct ProcessPage {
+  std::atomic<std::uint32_t> number;
+};
+ProcessPage* process_page = nullptr;
 
 std::uint32_t number_of_process() {
   const auto number = static_cast<std::uint32_t>(getpid());
-  process->store(number, std::memory_order_relaxed);  // order: relaxed: all threads store the same number
+  // order: relaxed: all threads store the same number
+  process_page->number.store(number, std::memory_order_relaxed);
   return number;
 }
 
 // Is this the child of a fork, which has none of the residence's other threads?
 bool is_in_child(const Residence& residence) {
-  return process->load(std::memory_order_relaxed) != residence.process;  // order: relaxed: see above
+  // order: relaxed: see above
+  return process_page->number.load(std::memory_order_relaxed) != residence.process;
 }
 
 // ---- The threads other than the first
@@ -271,7 +276,7 @@ void settle_residences() {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* const at = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED || madvise(at, page, MADV_WIPEONFORK) != 0) return;
-  process = new (at) std::atomic<std::uint32_t>{0};
+  process_page = new (at) ProcessPage{0};
   pthread_atfork(leave_residence, nullptr, nullptr);
   atexit(at_exit);
   stopped.store(false, std::memory_order_relaxed);  // order: relaxed: no other thread is there

@@ -70,7 +70,7 @@ static void sizes(void) {
     if (i % 5 == 0) row(1, 2);
 #pragma omp parallel num_threads(4) if (i % 4 == 1)
     {
-      sums[8] += omp_get_thread_num() == 0;
+      if (omp_get_thread_num() == 0) ++sums[8];
       if (omp_get_num_threads() == 1) sums[9] += omp_get_level() * 10 + omp_in_parallel();
     }
   }
