@@ -40,8 +40,10 @@ int fermata_forkjoin_create(std::uint32_t members, fermata_forkjoin** out) {
 void fermata_forkjoin_destroy(fermata_forkjoin* team) { rt::destroy(team); }
 
 int fermata_forkjoin_await(fermata_forkjoin* team, std::uint32_t rank, std::uint64_t notes, void* data) {
+  if (rank == 0 || data == nullptr) [[unlikely]]
+    return FERMATA_ERR_ARGUMENT;
   const rt::Entry* entry = rt::entry_of(team, rank);
-  if (entry == nullptr || rank == 0 || data == nullptr) [[unlikely]]
+  if (entry == nullptr) [[unlikely]]
     return FERMATA_ERR_ARGUMENT;
   Words words = {notes};
   const Status status = entry->settled->allreduce(words, words, kPayloadWords, Type::kUint64, Op::kOr);
