@@ -1,4 +1,4 @@
-#include <string.h>
+#include <cstdint>
 
 #include "objects.hpp"
 #include "region.hpp"
@@ -12,29 +12,23 @@ constexpr int kLeastLimit = 1 << 16;
 constexpr const char* kWays[] = {"GOMP_parallel", "GOMP_teams", "omp_pause_resource"};
 constexpr const char* kOpenAcc[] = {"acc_", "GOACC_"};
 
-bool begins_with_any(const char* name, const auto& prefixes) {
-  for (const char* prefix : prefixes)
-    if (strncmp(name, prefix, strlen(prefix)) == 0) return true;
-  return false;
-}
-
 // Does any object reach the run-time library's threads without this library (RTLD_DEEPBIND), or use OpenACC,
 // whose state is in the same thread-local memory?
 bool is_hindered(const RunTime& run_time) {
+  std::uintptr_t span = 0;
+  for_each_loaded([&](const dl_phdr_info& info) {
+    const Object object(info);
+    if (object.low() != run_time.low) return false;
+    span = object.span();
+    return true;
+  });
   bool hindered = false;
   for_each_loaded([&](const dl_phdr_info& user) {
     hindered = Object(user).any_import([&](const char* name, void* const* slot) {
       if (begins_with_any(name, kOpenAcc)) return true;
-      if (!begins_with_any(name, kWays)) return false;
       // order: none: the loader writes whole words
       const void* bound = *static_cast<void* const volatile*>(slot);
-      bool direct = false;
-      for_each_loaded([&](const dl_phdr_info& info) {
-        const Object object(info);
-        direct = object.low() == run_time.low && object.contains(bound);
-        return object.low() == run_time.low;
-      });
-      return direct;
+      return begins_with_any(name, kWays) && reinterpret_cast<std::uintptr_t>(bound) - run_time.low < span;
     });
     return hindered;
   });

@@ -139,11 +139,17 @@ FERMATA_LOOP(maybe_nonmonotonic_runtime, kLoopMaybeNonmonotonicRuntime)
 // ---- Other ways to the threads of a team: of GCC before 4.9, with task reductions, and leagues. They have
 // no residences. Without a run-time library the calling thread does its part alone.
 
+// The function that a call from that object is for, without a residence.
+template <class Function>
+Function* outside(Entry<Function> entry, const void* object) {
+  const RunTime* run_time = caller_of(Family::kGomp, object).run_time;
+  leave_residence();
+  return run_time != nullptr ? run_time->find(entry) : nullptr;
+}
+
 template <class Function>
 Function* other(Entry<Function> entry, Body* body) {
-  const RunTime* run_time = caller_of(Family::kGomp, reinterpret_cast<const void*>(body)).run_time;
-  Function* const real = run_time != nullptr ? run_time->find(entry) : nullptr;
-  leave_residence();
+  Function* const real = outside(entry, reinterpret_cast<const void*>(body));
   if (real == nullptr) say_none(entry.name);
   return real;
 }
@@ -190,9 +196,7 @@ namespace {
 // Without a run-time library there is nothing to pause.
 template <class Function, class... Arguments>
 int pause(Entry<Function> entry, const void* site, Arguments... arguments) {
-  const RunTime* run_time = caller_of(Family::kGomp, site).run_time;
-  auto* const real = run_time != nullptr ? run_time->find(entry) : nullptr;
-  leave_residence();
+  auto* const real = outside(entry, site);
   forget_habit();
   return real != nullptr ? real(arguments...) : -1;
 }

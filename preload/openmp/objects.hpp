@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <string.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -86,6 +87,12 @@ class Object {
   std::size_t bytes_[3] = {};
   bool jumps_have_addends_ = true;
 };
+
+inline bool begins_with_any(const char* name, const auto& prefixes) {
+  for (const char* prefix : prefixes)
+    if (strncmp(name, prefix, strlen(prefix)) == 0) return true;
+  return false;
+}
 
 // Calls dl_iterate_phdr. A walk waits for a running fork, and a fork waits for a running walk, up to 0.1 s
 // each. Else a thread that the child does not have could hold the lock of dl_iterate_phdr. Some versions of

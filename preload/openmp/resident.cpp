@@ -18,7 +18,8 @@
 #include "os/environment.hpp"
 #include "thread_memory.hpp"
 
-// Of the C library: calls end(argument) when the calling thread ends, before the destructors of pthread keys.
+// Of the C library: calls end(argument) when the calling thread ends, before the destructors of pthread keys
+// (for the main thread see pthread_exit() below).
 extern "C" int __cxa_thread_atexit_impl(void (*end)(void*), void* argument, void* library);
 extern "C" void* __dso_handle;
 

@@ -104,9 +104,6 @@ inline constexpr Entry<Task> kTaskParts{"__kmpc_omp_task_parts", 24};
 inline constexpr Entry<TaskWithDeps> kTaskWithDeps{"__kmpc_omp_task_with_deps", 25};
 inline constexpr Entry<Taskloop> kTaskloop{"__kmpc_taskloop", 26};
 inline constexpr Entry<Taskloop5> kTaskloop5{"__kmpc_taskloop_5", 27};
-inline constexpr Entry<std::int32_t(void*)> kThread{"__kmpc_global_thread_num", 30};
-inline constexpr Entry<void(void*, std::int32_t, std::int32_t)> kPushNumThreads{"__kmpc_push_num_threads",
-                                                                                31};
 }  // namespace kmp
 
 inline constexpr int kEntries = 40;

@@ -6,7 +6,6 @@
 #include "scope.hpp"
 
 #include <dlfcn.h>
-#include <string.h>
 
 #include "objects.hpp"
 
@@ -15,11 +14,7 @@ namespace {
 
 constexpr const char* kImports[] = {"GOMP_", "omp_", "__kmpc_", "kmp_"};
 
-bool is_openmp(const char* name) {
-  for (const char* prefix : kImports)
-    if (strncmp(name, prefix, strlen(prefix)) == 0) return true;
-  return false;
-}
+bool is_openmp(const char* name) { return begins_with_any(name, kImports); }
 
 // The global definitions at the process's start, of a function that each library of the family has and nobody
 // wraps. Libraries that become global later come after them.

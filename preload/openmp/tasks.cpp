@@ -54,10 +54,7 @@ constexpr const char* kTasking[] = {"GOMP_task", "GOMP_target", "__kmpc_omp_task
                                     "__tgt_target"};
 
 bool is_tasking(const char* name) {
-  if (name[0] != 'G' && name[0] != '_') return false;
-  for (const char* prefix : kTasking)
-    if (strncmp(name, prefix, strlen(prefix)) == 0) return true;
-  return false;
+  return (name[0] == 'G' || name[0] == '_') && begins_with_any(name, kTasking);
 }
 
 std::atomic<bool> found{false};
