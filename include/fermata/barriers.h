@@ -154,8 +154,8 @@ FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank,
  *
  * The others wait once for each piece of work: with one signal each of them says that it is ready, and with
  * one signal it gets the next piece. All that a thread did before its signal is visible to the one that gets
- * it. Waits are those of ranked barriers, but none is reported as a stall. The functions are in
- * libfermata-rt. */
+ * it. Waits are those of ranked barriers, but none is reported as a stall, and none is taken for the sign of
+ * a loaded machine because it is long. The functions are in libfermata-rt. */
 
 typedef struct fermata_forkjoin fermata_forkjoin;
 
@@ -165,8 +165,11 @@ typedef struct fermata_forkjoin fermata_forkjoin;
 
 #define FERMATA_FORKJOIN_BYTES 48 /* the most that rank 0 hands over in one fork */
 
-/* Makes a team of `members` threads, 1..4096. Errors: ARGUMENT, MEMORY. */
-FERMATA_API int fermata_forkjoin_create(uint32_t members, fermata_forkjoin** out);
+/* Makes a team of `members` threads, 1..4096. awake_us: for so many microseconds a thread that waits, and
+ * that may have a CPU to itself, spins and yields before it sleeps; 0: it sleeps at once. Threads that
+ * outnumber the CPUs sleep after a few yields. FERMATA_WAIT, if it is not auto, overrides this. Errors:
+ * ARGUMENT, MEMORY. */
+FERMATA_API int fermata_forkjoin_create(uint32_t members, uint32_t awake_us, fermata_forkjoin** out);
 /* Frees the team. All calls of it must have returned, so the others must have left their loop. NULL does
  * nothing. */
 FERMATA_API void fermata_forkjoin_destroy(fermata_forkjoin* team);

@@ -191,9 +191,13 @@ std::uint64_t* counts_for(const void* object) {
   return s != nullptr ? &s->number : nullptr;
 }
 
-const Slot* know(const Meeting& m) {
+void number_thread() {
   // order: relaxed: a number that no other thread has
   if (self == 0) self = 2 * (threads.fetch_add(1, std::memory_order_relaxed) + 1);
+}
+
+const Slot* know(const Meeting& m) {
+  number_thread();
   if (const Slot* known = look_up(m); known != nullptr) return known;
   Record* record = make_record(m);
   Slot* s = record != nullptr ? claim(m.object, m.site, self, self) : nullptr;
@@ -202,6 +206,27 @@ const Slot* know(const Meeting& m) {
   s->reason = m.reason;
   s->record = record;
   s->counts = m.object != nullptr ? counts_for(m.object) : &s->number;
+  s->object = m.object;
+  s->site = m.site;
+  return s;
+}
+
+// The slot of this thread's regions at that site, or null.
+const Slot* know_region(const void* site, bool resident) {
+  static const char kinds[2] = {};  // addresses that name them
+  const Meeting m{&kinds[resident ? 1 : 0], site, 0, nullptr};
+  if (const Slot* known = look_up(m); known != nullptr) return known;
+  // order: relaxed, both: a ticket; the record is its taker's
+  if (file->regions.load(std::memory_order_relaxed) >= kRegions) return nullptr;
+  const std::uint32_t index = file->regions.fetch_add(1, std::memory_order_relaxed);  // order: see above
+  Slot* s = index < kRegions ? claim(m.object, m.site, self, self) : nullptr;
+  if (s == nullptr) return nullptr;
+  RegionRecord& r = file->region[index];
+  r.site = reinterpret_cast<std::uintptr_t>(site);
+  r.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  r.resident = resident ? 1 : 0;
+  describe_place(site, r.place, sizeof r.place);
+  s->region = &r;
   s->object = m.object;
   s->site = m.site;
   return s;
@@ -237,6 +262,59 @@ bool Wait::find_slowly(const Meeting& meeting) {
   record_ = s->record;
   counts_ = s->counts;
   return true;
+}
+
+void Join::begin(const void* site, bool resident) {
+  begin_ns_ = 0;
+  record_ = nullptr;
+  if (file == nullptr) return;
+  const int saved = errno;
+  number_thread();
+  const Slot* const known = know_region(site, resident);
+  errno = saved;
+  if (known == nullptr) {
+    file->lost.fetch_add(1, std::memory_order_relaxed);  // order: a count
+    return;
+  }
+  record_ = known->region;
+  const std::uint64_t number = record_->regions++;
+  if (!is_sampled(number)) return;
+  weight_ = number < kFirst || file->tracing != 0 ? 1 : kSampled;
+  // order: relaxed, all: the region's begin orders them
+  arrived_.store(0, std::memory_order_relaxed);
+  sum_ns_.store(0, std::memory_order_relaxed);  // order: see above
+  latest_.store(0, std::memory_order_relaxed);  // order: see above
+  begin_ns_ = now_ns();
+}
+
+void Join::note(std::uint32_t rank) {
+  const std::uint64_t ns = now_ns() - begin_ns_;
+  // order: relaxed, all: the region's end orders them
+  sum_ns_.fetch_add(ns, std::memory_order_relaxed);
+  const std::uint64_t mine = ns << kRankBits | (rank & ((1u << kRankBits) - 1));
+  std::uint64_t latest = latest_.load(std::memory_order_relaxed);  // order: see above
+  // order: see above
+  while (latest < mine && !latest_.compare_exchange_weak(latest, mine, std::memory_order_relaxed)) {
+  }
+  arrived_.fetch_add(1, std::memory_order_relaxed);  // order: see above
+}
+
+void Join::finish() {
+  RegionRecord& r = *record_;
+  if (members_ > r.members) r.members = members_;
+  if (begin_ns_ == 0) return;
+  const std::uint64_t took = now_ns() - begin_ns_;
+  r.timed += weight_;
+  r.took_ns += took * weight_;
+  // order: relaxed, all: the region's end has ordered them
+  if (members_ == 0 || arrived_.load(std::memory_order_relaxed) != members_) return;
+  const std::uint64_t latest = latest_.load(std::memory_order_relaxed);  // order: see above
+  const std::uint64_t sum = sum_ns_.load(std::memory_order_relaxed);     // order: see above
+  const std::uint64_t rank = latest & ((1u << kRankBits) - 1);
+  r.judged += weight_;
+  r.members_ns += took * members_ * weight_;
+  r.waited_ns += ((latest >> kRankBits) * members_ - sum) * weight_;
+  r.last[rank < kRanks ? rank : kRanks - 1] += weight_;
 }
 
 void Wait::time(std::uint64_t number) {

@@ -24,12 +24,13 @@
 namespace fermata::stats {
 
 inline constexpr std::uint32_t kMagic = 0x46535431;  // "1TSF"
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::uint32_t kRecords = 16384, kNotes = 64, kEvents = 1u << 20;
 inline constexpr std::uint64_t kFirst = 64;  // the first calls, all of them timed
 // After them one call in kSampled is timed: two clock reads and an exchange may cost more than the barrier.
 inline constexpr std::uint64_t kSampled = 256;
 inline constexpr std::size_t kPlanText = 80;
+inline constexpr std::uint32_t kRegions = 2048, kRanks = 32;
 
 struct alignas(64) Record {
   std::uint64_t object;  // Meeting::object
@@ -59,6 +60,24 @@ struct alignas(64) Record {
   char place[128];
 };
 
+// Parallel regions at one call site. Only the thread that begins them writes it. Timed ones are chosen and
+// scaled like calls.
+struct alignas(64) RegionRecord {
+  std::uint64_t site;
+  std::uint32_t thread;    // that begins them
+  std::uint32_t members;   // the most
+  std::uint32_t resident;  // 1: on resident teams
+  std::uint32_t padding;
+  std::uint64_t regions;
+  std::uint64_t timed;         // scaled, like all below
+  std::uint64_t took_ns;       // sum of their times, from the begin to the end at this thread
+  std::uint64_t judged;        // timed regions of which the waits and the last member are known
+  std::uint64_t waited_ns;     // sum of all members' waits for the last one at the end
+  std::uint64_t members_ns;    // sum of the times, each taken as often as the region has members
+  std::uint64_t last[kRanks];  // in how many each rank came last; all higher ranks are in the last one
+  char place[128];             // as in Record
+};
+
 struct Note {
   char text[128];
 };
@@ -79,9 +98,11 @@ struct File {
   char plan[128];                      // the plan of the barriers, and how threads wait
   std::atomic<std::uint32_t> records;  // taken so far; may exceed kRecords
   std::atomic<std::uint32_t> events;
-  std::atomic<std::uint32_t> lost;  // calls that got no record
+  std::atomic<std::uint32_t> lost;     // calls that got no record
+  std::atomic<std::uint32_t> regions;  // taken so far; may exceed kRegions
   Note note[kNotes];
   Record record[kRecords];
+  RegionRecord region[kRegions];
   Event event[kEvents];
 };
 
@@ -115,7 +136,10 @@ struct alignas(64) Slot {
   const void* object;
   const void* site;  // null: the slot counts the owner's calls for the object
   const char* reason;
-  Record* record;
+  union {
+    Record* record;
+    RegionRecord* region;  // of parallel regions
+  };
   std::uint64_t* counts;  // this thread's calls for the object; without one, those that the record counts
   std::uint64_t number;   // a count to which `counts` of this slot or of others points
 };
@@ -223,6 +247,39 @@ class Wait {
   std::uint64_t mine_ = 0;      // the word that this arrival left in arrivals_
   std::uint64_t before_ = 0;    // the word that it found there
 };
+
+// What the members of a parallel region leave for the thread that has begun it.
+class alignas(64) Join {
+ public:
+  // The region begins. site: an address in its function, after the first byte.
+  void begin(const void* site, bool resident);
+  // That member's part is over.
+  void arrive(std::uint32_t rank) {
+    if (begin_ns_ != 0) [[unlikely]]
+      note(rank);
+  }
+  // Of the region's first thread.
+  void set_members(std::uint32_t members) { members_ = members; }
+  // The region has ended.
+  void end() {
+    if (record_ != nullptr) finish();
+  }
+
+ private:
+  void note(std::uint32_t rank);
+  void finish();
+
+  static constexpr unsigned kRankBits = 12;
+
+  RegionRecord* record_ = nullptr;
+  std::uint64_t begin_ns_ = 0;  // 0: not timed
+  std::uint64_t weight_ = 0;
+  std::uint32_t members_ = 0;
+  std::atomic<std::uint32_t> arrived_{0};
+  std::atomic<std::uint64_t> sum_ns_{0};  // of the times from the begin to each arrival
+  std::atomic<std::uint64_t> latest_{0};  // the last one's, and its rank in the low kRankBits
+};
+static_assert(sizeof(Join) == 64);
 
 }  // namespace fermata::stats
 #endif

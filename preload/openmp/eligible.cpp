@@ -1,3 +1,7 @@
+#include <stdlib.h>
+#include <strings.h>
+
+#include <algorithm>
 #include <cstdint>
 
 #include "objects.hpp"
@@ -8,6 +12,29 @@ namespace fermata::preload {
 namespace {
 
 constexpr int kLeastLimit = 1 << 16;
+
+// libgomp's idle threads spin so often by OMP_WAIT_POLICY, and then sleep.
+constexpr std::uint64_t kDefaultSpins = 300'000, kActiveSpins = 30'000'000'000, kMostSpins = kActiveSpins;
+constexpr std::uint64_t kSpinNs = 20;  // a short one: AMD EPYC 20 ns, Intel Xeon (Sapphire Rapids) 56 ns
+
+// GOMP_SPINCOUNT: a number with k, M, G or T behind it, or a word for no end. Returns `otherwise` for any
+// other text, and for none.
+std::uint64_t spins_by(const char* text, std::uint64_t otherwise) {
+  if (text == nullptr) return otherwise;
+  for (const char* const endless : {"infinite", "infinity"})
+    if (strcasecmp(text, endless) == 0) return kMostSpins;
+  char* end = nullptr;
+  const std::uint64_t number = strtoull(text, &end, 10);
+  if (end == text || *text == '-') return otherwise;
+  std::uint64_t unit = 1;
+  for (const char* letter = "kmgt"; *end != '\0' && *letter != '\0'; ++letter) {
+    unit *= 1'000;
+    if ((*end | 0x20) != *letter) continue;
+    ++end;
+    return *end != '\0' ? otherwise : std::min(number, kMostSpins / unit) * unit;
+  }
+  return *end != '\0' ? otherwise : std::min(number, kMostSpins);
+}
 
 constexpr const char* kWays[] = {"GOMP_parallel", "GOMP_teams", "omp_pause_resource"};
 constexpr const char* kOpenAcc[] = {"acc_", "GOACC_"};
@@ -36,6 +63,16 @@ bool is_hindered(const RunTime& run_time) {
 }
 
 }  // namespace
+
+std::uint32_t awake_us() {
+  const char* const policy = secure_getenv("OMP_WAIT_POLICY");
+  const bool passive = policy != nullptr && strcasecmp(policy, "passive") == 0;
+  const bool active = policy != nullptr && strcasecmp(policy, "active") == 0;
+  const std::uint64_t spins = spins_by(secure_getenv("GOMP_SPINCOUNT"), passive  ? 0
+                                                                        : active ? kActiveSpins
+                                                                                 : kDefaultSpins);
+  return static_cast<std::uint32_t>(spins * kSpinNs / 1'000);
+}
 
 bool may_reside(const RunTime& run_time) {
   const bool answers = run_time.max_threads != nullptr && run_time.dynamic != nullptr &&

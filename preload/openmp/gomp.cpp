@@ -27,9 +27,10 @@ struct Noted {
 
 void trampoline(void* argument) {
   auto& noted = *static_cast<Noted*>(argument);
-  const Stay stay(&noted.region, static_cast<std::uint32_t>(noted.run_time->thread_num()),
-                  noted.run_time->level());
+  const auto rank = static_cast<std::uint32_t>(noted.run_time->thread_num());
+  const Stay stay(&noted.region, rank, noted.run_time->level());
   noted.body(noted.data);
+  count_part(noted.region, rank, *noted.run_time);
 }
 
 unsigned last_of(auto... rest) {
@@ -58,7 +59,9 @@ inline void in_region(Entry<Function> entry, const Opening& opening, Body* body,
   leave_residence();
   Noted noted{body, data, caller.run_time, {}};
   begin(noted.region, caller, reinterpret_cast<const void*>(body));
+  count_begin(noted.region, noted.region.body, false);
   real(trampoline, &noted, threads, rest...);
+  count_end(noted.region);
   end(noted.region);
 }
 

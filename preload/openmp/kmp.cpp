@@ -37,6 +37,7 @@ void enter(std::int32_t* thread, std::int32_t* rank, Microtask* task, Region* re
   if (region == nullptr) return run(task, thread, rank, arguments...);
   const Stay stay(region, static_cast<std::uint32_t>(*rank), static_cast<int>(level));
   run(task, thread, rank, arguments...);
+  count_part(*region, static_cast<std::uint32_t>(*rank), *region->run_time);
 }
 
 constexpr std::int32_t kMostArguments = 1024;
@@ -59,11 +60,16 @@ void fork(const Caller& caller, void* location, std::int32_t count, Microtask* t
   }
   Region region;
   const bool noted = caller.run_time->planned;
-  if (noted) begin(region, caller, reinterpret_cast<const void*>(task));
+  if (noted) {
+    begin(region, caller, reinterpret_cast<const void*>(task));
+    count_begin(region, region.body, false);
+  }
   const std::intptr_t level = noted ? region.level() + 1 : 0;
   real(location, 3 + static_cast<std::int32_t>(sizeof...(I)), reinterpret_cast<Microtask*>(enter<I...>), task,
        noted ? &region : nullptr, level, arguments[I]...);
-  if (noted) end(region);
+  if (!noted) return;
+  count_end(region);
+  end(region);
 }
 
 struct KmpBarrier {
@@ -212,4 +218,41 @@ extern "C" FERMATA_FORK(void* location, std::int32_t count, Microtask* task, ...
 FERMATA_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
   const void* site = __builtin_return_address(0);
   at_barrier(position_in(Family::kKmp, object_of(location, site)), site, KmpBarrier{location, thread});
+}
+
+// ---- Reductions that end in a barrier: `for reduction` without nowait. How the threads fold is libomp's
+// choice, for all threads alike, and the order of the folds stays as it is. If they fold with atomics, the
+// construct's end is a barrier and nothing else.
+
+namespace {
+constexpr std::int32_t kByAtomics = 2;  // what __kmpc_reduce returns then
+__thread bool folds_by_atomics __attribute__((tls_model("initial-exec"))) = false;
+}  // namespace
+
+FERMATA_EXPORT std::int32_t __kmpc_reduce(void* location, std::int32_t thread, std::int32_t count,
+                                          std::size_t bytes, void* data, void (*fold)(void*, void*),
+                                          void* lock) {
+  const RunTime* run_time =
+      caller_of(Family::kKmp, object_of(location, __builtin_return_address(0))).run_time;
+  kmp::Reduce* const real = run_time != nullptr ? run_time->find(kmp::kReduce) : nullptr;
+  if (real == nullptr) return 1;  // the only thread: it folds its data alone
+  if (!run_time->planned) return real(location, thread, count, bytes, data, fold, lock);
+  const std::int32_t way = real(location, thread, count, bytes, data, fold, lock);
+  folds_by_atomics = way == kByAtomics;
+  return way;
+}
+
+FERMATA_EXPORT void __kmpc_end_reduce(void* location, std::int32_t thread, void* lock) {
+  const void* site = __builtin_return_address(0);
+  const bool by_atomics = std::exchange(folds_by_atomics, false);
+  const RunTime* run_time = caller_of(Family::kKmp, object_of(location, site)).run_time;
+  if (run_time == nullptr) return;
+  const Position position = by_atomics ? position_in(Family::kKmp, object_of(location, site)) : Position{};
+  auto* const nowait = position.planned ? run_time->find(kmp::kEndReduceNowait) : nullptr;
+  if (nowait == nullptr) {
+    if (auto* const end = run_time->find(kmp::kEndReduce); end != nullptr) end(location, thread, lock);
+    return;
+  }
+  nowait(location, thread, lock);
+  at_barrier(position, site, KmpBarrier{location, thread});
 }

@@ -36,6 +36,7 @@ struct alignas(kLine) Region {
   std::uint64_t serial = 0;  // with statistics: unique, and never 0
   std::uint64_t before = 0;  // the calls that each rank of the team had made when the region got it
   const void* body = nullptr;
+  stats::Join join;  // with statistics
 };
 
 // What a decision needs to know from the run-time library.

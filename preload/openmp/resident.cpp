@@ -124,7 +124,7 @@ bool is_in_child(const Residence& residence) {
 
 // ---- The threads other than the first
 
-std::uint64_t execute(const Residence& residence, const Work& work) {
+std::uint64_t execute(Residence& residence, std::uint32_t rank, const Work& work) {
   if (work.kind == Work::Kind::kBarrier) {
     residence.run_time->find(gomp::kBarrier)();
     return 0;
@@ -135,6 +135,7 @@ std::uint64_t execute(const Residence& residence, const Work& work) {
                                                nullptr, nullptr);
   }
   work.body(work.data);
+  count_part(residence.region, rank, *residence.run_time);
   return Settings::now(*residence.run_time) == residence.within ? 0 : kChanged;
 }
 
@@ -149,7 +150,7 @@ void stay(void* argument) {
     Work work;
     memcpy(&work, room, sizeof work);
     if (work.kind == Work::Kind::kEnd) return;
-    notes = execute(residence, work);
+    notes = execute(residence, rank, work);
   }
 }
 
@@ -208,7 +209,7 @@ Residence* residence_of(std::uint32_t size) {
   }
   kept->size = 0;
   kept->team = nullptr;
-  if (fermata_forkjoin_create(size, &kept->team) != FERMATA_OK) return nullptr;
+  if (fermata_forkjoin_create(size, awake_us(), &kept->team) != FERMATA_OK) return nullptr;
   kept->size = size;
   return kept;
 }
@@ -253,7 +254,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
 // child of a fork within the region, which has none of the other threads.
 bool give(Residence& residence, const Work& work, std::uint64_t* notes) {
   fermata_forkjoin_fork(residence.team, &work, sizeof work);
-  const std::uint64_t own = execute(residence, work);
+  const std::uint64_t own = execute(residence, 0, work);
   if (is_in_child(residence)) return false;
   const bool whole = fermata_forkjoin_join(residence.team, notes) == FERMATA_OK;
   *notes |= own;
@@ -339,6 +340,7 @@ void run(Residence& residence, const Caller& caller, Body* body, void* data, con
   bool whole = false;
   {
     const Stay stay(&region, 0, 1);
+    count_begin(region, region.body, true);
     whole = give(residence, {is_loop ? Work::Kind::kLoop : Work::Kind::kRegion, body, data}, &notes);
   }
   const bool tasked = whole && has_tasks(residence);
@@ -351,6 +353,7 @@ void run(Residence& residence, const Caller& caller, Body* body, void* data, con
     return;
   }
   residence.leave();
+  count_end(region);
   ++residence.regions;
   count_region(is_planned(region), 0, true);
   resident_serial = &residence;

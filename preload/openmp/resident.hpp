@@ -49,6 +49,10 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
 // at.
 bool may_reside(const RunTime& run_time);
 
+// How many microseconds a thread that has no work stays awake: as long as libgomp's would by its environment
+// variables. With more threads than CPUs libgomp's spin less, and Fermata's, too.
+std::uint32_t awake_us();
+
 // Runs a region.
 void run(Residence& residence, const Caller& caller, Body* body, void* data, const Opening& opening);
 

@@ -104,9 +104,14 @@ inline constexpr Entry<Task> kTaskParts{"__kmpc_omp_task_parts", 24};
 inline constexpr Entry<TaskWithDeps> kTaskWithDeps{"__kmpc_omp_task_with_deps", 25};
 inline constexpr Entry<Taskloop> kTaskloop{"__kmpc_taskloop", 26};
 inline constexpr Entry<Taskloop5> kTaskloop5{"__kmpc_taskloop_5", 27};
+using Reduce = std::int32_t(void*, std::int32_t, std::int32_t, std::size_t, void*, void (*)(void*, void*),
+                            void*);
+inline constexpr Entry<Reduce> kReduce{"__kmpc_reduce", 40};
+inline constexpr Entry<void(void*, std::int32_t, void*)> kEndReduce{"__kmpc_end_reduce", 41};
+inline constexpr Entry<void(void*, std::int32_t, void*)> kEndReduceNowait{"__kmpc_end_reduce_nowait", 42};
 }  // namespace kmp
 
-inline constexpr int kEntries = 40;
+inline constexpr int kEntries = 43;
 
 // A function that each library of the family has.
 inline constexpr const char* kMarks[kFamilies] = {gomp::kBarrier.name, kmp::kBarrier.name};

@@ -31,6 +31,22 @@ extern __thread Own own __attribute__((tls_model("initial-exec"), visibility("hi
 // The calling thread enters a region, or leaves one.
 inline void count_anew() { own.serial = own.left = 0; }
 
+// Statistics of regions by their functions: when one begins and ends, and when each thread's part is over.
+inline void count_begin(Region& region, const void* body, bool resident) {
+  if (watched) [[unlikely]]
+    region.join.begin(static_cast<const char*>(body) + 1, resident);
+}
+inline void count_part(Region& region, std::uint32_t rank, const RunTime& run_time) {
+  if (!watched) [[likely]]
+    return;
+  if (rank == 0) region.join.set_members(static_cast<std::uint32_t>(run_time.num_threads()));
+  region.join.arrive(rank);
+}
+inline void count_end(Region& region) {
+  if (watched) [[unlikely]]
+    region.join.end();
+}
+
 inline std::size_t place_of(const void* site) {
   const auto address = reinterpret_cast<std::uintptr_t>(site);
   return (address ^ address >> 4) % (sizeof own.seen / sizeof own.seen[0]);

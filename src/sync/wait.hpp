@@ -11,6 +11,7 @@
 #include "sync/company.hpp"
 #include "sync/gathering.hpp"
 #include "sync/pace.hpp"
+#include "sync/wait_constants.hpp"
 #include "sync/wait_policies.hpp"
 
 namespace fermata {
@@ -55,20 +56,31 @@ namespace fermata {
 // - A team whose members compute for milliseconds, and not equally long, has stalls, too. There parks gain
 //   nothing, which only the comparison shows. But load may come after it, so a rest must not last for long
 //   while each call stalls.
+//
+// In a team whose members wait for work (awake_us), a wait may be long on a quiet machine, too. There one
+// slow yield or spin is a stall if it is a good part of the wait, and the rest of the wait is none. A member
+// with a CPU of its own stays awake for awake_us, unless a yield is slow. It spins between its yields: these
+// only tell whether somebody else wants its CPU. Where each call has more than kMostWorkNs of work, no hold
+// begins: parks cost more than kParkNs there, because CPUs fall asleep meanwhile.
 template <class A>
-class BasicAutoWait {
+class BasicAutoWait : WaitConstants {
  public:
   constexpr BasicAutoWait() {}
-  // who: a number that mostly differs between members. signs: null if they have none.
+  // who: a number that mostly differs between members. signs: null if they have none. awake_us: see below.
   BasicAutoWait(Room room, std::uint32_t members, BasicPace<A>* pace, std::uint32_t who = 0,
-                BasicSigns<A>* signs = nullptr)
-      : pace_(pace), signs_(signs), members_(members < 2 ? 2 : members), who_(who % members_), room_(room) {
+                BasicSigns<A>* signs = nullptr, std::uint32_t awake_us = 0)
+      : pace_(pace),
+        signs_(signs),
+        members_(members < 2 ? 2 : members),
+        who_(who % members_),
+        awake_us_(awake_us),
+        room_(room) {
     if (is_crowded()) new (&gathering_) BasicGathering<A>;
   }
 
   // After a yield the slot is checked only once. Otherwise a signal that came during the yield would count as
   // one that came during the spin.
-  std::uint32_t spins() const { return !spins_first() || yields_ > 0 ? 0 : kSpins; }
+  std::uint32_t spins() const { return !spins_first() || (yields_ > 0 && !spins_again_) ? 0 : kSpins; }
 
   // In this call, the view has to say which thread waits, and on which CPU.
   bool asks_for_thread(std::uint64_t call) const {
@@ -111,7 +123,7 @@ class BasicAutoWait {
       begun_ns_ = view.now_ns;
       acted_ns_ = 0;
       yields_ = view.yielded;
-      scouting_ = looked_ = false;
+      scouting_ = looked_ = spins_again_ = false;
       waits_long_ = has_long_waits(view.call);
     }
     acted(view);
@@ -124,15 +136,18 @@ class BasicAutoWait {
     if (may_gather() && until != 0 && gathering_.joins(*signs_, view)) return WaitAction::kMove;
     if (parks_now(view, alone)) return WaitAction::kPark;
     if (until != 0 && (view.call < until || !scouts(view.call, until))) return WaitAction::kPark;
-    return yield();
+    spins_again_ = awake_us_ != 0 && alone && room_ == Room::kOwn && view.last_action == WaitAction::kYield;
+    return spins_again_ ? WaitAction::kSpin : yield();
   }
 
   // The awaited signal has come.
   void done(const WaitView& view) {
     if (view.first) return;  // it came before the first action
     acted(view);
+    if (awake_us_ != 0 && acted_ns_ < view.waited_ns / kGoodPart) acted_ns_ = 0;
     if (!is_crowded()) learn(view), company_.waited(acted_ns_);
     yields_ = 0;
+    spins_again_ = false;
     judge(view);
     if (acted_ns_ > stall_ns()) stalled(view);
   }
@@ -146,7 +161,8 @@ class BasicAutoWait {
   bool parks_now(const WaitView& view, bool alone) const {
     if (!alone || room_ != Room::kOwn) return yields_ >= kYields || waits_long_;
     const bool slow = view.last_action == WaitAction::kYield && view.last_action_ns > stall_ns();
-    return waits_long_ || slow || (yields_ >= kYields && view.waited_ns >= kMostStallNs);
+    const std::int64_t awake_ns = awake_us_ != 0 ? std::int64_t{awake_us_} * 1'000 : kMostStallNs;
+    return waits_long_ || slow || (yields_ >= kYields && view.waited_ns >= awake_ns);
   }
   void look(const WaitView& view) {
     company_.look(*signs_, view.thread_id, view.cpu, view.call, view.now_ns);
@@ -181,30 +197,6 @@ class BasicAutoWait {
     if (view.last_action == WaitAction::kSpin || yields_ > kFew) in_vain_ = 0;
     else if (++in_vain_ == kInVain) skips_ = kSkips, in_vain_ = kInVain - 1;
   }
-
-  // All constants, with kFirstCalls. docs/waiting.md says how each was measured, and what a wrong one costs.
-  static constexpr std::uint32_t kSpins = 256;     // pauses between two looks at the clock
-  static constexpr std::int64_t kSpinNs = 20'000;  // ns: about a park, with two futex calls and two switches
-  static constexpr std::uint8_t kInVain = 3;       // waits: after so many fruitless spins in a row,
-  static constexpr std::uint8_t kSkips = 255;      // waits: so many don't spin
-  static constexpr std::uint8_t kFew = 2;          // yields: after more, the awaited member was elsewhere
-  static constexpr std::uint8_t kLong = 16;        // calls: if more than one has a stall, waits do not yield
-  static constexpr std::uint8_t kYields = 16;    // of 1,000 waits in a crowd for itself, 999 end within these
-  static constexpr std::uint8_t kUnwatched = 4;  // yields: most waits in a crowd for itself end within these
-  static constexpr std::int64_t kStallNs = 500'000;  // ns: above quiet yields (0.13 ms), below time slices
-  static constexpr std::int64_t kLateCalls = 4;  // calls: a crowd's stall takes as long as parks in so many,
-  static constexpr std::int64_t kMostLateNs = 1'000'000;    // ns: up to that: below time slices
-  static constexpr std::int64_t kMostStallNs = 16'000'000;  // ns: longer stalls count as so long
-  static constexpr std::int64_t kParkNs = 4'000;            // ns: what parks cost a call, for each member
-  static constexpr std::int64_t kHold = 32;       // stalls: what a hold's parks cost; scouts take 1 / kHold
-  static constexpr std::uint32_t kScouts = 16;    // quick scouts that end a hold; with more members, so many
-  static constexpr std::uint64_t kTurn = 4;       // calls in a row in which the same member may be a scout
-  static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
-  static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
-  static constexpr std::int64_t kDoubt = 16;            // times: so often a stall counts in a rest, at most
-  static constexpr std::int64_t kCalmNs = 16'000'000;   // ns: most stalls in a hold come sooner after another
-  static constexpr std::uint8_t kMostFalse = 6;         // kCalmNs doubles up to so often
-  static constexpr std::int64_t kUnseenNs = 8'000'000;  // ns: in so long a stall may be missed
 
   // The least stall. No stall costs less than parks of all members in one call.
   std::int64_t stall_ns() const {
@@ -254,7 +246,8 @@ class BasicAutoWait {
       in_vain_ = skips_ = 0;
       return company_.moved(*signs_, could_move_, view.last_action_ns, view.now_ns);
     }
-    acted_ns_ += view.last_action_ns;
+    if (awake_us_ == 0) acted_ns_ += view.last_action_ns;
+    else if (view.last_action != WaitAction::kPark) acted_ns_ = std::max(acted_ns_, view.last_action_ns);
     if (!scouting_ || view.last_action != WaitAction::kYield) return;
     scouting_ = false;
     if (view.last_action_ns > stall_ns()) {
@@ -333,6 +326,8 @@ class BasicAutoWait {
     A::store_relaxed(pace_->stalled_call, view.call);                              // order: see above
     const std::uint64_t since = calls < 1 ? 1 : calls, parks = hold_of(acted_ns_);
     if (before == 0 || since >= parks / kHold) return;
+    const std::int64_t between_ns = view.now_ns - acted_ns_ - before;
+    if (awake_us_ != 0 && between_ns / static_cast<std::int64_t>(since) > kMostWorkNs) return;
     const std::int64_t rest = A::load_relaxed(pace_->rest_ns);  // order: see above
     if (rest > 0) {
       const std::int64_t rests = rest < kRestNs ? rest : kRestNs;
@@ -366,7 +361,8 @@ class BasicAutoWait {
   BasicPace<A>* pace_ = nullptr;
   BasicSigns<A>* signs_ = nullptr;
   std::int64_t begun_ns_ = 0;    // when this wait began,
-  std::int64_t acted_ns_ = 0;    // and how long its actions have taken, but for moves and others' requests
+  std::int64_t acted_ns_ = 0;    // and how long its actions have taken, but for moves and others' requests;
+                                 // in a wait for work, the slowest action that is no park
   std::uint64_t long_call_ = 0;  // when long_waits_ last grew
   std::uint64_t scouted_until_ = 0;  // the hold after which this member was a scout
   // Of the hold that this member judges: from which call on its waits are added up in parked_ns_, in which
@@ -382,6 +378,7 @@ class BasicAutoWait {
   std::uint32_t looked_us_ = 0, calm_from_us_ = 0;  // its last look for calm; the last stall
   std::uint32_t members_ = 2;
   std::uint32_t who_ = 0;
+  std::uint32_t awake_us_ = 0;     // members wait for work, and stay awake for so long; 0: they do not
   std::uint16_t looked_call_ = 0;  // as looked_us_, the low bits
   std::uint8_t in_vain_ = 0;       // waits in a row whose spin was fruitless
   std::uint8_t skips_ = 0;         // so many waits don't spin
@@ -389,6 +386,7 @@ class BasicAutoWait {
   std::uint8_t yields_ = 0;        // in this wait; 255: or more
   bool scouting_ = false;          // the present yield is a scout's
   bool looked_ = false;            // company_ has, in this wait
+  bool spins_again_ = false;       // the present spin follows a yield
   bool waits_long_ = false;        // many of this member's calls have long waits
   Room room_ = Room::kOwn;
   bool could_move_ = true;        // the last time

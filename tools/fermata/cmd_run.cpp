@@ -80,7 +80,8 @@ void report(const RunArguments& a, const Choice& choice, const fs::path& directo
   for (const auto& entry : fs::directory_iterator(directory)) {
     reached = true;
     auto one = read_stats(entry.path().string());
-    if (one && (!one->sites.empty() || !one->fell_back.empty())) all.push_back(std::move(*one));
+    if (one && (!one->sites.empty() || !one->regions.empty() || !one->fell_back.empty()))
+      all.push_back(std::move(*one));
   }
   std::sort(all.begin(), all.end(),
             [](const ProcessStats& x, const ProcessStats& y) { return x.process < y.process; });

@@ -28,7 +28,8 @@ std::string text_of(const char (&field)[N]) {
 // function's name is then taken from that object.
 class Places {
  public:
-  const std::string& of(const stats::Record& r) {
+  template <class Record>
+  const std::string& of(const Record& r) {
     const std::string text = text_of(r.place);
     const auto [at, is_new] = known_.try_emplace(text, text);
     if (is_new) at->second = named(text);
@@ -127,6 +128,64 @@ void add(ProcessStats& out, const stats::File& file, std::uint32_t records, Plac
   });
 }
 
+// The records of several threads for one site are one row.
+void add_regions(ProcessStats& out, const stats::File& file, std::uint32_t records, Places& places) {
+  static_assert(kMostRank + 1 == stats::kRanks);
+  std::map<std::pair<std::string, bool>, stats::RegionRecord> sums;
+  for (std::uint32_t i = 0; i < records; ++i) {
+    const stats::RegionRecord& r = file.region[i];
+    stats::RegionRecord& sum = sums[{places.of(r), r.resident != 0}];
+    sum.members = std::max(sum.members, r.members);
+    sum.regions += r.regions;
+    sum.timed += r.timed;
+    sum.took_ns += r.took_ns;
+    sum.judged += r.judged;
+    sum.waited_ns += r.waited_ns;
+    sum.members_ns += r.members_ns;
+    for (std::uint32_t rank = 0; rank < stats::kRanks; ++rank) sum.last[rank] += r.last[rank];
+  }
+  const auto part = [](std::uint64_t a, std::uint64_t b) {
+    return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
+  };
+  for (const auto& [key, sum] : sums) {
+    const auto* const most = std::max_element(std::begin(sum.last), std::end(sum.last));
+    out.regions.push_back({.place = key.first,
+                           .resident = key.second,
+                           .members = sum.members,
+                           .regions = sum.regions,
+                           .timed = sum.timed > 0,
+                           .judged = sum.judged > 0,
+                           .took_ns = part(sum.took_ns, sum.timed),
+                           .waiting = part(sum.waited_ns, sum.members_ns),
+                           .last_rank = static_cast<std::uint32_t>(most - std::begin(sum.last)),
+                           .last_share = part(*most, sum.judged)});
+  }
+  const auto all_ns = [](const RegionStats& r) { return r.took_ns * static_cast<double>(r.regions); };
+  std::stable_sort(out.regions.begin(), out.regions.end(),
+                   [&](const RegionStats& a, const RegionStats& b) { return all_ns(a) > all_ns(b); });
+}
+
+std::string cut(const std::string& text, std::size_t most) {
+  return text.size() > most ? text.substr(0, most - 3) + "..." : text;
+}
+
+std::string text_of_regions(const std::vector<RegionStats>& regions) {
+  if (regions.empty()) return "";
+  std::string out = fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>8} {:>15}\n", "parallel region", "threads",
+                                "regions", "each", "waiting", "last");
+  for (const RegionStats& r : regions) {
+    const std::string last = r.judged ? fmt::format("rank {}{} {:>4.0f} %", r.last_rank,
+                                                    r.last_rank == kMostRank ? "+" : "", 100 * r.last_share)
+                                      : "-";
+    out +=
+        fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>8} {:>15}{}\n", cut(r.place, 44), r.members, r.regions,
+                    duration_if(r.timed, r.took_ns),
+                    r.judged ? fmt::format("{:.0f} %", 100 * r.waiting) : "-", last, r.resident ? "" : " *");
+  }
+  const bool all = std::all_of(regions.begin(), regions.end(), [](const auto& r) { return r.resident; });
+  return out + (all ? "" : "  * by the run-time library, without a resident team\n");
+}
+
 constexpr std::size_t kThreadsShown = 32;
 
 double share(const ProcessStats& p) {
@@ -150,8 +209,11 @@ Result<ProcessStats> stats_of(const stats::File& file, const std::string& name) 
   const std::uint32_t records = std::min(file.records.load(std::memory_order_relaxed), stats::kRecords);
   // order: see above
   out.not_counted = file.lost.load(std::memory_order_relaxed);
+  // order: see above
+  const std::uint32_t regions = std::min(file.regions.load(std::memory_order_relaxed), stats::kRegions);
   Places places;
   add(out, file, records, places);
+  add_regions(out, file, regions, places);
   for (std::uint32_t i = 0; i < std::min(events, stats::kEvents); ++i) {
     const stats::Event& e = file.event[i];
     if (e.record >= records || e.end_ns < e.begin_ns) continue;
@@ -177,15 +239,13 @@ std::string to_text(const ProcessStats& p) {
                                 p.command.size() > 80 ? p.command.substr(0, 77) + "..." : p.command);
   out += fmt::format("  {}; {}\n  {} episodes by Fermata", p.library, p.plan, p.episodes);
   if (p.left > 0) out += fmt::format(", {} by the run-time ({:.1f} % by Fermata)", p.left, share(p));
-  out += fmt::format(" in {} threads\n", p.threads.size());
+  out += fmt::format(" in {} threads\n", p.threads.size()) + text_of_regions(p.regions);
   if (!p.sites.empty()) {
     out += fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10} {:>9}\n", "barrier and call site",
                        "threads", "calls", "wait each", "all waits", "longest", "last late");
     for (const SiteStats& s : p.sites) {
       const std::string object = s.object != 0 ? fmt::format("{:#x} ", s.object) : "";
-      const std::string place =
-          object +
-          (s.place.size() > 44 - object.size() ? s.place.substr(0, 41 - object.size()) + "..." : s.place);
+      const std::string place = object + cut(s.place, 44 - object.size());
       out += fmt::format(
           "  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10} {:>9}\n", place, s.members, s.calls,
           duration_if(s.timed,
@@ -233,7 +293,7 @@ nlohmann::ordered_json to_json(const ProcessStats& p) {
                                 {"library", p.library},      {"plan", p.plan},
                                 {"episodes", p.episodes},    {"left", p.left},
                                 {"share_percent", share(p)}, {"not_counted", p.not_counted}};
-  out["sites"] = out["threads"] = out["fell_back"] = nlohmann::ordered_json::array();
+  out["sites"] = out["threads"] = out["regions"] = out["fell_back"] = nlohmann::ordered_json::array();
   for (const SiteStats& s : p.sites)
     out["sites"].push_back({{"object", s.object},
                             {"place", s.place},
@@ -251,6 +311,15 @@ nlohmann::ordered_json to_json(const ProcessStats& p) {
                               {"came_last", if_known(t.judged, t.last)},
                               {"waited_ns", if_known(t.timed, t.waited_ns)},
                               {"late_ns", if_known(t.late_known, t.late_ns)}});
+  for (const RegionStats& r : p.regions)
+    out["regions"].push_back({{"place", r.place},
+                              {"members", r.members},
+                              {"resident", r.resident},
+                              {"regions", r.regions},
+                              {"took_ns", if_known(r.timed, r.took_ns)},
+                              {"waiting", if_known(r.judged, r.waiting)},
+                              {"last_rank", if_known(r.judged, r.last_rank)},
+                              {"last_share", if_known(r.judged, r.last_share)}});
   for (const auto& [reason, times] : p.fell_back)
     out["fell_back"].push_back({{"reason", reason}, {"times", times}});
   return out;

@@ -39,6 +39,20 @@ struct ThreadStats {
   bool timed = false, judged = false, late_known = false;  // waited_ns, last and late_ns are known
 };
 
+// The parallel regions at one call site, and whether they ran on resident teams.
+struct RegionStats {
+  std::string place;
+  bool resident = false;
+  std::uint32_t members = 0;  // the most
+  std::uint64_t regions = 0;
+  bool timed = false, judged = false;  // the times are known; the waits and last_rank are known
+  double took_ns = 0;                  // from the begin to the end, on average
+  double waiting = 0;                  // which part of their time members wait for the last one, on average
+  std::uint32_t last_rank = 0;         // which came last most often; kMostRank: that one, or a higher one
+  double last_share = 0;               // in how many of the regions
+};
+inline constexpr std::uint32_t kMostRank = 31;
+
 struct Wait {
   double begin_us = 0, length_us = 0;
   std::uint32_t thread = 0;
@@ -51,6 +65,7 @@ struct ProcessStats {
   std::string library, command, plan;
   std::vector<SiteStats> sites;                                  // by waited_ns, the largest first
   std::vector<ThreadStats> threads;                              // by number
+  std::vector<RegionStats> regions;                              // by their time in all, the longest first
   std::vector<std::pair<std::string, std::uint64_t>> fell_back;  // reason, episodes
   std::vector<Wait> waits;                                       // if the program ran with --trace
   std::uint64_t episodes = 0;                                    // by Fermata

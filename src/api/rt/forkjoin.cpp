@@ -21,9 +21,11 @@ constexpr exec::Call kCall{Collective::kAllreduce, static_cast<std::uint8_t>(Typ
                            static_cast<std::uint8_t>(Op::kOr), 0, sizeof(Words)};
 
 // No wait is reported as a stall: the others wait while rank 0 works alone.
-Status make_forkjoin(fermata_forkjoin& team) {
+Status make_forkjoin(fermata_forkjoin& team, std::uint32_t awake_us) {
   exec::TeamOptions options;
   options.members = team.members;
+  options.wait = awake_us == 0 ? WaitKind::kPark : WaitKind::kAuto;
+  options.awake_us = awake_us;
   options.programs[static_cast<int>(exec::PlanSlot::kAllreduce56)] =
       exec::make_builtin(exec::builtin_forkjoin(team.members));
   return rt::team_of(options, {exec::PlanSlot::kAllreduce56}, &team.team);
@@ -33,8 +35,9 @@ Status make_forkjoin(fermata_forkjoin& team) {
 
 extern "C" {
 
-int fermata_forkjoin_create(std::uint32_t members, fermata_forkjoin** out) {
-  return static_cast<int>(rt::create(members, out, make_forkjoin));
+int fermata_forkjoin_create(std::uint32_t members, std::uint32_t awake_us, fermata_forkjoin** out) {
+  return static_cast<int>(
+      rt::create(members, out, [&](fermata_forkjoin& team) { return make_forkjoin(team, awake_us); }));
 }
 
 void fermata_forkjoin_destroy(fermata_forkjoin* team) { rt::destroy(team); }

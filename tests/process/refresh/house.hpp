@@ -20,8 +20,8 @@ namespace fermata::test {
 
 inline constexpr std::int64_t kMicro = 1000;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-// Folds and refreshes take longer there, and beside other tests a link's time may be read 2 ms too long. The far
-// link must remain the slowest part.
+// Folds and refreshes take longer there, and beside other tests a link's time may be read 2 ms too long. The
+// far link must remain the slowest part.
 inline constexpr std::int64_t kNear = 1000 * kMicro;
 inline constexpr auto kLimit = std::chrono::seconds(80);
 #else

@@ -7,10 +7,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace {
+
+constexpr std::uint32_t kAwakeUs = 6000;
 
 struct Work {
   std::uint64_t number;  // 0: the thread ends
@@ -55,9 +58,9 @@ void end(fermata_forkjoin* team) {
 }
 
 // Plain data that rank 0 writes before a fork is seen by all, and theirs is seen after the join.
-void expect_forks_and_joins(std::uint32_t members, std::uint64_t rounds) {
+void expect_forks_and_joins(std::uint32_t members, std::uint32_t awake_us, std::uint64_t rounds) {
   fermata_forkjoin* team = nullptr;
-  ASSERT_EQ(fermata_forkjoin_create(members, &team), FERMATA_OK);
+  ASSERT_EQ(fermata_forkjoin_create(members, awake_us, &team), FERMATA_OK);
   std::uint64_t alone = 0;
   std::vector<std::uint64_t> theirs(members * 16, 0);
   std::atomic<int> wrong{0};
@@ -88,17 +91,19 @@ void expect_forks_and_joins(std::uint32_t members, std::uint64_t rounds) {
 
 TEST(ForkJoin, HandsOutWorkAndCollectsNotes) {
   for (const std::uint32_t members : {1u, 2u, 3u, 4u, 7u, 16u, 33u}) {
-    SCOPED_TRACE(members);
-    expect_forks_and_joins(members, members > 4 ? 200 : 5000 / FERMATA_TEST_SCALE);
+    for (const std::uint32_t awake_us : {0u, kAwakeUs}) {
+      SCOPED_TRACE(std::to_string(members) + " members, " + std::to_string(awake_us) + " us");
+      expect_forks_and_joins(members, awake_us, members > 4 ? 200 : 2500 / FERMATA_TEST_SCALE);
+    }
   }
 }
 
 TEST(ForkJoin, RefusesCallsOutOfTurn) {
   fermata_forkjoin* team = nullptr;
-  EXPECT_EQ(fermata_forkjoin_create(0, &team), FERMATA_ERR_ARGUMENT);
-  EXPECT_EQ(fermata_forkjoin_create(4097, &team), FERMATA_ERR_ARGUMENT);
-  EXPECT_EQ(fermata_forkjoin_create(2, nullptr), FERMATA_ERR_ARGUMENT);
-  ASSERT_EQ(fermata_forkjoin_create(2, &team), FERMATA_OK);
+  EXPECT_EQ(fermata_forkjoin_create(0, 10, &team), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_forkjoin_create(4097, 10, &team), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_forkjoin_create(2, 10, nullptr), FERMATA_ERR_ARGUMENT);
+  ASSERT_EQ(fermata_forkjoin_create(2, kAwakeUs, &team), FERMATA_OK);
   {
     const Others others(team, 2, [](std::uint32_t, const Work&) { return std::uint64_t{0}; });
     std::uint64_t notes = 0;
@@ -123,7 +128,7 @@ TEST(ForkJoin, RefusesCallsOutOfTurn) {
 // The child has none of the team's other threads.
 TEST(ForkJoin, ChildrenAreToldThatTheyAreChildren) {
   fermata_forkjoin* team = nullptr;
-  ASSERT_EQ(fermata_forkjoin_create(2, &team), FERMATA_OK);
+  ASSERT_EQ(fermata_forkjoin_create(2, kAwakeUs, &team), FERMATA_OK);
   {
     const Others others(team, 2, [](std::uint32_t, const Work&) { return std::uint64_t{0}; });
     std::uint64_t notes = 0;

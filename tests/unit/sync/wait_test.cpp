@@ -102,6 +102,41 @@ TEST_F(AutoWaitTest, WhereManyWaitsAreLongYieldsAreFew) {
   }
 }
 
+// Members that wait for work: the wait is long on a quiet machine, too. They stay awake for as long as is
+// asked.
+TEST_F(AutoWaitTest, LongWaitsForWorkAreNoStalls) {
+  constexpr std::uint32_t kAwakeUs = 6'000;
+  for (const Room room : {Room::kOwn, Room::kCrowded}) {
+    forget(pace);
+    Simulated member{AutoWait(room, 4, &pace, 0, &signs, kAwakeUs), now};
+    for (std::uint64_t call = 10; call < 200; ++call) {
+      WaitAction action = member.begin(call);
+      const std::int64_t begin = now;
+      while (action != WaitAction::kPark && now - begin < 20 * kMs) action = member.go_on(2'000);
+      if (room == Room::kOwn) {
+        ASSERT_GE(now - begin, kAwakeUs * 1'000) << call;
+        ASSERT_LT(now - begin, (kAwakeUs + 100) * 1'000) << call;
+      }
+      ASSERT_EQ(action, WaitAction::kPark);
+      member.end(50 * kMs);
+    }
+    EXPECT_EQ(pace.parks_until, 0U) << "no hold";
+  }
+}
+
+TEST_F(AutoWaitTest, SlowYieldsInWaitsForWorkAreStalls) {
+  Simulated member{AutoWait(Room::kOwn, 2, &pace, 0, &signs, 6'000), now};
+  std::uint64_t call = 10;
+  for (; member.policy.spins() > 0 && call < 30; ++call) {
+    WaitAction action = member.begin(call);
+    while (action == WaitAction::kSpin) action = member.go_on(25'000);
+    EXPECT_EQ(member.go_on(kSlice), WaitAction::kPark);
+    member.end(10 * kMs);
+  }
+  EXPECT_LT(call, 20U);
+  EXPECT_EQ(member.wait(call, kSlice), WaitAction::kPark);
+}
+
 // Beside foreign threads that always run, a yield takes all of their slices, and the kernel charges it.
 TEST_F(AutoWaitTest, AfterASlowYieldAWaitParks) {
   Simulated member = roomy();
