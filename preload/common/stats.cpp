@@ -147,7 +147,7 @@ Slot* look_up(const Meeting& m) {
 
 // Writes the site's text. A process looks for it once, or a few times if several threads come to the site at
 // once.
-void describe(Record& r, const void* site) {
+void describe(char (&place)[kPlaceText], const void* site) {
   const std::size_t first = slot_of(nullptr, site, kPlace);
   for (std::size_t i = 0; i < kSlots; ++i) {
     const Slot& s = slots[(first + i) % kSlots];
@@ -155,15 +155,15 @@ void describe(Record& r, const void* site) {
     const std::uint32_t owner = s.owner.load(std::memory_order_acquire);
     if (owner == 0) break;
     if (owner == kPlace && s.site == site) {
-      memcpy(r.place, s.record->place, sizeof r.place);
+      memcpy(place, s.place, sizeof place);
       return;
     }
   }
-  describe_place(site, r.place, sizeof r.place);
+  describe_place(site, place, sizeof place);
   Slot* mine = claim(nullptr, site, kPlace, kOpen);
   if (mine == nullptr) return;
   mine->site = site;
-  mine->record = &r;
+  mine->place = place;
   // order: release, as kMove: hands the text on. Pairs with the load above
   mine->owner.store(kPlace, std::memory_order_release);
 }
@@ -179,7 +179,7 @@ Record* make_record(const Meeting& m) {
   r.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
   r.members = m.members;
   r.reason = m.reason != nullptr ? note(m.reason) : 0;
-  describe(r, m.site);
+  describe(r.place, m.site);
   return &r;
 }
 
@@ -225,7 +225,7 @@ const Slot* know_region(const void* site, bool resident) {
   r.site = reinterpret_cast<std::uintptr_t>(site);
   r.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
   r.resident = resident ? 1 : 0;
-  describe_place(site, r.place, sizeof r.place);
+  describe(r.place, site);
   s->region = &r;
   s->object = m.object;
   s->site = m.site;
@@ -291,7 +291,7 @@ void Join::note(std::uint32_t rank) {
   const std::uint64_t ns = now_ns() - begin_ns_;
   // order: relaxed, all: the region's end orders them
   sum_ns_.fetch_add(ns, std::memory_order_relaxed);
-  const std::uint64_t mine = ns << kRankBits | (rank & ((1u << kRankBits) - 1));
+  const std::uint64_t mine = ns << kRankBits | (rank < kRanks ? rank : kRanks - 1);
   std::uint64_t latest = latest_.load(std::memory_order_relaxed);  // order: see above
   // order: see above
   while (latest < mine && !latest_.compare_exchange_weak(latest, mine, std::memory_order_relaxed)) {
@@ -314,7 +314,7 @@ void Join::finish() {
   r.judged += weight_;
   r.members_ns += took * members_ * weight_;
   r.waited_ns += ((latest >> kRankBits) * members_ - sum) * weight_;
-  r.last[rank < kRanks ? rank : kRanks - 1] += weight_;
+  r.last[rank] += weight_;
 }
 
 void Wait::time(std::uint64_t number) {

@@ -29,7 +29,7 @@ inline constexpr std::uint32_t kRecords = 16384, kNotes = 64, kEvents = 1u << 20
 inline constexpr std::uint64_t kFirst = 64;  // the first calls, all of them timed
 // After them one call in kSampled is timed: two clock reads and an exchange may cost more than the barrier.
 inline constexpr std::uint64_t kSampled = 256;
-inline constexpr std::size_t kPlanText = 80;
+inline constexpr std::size_t kPlanText = 80, kPlaceText = 128;
 inline constexpr std::uint32_t kRegions = 2048, kRanks = 32;
 
 struct alignas(64) Record {
@@ -57,7 +57,7 @@ struct alignas(64) Record {
   std::uint64_t longest_ns;  // the longest timed wait
   char plan[kPlanText];  // the barrier's plan, if it differs from the file's; in MPI, kind and communicator
   // The call site as text, as describe_place() writes it.
-  char place[128];
+  char place[kPlaceText];
 };
 
 // Parallel regions at one call site. Only the thread that begins them writes it. Timed ones are chosen and
@@ -75,7 +75,7 @@ struct alignas(64) RegionRecord {
   std::uint64_t waited_ns;     // sum of all members' waits for the last one at the end
   std::uint64_t members_ns;    // sum of the times, each taken as often as the region has members
   std::uint64_t last[kRanks];  // in how many each rank came last; all higher ranks are in the last one
-  char place[128];             // as in Record
+  char place[kPlaceText];      // as in Record
 };
 
 struct Note {
@@ -139,6 +139,7 @@ struct alignas(64) Slot {
   union {
     Record* record;
     RegionRecord* region;  // of parallel regions
+    const char* place;     // of a site's text
   };
   std::uint64_t* counts;  // this thread's calls for the object; without one, those that the record counts
   std::uint64_t number;   // a count to which `counts` of this slot or of others points
@@ -269,7 +270,8 @@ class alignas(64) Join {
   void note(std::uint32_t rank);
   void finish();
 
-  static constexpr unsigned kRankBits = 12;
+  static constexpr unsigned kRankBits = 5;
+  static_assert(kRanks == 1u << kRankBits);
 
   RegionRecord* record_ = nullptr;
   std::uint64_t begin_ns_ = 0;  // 0: not timed

@@ -1,9 +1,10 @@
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
-#include <algorithm>
 #include <cstdint>
 
+#include "notice.hpp"
 #include "objects.hpp"
 #include "region.hpp"
 #include "resident.hpp"
@@ -17,23 +18,28 @@ constexpr int kLeastLimit = 1 << 16;
 constexpr std::uint64_t kDefaultSpins = 300'000, kActiveSpins = 30'000'000'000, kMostSpins = kActiveSpins;
 constexpr std::uint64_t kSpinNs = 20;  // a short one: AMD EPYC 20 ns, Intel Xeon (Sapphire Rapids) 56 ns
 
-// GOMP_SPINCOUNT: a number with k, M, G or T behind it, or a word for no end. Returns `otherwise` for any
-// other text, and for none.
-std::uint64_t spins_by(const char* text, std::uint64_t otherwise) {
-  if (text == nullptr) return otherwise;
-  for (const char* const endless : {"infinite", "infinity"})
-    if (strcasecmp(text, endless) == 0) return kMostSpins;
+const char* after_blanks(const char* text) { return text + strspn(text, " \t\n\v\f\r"); }
+
+bool is_word(const char* text, const char* word) {
+  const std::size_t length = strlen(word);
+  return strncasecmp(text, word, length) == 0 && *after_blanks(text + length) == '\0';
+}
+
+// A number, and perhaps k, M, G or T, or a word for no end. Any other text: `otherwise`.
+std::uint64_t count_of(const char* text, std::uint64_t otherwise) {
+  text = after_blanks(text);
+  if (is_word(text, "infinite") || is_word(text, "infinity")) return kMostSpins;
   char* end = nullptr;
   const std::uint64_t number = strtoull(text, &end, 10);
   if (end == text || *text == '-') return otherwise;
   std::uint64_t unit = 1;
-  for (const char* letter = "kmgt"; *end != '\0' && *letter != '\0'; ++letter) {
-    unit *= 1'000;
-    if ((*end | 0x20) != *letter) continue;
-    ++end;
-    return *end != '\0' ? otherwise : std::min(number, kMostSpins / unit) * unit;
+  const char* rest = after_blanks(end);
+  if (const char* const letter = *rest != '\0' ? strchr("kmgt", *rest | 0x20) : nullptr; letter != nullptr) {
+    for (const char* l = "kmgt"; l <= letter; ++l) unit *= 1'000;
+    rest = after_blanks(rest + 1);
   }
-  return *end != '\0' ? otherwise : std::min(number, kMostSpins);
+  if (*rest != '\0') return otherwise;
+  return number > kMostSpins / unit ? kMostSpins : number * unit;
 }
 
 constexpr const char* kWays[] = {"GOMP_parallel", "GOMP_teams", "omp_pause_resource"};
@@ -64,24 +70,39 @@ bool is_hindered(const RunTime& run_time) {
 
 }  // namespace
 
-std::uint32_t awake_us() {
-  const char* const policy = secure_getenv("OMP_WAIT_POLICY");
-  const bool passive = policy != nullptr && strcasecmp(policy, "passive") == 0;
-  const bool active = policy != nullptr && strcasecmp(policy, "active") == 0;
-  const std::uint64_t spins = spins_by(secure_getenv("GOMP_SPINCOUNT"), passive  ? 0
-                                                                        : active ? kActiveSpins
-                                                                                 : kDefaultSpins);
-  return static_cast<std::uint32_t>(spins * kSpinNs / 1'000);
+std::uint32_t awake_us_by(const char* spins, const char* policy) {
+  std::uint64_t usual = kDefaultSpins;
+  if (policy != nullptr) {
+    policy = after_blanks(policy);
+    usual = is_word(policy, "passive") ? 0 : is_word(policy, "active") ? kActiveSpins : kDefaultSpins;
+  }
+  const std::uint64_t count = spins != nullptr ? count_of(spins, usual) : usual;
+  return static_cast<std::uint32_t>(count * kSpinNs / 1'000);
 }
 
-bool may_reside(const RunTime& run_time) {
+namespace {
+
+const char* why_not(const RunTime& run_time) {
+  if (run_time.has(Family::kKmp)) return "libomp's state is not in thread-local memory";
   const bool answers = run_time.max_threads != nullptr && run_time.dynamic != nullptr &&
                        run_time.thread_limit != nullptr && run_time.max_active_levels != nullptr &&
-                       run_time.schedule != nullptr;
-  return run_time.planned && !run_time.wrapped && answers && !run_time.has(Family::kKmp) &&
-         run_time.find(gomp::kParallelStart) != nullptr && run_time.find(gomp::kParallelEnd) != nullptr &&
-         run_time.dynamic() == 0 && run_time.thread_limit() >= kLeastLimit && run_time.cancellation() == 0 &&
-         !tasks_are_used() && !is_hindered(run_time);
+                       run_time.schedule != nullptr && run_time.find(gomp::kParallelStart) != nullptr &&
+                       run_time.find(gomp::kParallelEnd) != nullptr;
+  if (!run_time.planned || !answers) return "this run-time library lacks functions";
+  if (run_time.wrapped) return "another library wraps some of the run-time library's functions";
+  if (run_time.dynamic() != 0) return "OMP_DYNAMIC is on";
+  if (run_time.thread_limit() < kLeastLimit) return "there is a limit to the number of threads";
+  if (run_time.cancellation() != 0) return "cancellation is on";
+  if (tasks_are_used()) return "the program imports functions for tasks or offloading";
+  return is_hindered(run_time) ? "an object has OpenACC, or calls the run-time library directly" : nullptr;
+}
+
+}  // namespace
+
+bool may_reside(const RunTime& run_time) {
+  const char* const why = why_not(run_time);
+  if (why != nullptr) say_fallback(Fallback::kNoTeams, why);
+  return why == nullptr;
 }
 
 }  // namespace fermata::preload

@@ -225,8 +225,11 @@ FERMATA_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
 // construct's end is a barrier and nothing else.
 
 namespace {
-constexpr std::int32_t kByAtomics = 2;  // what __kmpc_reduce returns then
-__thread bool folds_by_atomics __attribute__((tls_model("initial-exec"))) = false;
+constexpr std::int32_t kByAtomics = 2;  // what __kmpc_reduce returns then; 0: this thread has nothing to end
+// A bit for each reduction that this thread has begun and not ended: it folds by atomics. The last one is in
+// the lowest bit. The function that folds may have regions with reductions of their own. Reductions of
+// run-time libraries whose regions are not planned have no bit.
+__thread std::uint64_t by_atomics __attribute__((tls_model("initial-exec"))) = 0;
 }  // namespace
 
 FERMATA_EXPORT std::int32_t __kmpc_reduce(void* location, std::int32_t thread, std::int32_t count,
@@ -238,16 +241,18 @@ FERMATA_EXPORT std::int32_t __kmpc_reduce(void* location, std::int32_t thread, s
   if (real == nullptr) return 1;  // the only thread: it folds its data alone
   if (!run_time->planned) return real(location, thread, count, bytes, data, fold, lock);
   const std::int32_t way = real(location, thread, count, bytes, data, fold, lock);
-  folds_by_atomics = way == kByAtomics;
+  if (way != 0) by_atomics = by_atomics << 1 | (way == kByAtomics ? 1 : 0);
   return way;
 }
 
 FERMATA_EXPORT void __kmpc_end_reduce(void* location, std::int32_t thread, void* lock) {
   const void* site = __builtin_return_address(0);
-  const bool by_atomics = std::exchange(folds_by_atomics, false);
   const RunTime* run_time = caller_of(Family::kKmp, object_of(location, site)).run_time;
   if (run_time == nullptr) return;
-  const Position position = by_atomics ? position_in(Family::kKmp, object_of(location, site)) : Position{};
+  const bool has_bit = run_time->planned && run_time->find(kmp::kReduce) != nullptr;
+  const bool atomics = has_bit && (by_atomics & 1) != 0;
+  if (has_bit) by_atomics >>= 1;
+  const Position position = atomics ? position_in(Family::kKmp, object_of(location, site)) : Position{};
   auto* const nowait = position.planned ? run_time->find(kmp::kEndReduceNowait) : nullptr;
   if (nowait == nullptr) {
     if (auto* const end = run_time->find(kmp::kEndReduce); end != nullptr) end(location, thread, lock);

@@ -55,6 +55,7 @@ const char* text_of(Fallback kind) {
     case Fallback::kLateTasks:
       return "tasks were made in a region with planned barriers: the rest of its barriers stay the "
              "run-time's";
+    case Fallback::kNoTeams: return "regions do not run on resident teams";
   }
   return "";
 }

@@ -19,7 +19,8 @@ enum class Fallback : std::uint8_t {
   kSize,          // a region of one thread, or of too many
   kUnnoted,       // a barrier outside of the parallel regions that this library sees
   kObserved,      // an OMPT tool or ThreadSanitizer observes the run-time library
-  kLateTasks      // a region with planned barriers made tasks
+  kLateTasks,     // a region with planned barriers made tasks
+  kNoTeams        // no regions on resident teams; all barriers may be planned ones
 };
 
 // At load. Reads the variable: without it the functions below, except say_none, write nothing.

@@ -6,9 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <threads.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <new>
@@ -16,6 +14,8 @@
 #include "notice.hpp"
 #include "objects.hpp"
 #include "os/environment.hpp"
+#include "process_page.hpp"
+#include "settings.hpp"
 #include "thread_memory.hpp"
 
 // Of the C library: calls end(argument) when the calling thread ends, before the destructors of pthread keys
@@ -34,24 +34,6 @@ struct Work {
 };
 static_assert(sizeof(Work) <= FERMATA_FORKJOIN_BYTES);
 
-// What a region's threads inherit, and can change (OpenMP 5.2, section 2.2).
-struct Settings {
-  int threads, dynamic, levels, kind, chunk;
-  std::uintptr_t allocator;
-  bool operator==(const Settings&) const = default;
-
-  static Settings now(const RunTime& run_time) {
-    Settings s{.threads = run_time.max_threads(),
-               .dynamic = run_time.dynamic(),
-               .levels = run_time.max_active_levels(),
-               .kind = 0,
-               .chunk = 0,
-               .allocator = run_time.default_allocator != nullptr ? run_time.default_allocator() : 0};
-    run_time.schedule(&s.kind, &s.chunk);
-    return s;
-  }
-};
-
 struct Residence {
   const RunTime* run_time;
   std::uint32_t size;
@@ -59,7 +41,7 @@ struct Residence {
   Memory memory;
   Settings outside;       // of the first thread before the residence
   Settings within;        // of each thread of a region, at its begin
-  std::uint32_t process;  // number_of_process()
+  std::uint32_t process;  // process_page.set()
   std::uint64_t regions = 0;
   Opening opening = {};  // for kLoop
   Region region;
@@ -102,25 +84,10 @@ constexpr std::uint64_t kChanged = 1;  // a note: the thread has changed a setti
 
 std::atomic<bool> stopped{true};  // written at load and at exit
 
-// The number of the process, in a page that the kernel empties in the child of any fork, also of one that
-// calls no handlers. Null: there is no such page, and there are no residences.
-struct ProcessPage {
-  std::atomic<std::uint32_t> number;
-};
-ProcessPage* process_page = nullptr;
-
-std::uint32_t number_of_process() {
-  const auto number = static_cast<std::uint32_t>(getpid());
-  // order: relaxed: all threads store the same number
-  process_page->number.store(number, std::memory_order_relaxed);
-  return number;
-}
+ProcessPage process_page;
 
 // Is this the child of a fork, which has none of the residence's other threads?
-bool is_in_child(const Residence& residence) {
-  // order: relaxed: see above
-  return process_page->number.load(std::memory_order_relaxed) != residence.process;
-}
+bool is_in_child(const Residence& residence) { return process_page.number() != residence.process; }
 
 // ---- The threads other than the first
 
@@ -209,7 +176,9 @@ Residence* residence_of(std::uint32_t size) {
   }
   kept->size = 0;
   kept->team = nullptr;
-  if (fermata_forkjoin_create(size, awake_us(), &kept->team) != FERMATA_OK) return nullptr;
+  const std::uint32_t awake_us =
+      awake_us_by(secure_getenv("GOMP_SPINCOUNT"), secure_getenv("OMP_WAIT_POLICY"));
+  if (fermata_forkjoin_create(size, awake_us, &kept->team) != FERMATA_OK) return nullptr;
   kept->size = size;
   return kept;
 }
@@ -229,7 +198,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
                                                .memory = memory,
                                                .outside = Settings::now(run_time),
                                                .within = {},
-                                               .process = number_of_process(),
+                                               .process = process_page.set(),
                                                .region = {},
                                                .serial = {},
                                                .team_side = {}};
@@ -275,10 +244,7 @@ void settle_residences() {
   real_pthread_exit = next<void(void*)>("pthread_exit");
   real_thrd_exit = next<void(int)>("thrd_exit");
   if (disabled() || !os::is_on(os::Variable::kOpenmpRegions)) return;
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  void* const at = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED || madvise(at, page, MADV_WIPEONFORK) != 0) return;
-  process_page = new (at) ProcessPage{0};
+  if (!process_page.make()) return;
   pthread_atfork(leave_residence, nullptr, nullptr);
   atexit(at_exit);
   stopped.store(false, std::memory_order_relaxed);  // order: relaxed: no other thread is there
@@ -308,6 +274,8 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
     end_residence();
     return nullptr;
   }
+  // The program has libgomp within itself, and its own variables beside libgomp's.
+  if (caller.low == run_time.low) return nullptr;
   // order: relaxed: written at load and at exit
   if (stopped.load(std::memory_order_relaxed) || habit.over || habit.inside || habit.league) return nullptr;
   if (run_time.level == nullptr || run_time.max_threads == nullptr || run_time.level() != 0) return nullptr;

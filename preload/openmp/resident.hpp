@@ -49,9 +49,9 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
 // at.
 bool may_reside(const RunTime& run_time);
 
-// How many microseconds a thread that has no work stays awake: as long as libgomp's would by its environment
-// variables. With more threads than CPUs libgomp's spin less, and Fermata's, too.
-std::uint32_t awake_us();
+// How many microseconds a thread that has no work stays awake: as long as libgomp's would by GOMP_SPINCOUNT
+// and OMP_WAIT_POLICY. Null: not set. With more threads than CPUs libgomp's spin less, and Fermata's, too.
+std::uint32_t awake_us_by(const char* spins, const char* policy);
 
 // Runs a region.
 void run(Residence& residence, const Caller& caller, Body* body, void* data, const Opening& opening);

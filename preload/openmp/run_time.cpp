@@ -102,6 +102,8 @@ RunTime read_run_time(const Object& object) {
   out.dynamic = question("omp_get_dynamic");
   out.thread_limit = question("omp_get_thread_limit");
   out.max_active_levels = question("omp_get_max_active_levels");
+  out.nested = question("omp_get_nested");
+  out.default_device = question("omp_get_default_device");
   out.default_allocator = reinterpret_cast<std::uintptr_t (*)()>(object.find("omp_get_default_allocator"));
   out.schedule = reinterpret_cast<void (*)(int*, int*)>(object.find("omp_get_schedule"));
   for_each_entry([&](const char* name, int index) {

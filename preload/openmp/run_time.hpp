@@ -126,6 +126,8 @@ struct RunTime {
   int (*dynamic)() = nullptr;
   int (*thread_limit)() = nullptr;
   int (*max_active_levels)() = nullptr;
+  int (*nested)() = nullptr;
+  int (*default_device)() = nullptr;
   std::uintptr_t (*default_allocator)() = nullptr;
   void (*schedule)(int* kind, int* chunk) = nullptr;
   std::uintptr_t low = 0;  // where it is loaded

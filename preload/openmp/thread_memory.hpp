@@ -9,7 +9,7 @@
 
 namespace fermata::preload {
 
-inline constexpr std::size_t kMostMemory = 1024;
+inline constexpr std::size_t kMostMemory = 256;
 
 #if defined(__x86_64__) || defined(__aarch64__)
 // The C library has this function. The ABI of other processors adds an offset.

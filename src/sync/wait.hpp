@@ -61,7 +61,8 @@ namespace fermata {
 // slow yield or spin is a stall if it is a good part of the wait, and the rest of the wait is none. A member
 // with a CPU of its own stays awake for awake_us, unless a yield is slow. It spins between its yields: these
 // only tell whether somebody else wants its CPU. Where each call has more than kMostWorkNs of work, no hold
-// begins: parks cost more than kParkNs there, because CPUs fall asleep meanwhile.
+// begins: parks cost more than kParkNs there, since CPUs fall asleep. A hold is judged by all the time of a
+// call.
 template <class A>
 class BasicAutoWait : WaitConstants {
  public:
@@ -72,8 +73,8 @@ class BasicAutoWait : WaitConstants {
       : pace_(pace),
         signs_(signs),
         members_(members < 2 ? 2 : members),
-        who_(who % members_),
         awake_us_(awake_us),
+        who_(static_cast<std::uint16_t>(who % members_)),
         room_(room) {
     if (is_crowded()) new (&gathering_) BasicGathering<A>;
   }
@@ -269,10 +270,11 @@ class BasicAutoWait : WaitConstants {
     const std::uint64_t call = view.call;
     if (judges_at_ != 0 && parks_until(call) == 0) judges_at_ = false_calms_ = 0;
     if (judges_at_ == 0) return;
+    const std::int64_t took_ns = std::int64_t{in_us(view.now_ns) - looked_us_} * 1'000;
     look_for_calm(view);
     // A trial would not end before the scouts have come back.
     if (may_gather() && call < parks_until(call)) gathering_.judge(*signs_, who_, view);
-    parked_ns_ += counted(acted_ns_);
+    parked_ns_ += counted(awake_us_ != 0 ? took_ns : acted_ns_);
     if (call < judges_at_) return;
     const std::uint64_t calls = call - held_from_;
     judges_at_ = call + (judges_at_ - held_from_);
@@ -325,16 +327,16 @@ class BasicAutoWait : WaitConstants {
     const std::uint64_t calls = view.call - A::load_relaxed(pace_->stalled_call);  // order: see above
     A::store_relaxed(pace_->stalled_call, view.call);                              // order: see above
     const std::uint64_t since = calls < 1 ? 1 : calls, parks = hold_of(acted_ns_);
-    if (before == 0 || since >= parks / kHold) return;
-    const std::int64_t between_ns = view.now_ns - acted_ns_ - before;
-    if (awake_us_ != 0 && between_ns / static_cast<std::int64_t>(since) > kMostWorkNs) return;
+    if (before <= 0 || since >= parks / kHold) return;
+    const std::int64_t all_ns = view.now_ns - before, times = static_cast<std::int64_t>(since);
+    if (awake_us_ != 0 && all_ns - acted_ns_ > kMostWorkNs * times) return;
     const std::int64_t rest = A::load_relaxed(pace_->rest_ns);  // order: see above
     if (rest > 0) {
       const std::int64_t rests = rest < kRestNs ? rest : kRestNs;
       A::store_relaxed(pace_->rest_ns, rests - acted_ns_ * doubt(since));  // order: see above
       return;
     }
-    judge_from(view, parks, counted(acted_ns_) / static_cast<std::int64_t>(since));
+    judge_from(view, parks, (counted(acted_ns_) + (awake_us_ != 0 ? all_ns - acted_ns_ : 0)) / times);
     hold(view.call, acted_ns_);
   }
   // How often the cost of a stall counts in a rest, if one came so many calls after the other: the more calls
@@ -377,19 +379,19 @@ class BasicAutoWait : WaitConstants {
   std::int32_t stalls_ns_ = 0;
   std::uint32_t looked_us_ = 0, calm_from_us_ = 0;  // its last look for calm; the last stall
   std::uint32_t members_ = 2;
-  std::uint32_t who_ = 0;
-  std::uint32_t awake_us_ = 0;     // members wait for work, and stay awake for so long; 0: they do not
+  std::uint32_t awake_us_ = 0;  // members wait for work, and stay awake for so long; 0: they do not
+  std::uint16_t who_ = 0;
   std::uint16_t looked_call_ = 0;  // as looked_us_, the low bits
   std::uint8_t in_vain_ = 0;       // waits in a row whose spin was fruitless
   std::uint8_t skips_ = 0;         // so many waits don't spin
   std::uint8_t long_waits_ = 0;    // grows by kLong with each stall, and falls by 1 with each call
   std::uint8_t yields_ = 0;        // in this wait; 255: or more
-  bool scouting_ = false;          // the present yield is a scout's
-  bool looked_ = false;            // company_ has, in this wait
-  bool spins_again_ = false;       // the present spin follows a yield
-  bool waits_long_ = false;        // many of this member's calls have long waits
+  bool scouting_ : 1 = false;      // the present yield is a scout's
+  bool looked_ : 1 = false;        // company_ has, in this wait
+  bool spins_again_ : 1 = false;   // the present spin follows a yield
+  bool waits_long_ : 1 = false;    // many of this member's calls have long waits
+  bool could_move_ : 1 = true;     // the last time
   Room room_ = Room::kOwn;
-  bool could_move_ = true;        // the last time
   std::uint8_t false_calms_ = 0;  // calms in a row whose scouts have not ended the hold
 };
 using AutoWait = BasicAutoWait<RealAtomics>;

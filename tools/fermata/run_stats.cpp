@@ -161,8 +161,9 @@ void add_regions(ProcessStats& out, const stats::File& file, std::uint32_t recor
                            .last_share = part(*most, sum.judged)});
   }
   const auto all_ns = [](const RegionStats& r) { return r.took_ns * static_cast<double>(r.regions); };
-  std::stable_sort(out.regions.begin(), out.regions.end(),
-                   [&](const RegionStats& a, const RegionStats& b) { return all_ns(a) > all_ns(b); });
+  std::sort(out.regions.begin(), out.regions.end(), [&](const RegionStats& a, const RegionStats& b) {
+    return all_ns(a) != all_ns(b) ? all_ns(a) > all_ns(b) : a.place < b.place;
+  });
 }
 
 std::string cut(const std::string& text, std::size_t most) {
@@ -274,7 +275,7 @@ std::string to_text(const ProcessStats& p) {
   for (const auto& [reason, episodes] : p.fell_back)
     out += fmt::format("  left to the run-time {} times: {}\n", episodes, reason);
   if (p.not_counted > 0)
-    out += fmt::format("  {} calls at further barriers and call sites not counted: no room for them\n",
+    out += fmt::format("  {} calls and regions at further call sites not counted: no room for them\n",
                        p.not_counted);
   return out;
 }

@@ -24,7 +24,8 @@ constexpr exec::Call kCall{Collective::kAllreduce, static_cast<std::uint8_t>(Typ
 Status make_forkjoin(fermata_forkjoin& team, std::uint32_t awake_us) {
   exec::TeamOptions options;
   options.members = team.members;
-  options.wait = awake_us == 0 ? WaitKind::kPark : WaitKind::kAuto;
+  const WaitKind asked = wait_kind_or(WaitKind::kAuto);
+  options.wait = asked == WaitKind::kAuto && awake_us == 0 ? WaitKind::kPark : asked;
   options.awake_us = awake_us;
   options.programs[static_cast<int>(exec::PlanSlot::kAllreduce56)] =
       exec::make_builtin(exec::builtin_forkjoin(team.members));

@@ -99,6 +99,7 @@ ProgramHeader* barrier_program(std::uint32_t members, bool* saved) {
 Status make_ranked(fermata_ranked& barrier) {
   exec::TeamOptions options;
   options.members = barrier.members;
+  options.wait = wait_kind_or(WaitKind::kAuto);
   options.stall_ns = os::stall_ns();
   options.programs[static_cast<int>(exec::PlanSlot::kBarrier)] =
       barrier_program(barrier.members, &barrier.saved);

@@ -82,7 +82,6 @@ Status create(std::uint32_t members, Handle** out, MakeTeam&& make_team) {
 // Frees the programs. A null one in place of a needed one means that there was no memory for it.
 inline Status team_of(exec::TeamOptions& options, std::initializer_list<exec::PlanSlot> needed,
                       exec::Team** out) {
-  options.wait = wait_kind_or(options.wait);
   bool whole = true;
   for (const exec::PlanSlot slot : needed) whole &= options.programs[static_cast<int>(slot)] != nullptr;
   const char* detail = "";

@@ -51,6 +51,7 @@ bool stays_within(File& file) {
   file.version = fermata::stats::kVersion;
   file.records = UINT32_MAX;
   file.events = UINT32_MAX;
+  file.regions = UINT32_MAX;
   const auto stats = fermata::tool::stats_of(file, "input");
   return stats.ok() && stats->waits.size() == fermata::stats::kEvents;
 }

@@ -2,9 +2,11 @@
 #define _GNU_SOURCE
 #include <omp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +121,49 @@ static void handlers(void) {
   print_sums("handlers");
 }
 
+static long resident_pages(void) {
+  long size = 0, resident = 0;
+  FILE* const file = fopen("/proc/self/statm", "r");
+  if (file == NULL) return 0;
+  if (fscanf(file, "%ld %ld", &size, &resident) != 2) resident = 0;
+  fclose(file);
+  return resident;
+}
+
+// Many regions, and many ends of teams, take no more memory than the first ones.
+static void memory(void) {
+  long before = 0;
+  for (int i = 0; i < 40; ++i) {
+    row(2000);
+#pragma omp parallel num_threads(2)
+    ++mine;
+    if (i == 4) before = resident_pages();
+  }
+  printf("%s\n", resident_pages() <= before + 32 ? "no more memory" : "MORE MEMORY");
+  print_sums("memory");
+}
+
+static volatile sig_atomic_t signals_seen;
+static void count_signal(int number) {
+  (void)number;
+  ++signals_seen;
+}
+
+// A timer's signals come to any thread, at any place.
+static void signals(void) {
+  const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+  struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+  sigaction(SIGALRM, &action, NULL);
+  setitimer(ITIMER_REAL, &often, NULL);
+  for (int i = 0; i < 10000 || (signals_seen < 20 && i < 10000000); ++i) {
+#pragma omp parallel num_threads(3)
+    if (i < 10000) sums[omp_get_thread_num()] += i;
+  }
+  setitimer(ITIMER_REAL, &never, NULL);
+  printf("%s\n", signals_seen >= 20 ? "signals" : "NO SIGNALS");
+  print_sums("signals");
+}
+
 // The main thread ends before the process.
 static void leaves(void) {
   row(30);
@@ -130,8 +175,9 @@ int main(int count, char** names) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } kParts[] = {{"league", league},   {"pauses", pauses},     {"child", child},  {"fresh", fresh},
-                {"threads", threads}, {"handlers", handlers}, {"leaves", leaves}};
+  } kParts[] = {{"league", league}, {"pauses", pauses},   {"child", child},
+                {"fresh", fresh},   {"threads", threads}, {"handlers", handlers},
+                {"leaves", leaves}, {"memory", memory},   {"signals", signals}};
   for (int i = 1; i < count; ++i)
     for (size_t k = 0; k < sizeof kParts / sizeof *kParts; ++k)
       if (strcmp(names[i], kParts[k].name) == 0) kParts[k].run();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "preload/openmp/resident.hpp"
 #include "standin.hpp"
 
 extern "C" {
@@ -126,9 +127,46 @@ void start(int rounds, decltype(Job::asked) asked) {
   for (std::thread& initial : initials) initial.join();
 }
 
+// How long threads without work stay awake, as libgomp reads its variables.
+bool reads_variables() {
+  using fermata::preload::awake_us_by;
+  struct {
+    const char *spins, *policy;
+    std::uint32_t us;
+  } const kCases[] = {{nullptr, nullptr, 6'000},
+                      {nullptr, "passive", 0},
+                      {nullptr, " Passive ", 0},
+                      {nullptr, "active", 600'000'000},
+                      {nullptr, "activated", 6'000},
+                      {"8000", nullptr, 160},
+                      {"8000", "active", 160},
+                      {" 20 k ", "passive", 400},
+                      {"1M", nullptr, 20'000},
+                      {"30000000001", nullptr, 600'000'000},
+                      {"1T", nullptr, 600'000'000},
+                      {"99999999999999999999", nullptr, 600'000'000},
+                      {"infinity", "passive", 600'000'000},
+                      {"INFINITE", nullptr, 600'000'000},
+                      {"-1", nullptr, 6'000},
+                      {"8000x", "passive", 0},
+                      {"k", nullptr, 6'000},
+                      {"", nullptr, 6'000},
+                      {"0", nullptr, 0}};
+  bool right = true;
+  for (const auto& c : kCases) {
+    const std::uint32_t us = awake_us_by(c.spins, c.policy);
+    if (us == c.us) continue;
+    std::printf("GOMP_SPINCOUNT=%s OMP_WAIT_POLICY=%s: %u us, not %u\n",
+                c.spins != nullptr ? c.spins : "(none)", c.policy != nullptr ? c.policy : "(none)", us, c.us);
+    right = false;
+  }
+  return right;
+}
+
 }  // namespace
 
 int main() {
+  if (!reads_variables()) return 1;
   start(1, Job::kAny);  // all initial threads look for the run-time library at once: one finds it, and the
                         // first regions of the others may run without the preload
   const long before = standin_barriers();
