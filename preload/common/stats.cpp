@@ -211,6 +211,9 @@ const Slot* know(const Meeting& m) {
   return s;
 }
 
+// How many calls or regions the timed one with that number stands for.
+std::uint64_t weight_of(std::uint64_t number) { return number < kFirst || file->tracing != 0 ? 1 : kSampled; }
+
 // The slot of this thread's regions at that site, or null.
 const Slot* know_region(const void* site, bool resident) {
   static const char kinds[2] = {};  // addresses that name them
@@ -222,8 +225,6 @@ const Slot* know_region(const void* site, bool resident) {
   Slot* s = index < kRegions ? claim(m.object, m.site, self, self) : nullptr;
   if (s == nullptr) return nullptr;
   RegionRecord& r = file->region[index];
-  r.site = reinterpret_cast<std::uintptr_t>(site);
-  r.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
   r.resident = resident ? 1 : 0;
   describe(r.place, site);
   s->region = &r;
@@ -279,7 +280,7 @@ void Join::begin(const void* site, bool resident) {
   record_ = known->region;
   const std::uint64_t number = record_->regions++;
   if (!is_sampled(number)) return;
-  weight_ = number < kFirst || file->tracing != 0 ? 1 : kSampled;
+  weight_ = weight_of(number);
   // order: relaxed, all: the region's begin orders them
   arrived_.store(0, std::memory_order_relaxed);
   sum_ns_.store(0, std::memory_order_relaxed);  // order: see above
@@ -336,8 +337,7 @@ void Wait::finish_untold() {
   finish(last);
 }
 
-// How many calls this timed one stands for.
-std::uint64_t Wait::weight() const { return number_ < kFirst || file->tracing != 0 ? 1 : kSampled; }
+std::uint64_t Wait::weight() const { return weight_of(number_); }
 
 void Wait::finish(bool last) {
   const std::uint64_t end_ns = now_ns();

@@ -63,11 +63,8 @@ struct alignas(64) Record {
 // Parallel regions at one call site. Only the thread that begins them writes it. Timed ones are chosen and
 // scaled like calls.
 struct alignas(64) RegionRecord {
-  std::uint64_t site;
-  std::uint32_t thread;    // that begins them
   std::uint32_t members;   // the most
   std::uint32_t resident;  // 1: on resident teams
-  std::uint32_t padding;
   std::uint64_t regions;
   std::uint64_t timed;         // scaled, like all below
   std::uint64_t took_ns;       // sum of their times, from the begin to the end at this thread

@@ -59,7 +59,7 @@ inline void in_region(Entry<Function> entry, const Opening& opening, Body* body,
   leave_residence();
   Noted noted{body, data, caller.run_time, {}};
   begin(noted.region, caller, reinterpret_cast<const void*>(body));
-  count_begin(noted.region, noted.region.body, false);
+  count_begin(noted.region, false);
   real(trampoline, &noted, threads, rest...);
   count_end(noted.region);
   end(noted.region);

@@ -62,7 +62,7 @@ void fork(const Caller& caller, void* location, std::int32_t count, Microtask* t
   const bool noted = caller.run_time->planned;
   if (noted) {
     begin(region, caller, reinterpret_cast<const void*>(task));
-    count_begin(region, region.body, false);
+    count_begin(region, false);
   }
   const std::intptr_t level = noted ? region.level() + 1 : 0;
   real(location, 3 + static_cast<std::int32_t>(sizeof...(I)), reinterpret_cast<Microtask*>(enter<I...>), task,

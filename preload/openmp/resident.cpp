@@ -308,7 +308,7 @@ void run(Residence& residence, const Caller& caller, Body* body, void* data, con
   bool whole = false;
   {
     const Stay stay(&region, 0, 1);
-    count_begin(region, region.body, true);
+    count_begin(region, true);
     whole = give(residence, {is_loop ? Work::Kind::kLoop : Work::Kind::kRegion, body, data}, &notes);
   }
   const bool tasked = whole && has_tasks(residence);

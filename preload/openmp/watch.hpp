@@ -32,9 +32,9 @@ extern __thread Own own __attribute__((tls_model("initial-exec"), visibility("hi
 inline void count_anew() { own.serial = own.left = 0; }
 
 // Statistics of regions by their functions: when one begins and ends, and when each thread's part is over.
-inline void count_begin(Region& region, const void* body, bool resident) {
+inline void count_begin(Region& region, bool resident) {
   if (watched) [[unlikely]]
-    region.join.begin(static_cast<const char*>(body) + 1, resident);
+    region.join.begin(static_cast<const char*>(region.body) + 1, resident);
 }
 inline void count_part(Region& region, std::uint32_t rank, const RunTime& run_time) {
   if (!watched) [[likely]]
