@@ -145,24 +145,32 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
   policy.done(view);
 }
 
-void wait_as_learned(const LongWait& wait) {
-  Learned& mine = t_learned;
-  const bool known =
-      t_spins.barrier == wait.barrier && mine.generation == wait.generation && mine.count == wait.count;
-  if (known && stall_ns() == 0 && mine.policy.parks_unwatched(wait.call, os::current_cpu)) {
+bool is_known(const LongWait& wait) {
+  return t_spins.barrier == wait.barrier && t_learned.generation == wait.generation &&
+         t_learned.count == wait.count;
+}
+
+// The first actions of a wait with the automatic policy. Returns true if it is over. Inlined: after a switch
+// to this thread, the CPU predicts each return wrongly.
+[[gnu::always_inline]] inline bool over_soon(const LongWait& wait, std::uint8_t* yielded) {
+  if (wait_kind() != WaitKind::kAuto || !is_known(wait)) return false;
+  AutoWait& policy = t_learned.policy;
+  if (stall_ns() == 0 && policy.parks_unwatched(wait.call, os::current_cpu)) {
     OsCalls os(nullptr, wait.pace == nullptr);
     do park(wait.phase, wait.bell, wait.token, os, os::kNoLimit);
     while (!is_over(wait.phase, wait.token));
-    mine.policy.parked_unwatched();
-    return;
+    policy.parked_unwatched();
+    return true;
   }
-  std::uint8_t yielded = 0;
-  if (known && over_unwatched(mine.policy, wait.call, &yielded, os::ThisThread(),
-                              [&] { return is_over(wait.phase, wait.token); }))
-    return;
+  return over_unwatched(policy, wait.call, yielded, os::ThisThread(),
+                        [&] { return is_over(wait.phase, wait.token); });
+}
+
+void wait_as_learned(const LongWait& wait, std::uint8_t yielded) {
+  Learned& mine = t_learned;
   look_again(os::now_ns());
   const Cpus cpus = wait.pace != nullptr ? usable_cpus() : cpus_of_processes();
-  if (!known || mine.cpus != cpus) {
+  if (!is_known(wait) || mine.cpus != cpus) {
     Pace* pace = wait.pace;
     if (pace == nullptr) {
       pace = &t_pace;
@@ -176,6 +184,11 @@ void wait_as_learned(const LongWait& wait) {
   t_spins = {wait.barrier, mine.policy.spins()};
 }
 
+[[gnu::noinline]] void wait_on(const LongWait& wait, std::uint8_t yielded) {
+  with_policy(
+      wait_kind(), [&](auto policy) { wait_with(policy, wait); }, [&] { wait_as_learned(wait, yielded); });
+}
+
 }  // namespace
 
 constinit thread_local Spins t_spins;
@@ -187,7 +200,8 @@ std::uint32_t choose_spins(std::uint32_t count, Cpus cpus) {
 }
 
 void wait_long(const LongWait& wait) {
-  with_policy(wait_kind(), [&](auto policy) { wait_with(policy, wait); }, [&] { wait_as_learned(wait); });
+  std::uint8_t yielded = 0;
+  if (!over_soon(wait, &yielded)) wait_on(wait, yielded);
 }
 
 Met Barrier::wait_longer(Phase<RealAtomics>& phase, std::uint64_t token) {
@@ -198,7 +212,9 @@ Met Barrier::wait_longer(Phase<RealAtomics>& phase, std::uint64_t token) {
   const auto ask = [](const void* barrier, std::uint64_t of) {
     return static_cast<const Barrier*>(barrier)->standing(of);
   };
-  wait_long({phase, first_.phase.bell, token, this, generation, count, call, &pace_, &signs_, ask});
+  const LongWait wait{phase, first_.phase.bell, token, this, generation, count, call, &pace_, &signs_, ask};
+  std::uint8_t yielded = 0;
+  if (!over_soon(wait, &yielded)) wait_on(wait, yielded);
   return Met::kOther;
 }
 

@@ -64,7 +64,7 @@ inline std::uint64_t with_plan(std::uint64_t hash, std::uint64_t plan) {
 }
 
 inline constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
-inline constexpr std::uint32_t kTeamVersion = 16;        // of what processes share
+inline constexpr std::uint32_t kTeamVersion = 17;        // of what processes share
 
 inline constexpr std::uint32_t kCpuWords = 64;  // 4096 CPUs
 

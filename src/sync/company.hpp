@@ -27,8 +27,9 @@ struct BasicSigns {
   Atomic<std::int64_t> moved_ns;                               // when a member last moved
   // Of a crowd: where it gathers, and which member decides that, as a signature (sync/gathering.hpp).
   Atomic<std::uint64_t> gather;
-  Atomic<std::uint64_t> gather_until;    // the call up to which this holds, unless that member renews it
-  Atomic<std::int64_t> rests_ns;         // until when it does not try to gather members
+  Atomic<std::uint64_t> gather_until;  // the call up to which this holds, unless that member renews it
+  Atomic<std::int64_t> rests_ns;       // until when it does not try to gather members
+  Atomic<std::int64_t> spread_ns;      // from when on a member may look for an emptier CPU (sync/spread.hpp)
   BasicWaitersHere<A> waiters[kSigned];  // on each CPU, of a crowd
 };
 using Signs = BasicSigns<RealAtomics>;
@@ -43,6 +44,7 @@ void forget(BasicSigns<A>& signs) {
   A::store_relaxed(signs.gather, std::uint64_t{0});        // order: see above
   A::store_relaxed(signs.gather_until, std::uint64_t{0});  // order: see above
   A::store_relaxed(signs.rests_ns, std::int64_t{0});       // order: see above
+  A::store_relaxed(signs.spread_ns, std::int64_t{0});      // order: see above
   for (auto& here : signs.waiters) here.forget();
 }
 

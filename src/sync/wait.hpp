@@ -95,30 +95,35 @@ class BasicAutoWait : WaitConstants {
   }
 
   // In this call, a wait of a crowd begins with over_unwatched(): there is no hold that this member must
-  // judge.
+  // judge. In each call about one member has its turn, times its first yields there, and sees the stalls.
   bool yields_first(std::uint64_t call) const {
     return is_crowded() && judges_at_ == 0 && parks_until(call) == 0;
   }
-  // Its yields before the first next(). In each call about one member has 0: it sees the stalls.
-  std::uint8_t unwatched_yields(std::uint64_t call) const {
-    return yields_first(call) && !is_its_turn(call) ? kUnwatched : 0;
+  // For some calls in a row: of two members that share a CPU, each comes last, and does not wait, in every
+  // second call.
+  bool is_its_turn(std::uint64_t call) const {
+    return static_cast<std::uint32_t>(call / kTurn) % members_ == who_;
+  }
+  void timed(std::uint64_t call, std::int64_t begun_ns, std::int64_t now_ns) {
+    begun_ns_ = begun_ns;
+    acted_ns_ = now_ns - begun_ns;
+    if (acted_ns_ > stall_ns()) stalled({.now_ns = now_ns, .call = call});
   }
   BasicSigns<A>* signs() const { return signs_; }
+  std::uint32_t who() const { return who_; }
 
-  // True: this wait may park without next() and done(), which decide nothing else now. cpu(): where it runs.
+  // True: this wait may park without next() and done(), which decide nothing else now, if parked_unwatched()
+  // is called. cpu(): where it runs.
   template <class CurrentCpu>
   bool parks_unwatched(std::uint64_t call, CurrentCpu&& cpu) const {
     if (judges_at_ != 0 || call >= parks_until(call)) return false;
     if (signs_ == nullptr) return is_crowded() || skips_ > 0;
     return is_crowded() && !gathering_.strays(*signs_, cpu, call);
   }
-  // Call it for each such wait.
-  void parked_unwatched() {
-    if (skips_ > 0) --skips_;
-  }
+  void parked_unwatched() { skips_ = skips_ > 0 ? skips_ - 1 : 0; }
 
-  // Whatever the others have written: a wait parks after kYields yields. If its member has a CPU of its own,
-  // these take kMostStallNs at least, or the last one is slow.
+  // Whatever the others have written: a wait parks after kYields yields. These take kSpinNs at least, or if
+  // its member has a CPU of its own, kMostStallNs, or the last one is slow.
   WaitAction next(const WaitView& view) {
     if (view.first) {
       begun_ns_ = view.now_ns;
@@ -160,10 +165,11 @@ class BasicAutoWait : WaitConstants {
   }
   // A wait has yielded enough. Beside foreign threads that always run, few yields take long.
   bool parks_now(const WaitView& view, bool alone) const {
-    if (!alone || room_ != Room::kOwn) return yields_ >= kYields || waits_long_;
+    const bool yielded = yields_ >= kYields;
+    if (!alone || room_ != Room::kOwn) return waits_long_ || (yielded && view.waited_ns >= kSpinNs);
     const bool slow = view.last_action == WaitAction::kYield && view.last_action_ns > stall_ns();
     const std::int64_t awake_ns = awake_us_ != 0 ? std::int64_t{awake_us_} * 1'000 : kMostStallNs;
-    return waits_long_ || slow || (yields_ >= kYields && view.waited_ns >= awake_ns);
+    return waits_long_ || slow || (yielded && view.waited_ns >= awake_ns);
   }
   void look(const WaitView& view) {
     company_.look(*signs_, view.thread_id, view.cpu, view.call, view.now_ns);
@@ -174,7 +180,6 @@ class BasicAutoWait : WaitConstants {
   // This member may have a CPU of its own, which it has not shared with the awaited member lately.
   bool spins_first() const { return !is_crowded() && skips_ == 0 && !waits_long_ && !company_.is_close(); }
 
-  // long_waits_ in this call.
   std::uint64_t long_waits(std::uint64_t call) const {
     const std::uint64_t since = call - long_call_;
     return since < long_waits_ ? long_waits_ - since : 0;
@@ -233,11 +238,6 @@ class BasicAutoWait : WaitConstants {
     if (!is_its_turn(call)) return false;
     scouted_until_ = until;
     return scouting_ = true;
-  }
-  // Each member has its turn in some calls in a row: with two members that share a CPU, each comes last, and
-  // does not wait, in every second call.
-  bool is_its_turn(std::uint64_t call) const {
-    return static_cast<std::uint32_t>(call / kTurn) % members_ == who_;
   }
 
   // The last action is over. If it was a scout's yield, its time decides how the hold goes on.

@@ -48,7 +48,7 @@ struct WaitView {
   std::uint32_t thread_id = 0;   // a number that no other member's thread has; only if the policy asks for it
   std::int32_t cpu = -1;         // where it runs now; likewise
   WaitAction last_action = WaitAction::kSpin;
-  std::uint8_t yielded = 0;  // yields before the first next(): AutoWait::unwatched_yields()
+  std::uint8_t yielded = 0;  // yields before the first next(), of over_unwatched()
   bool first = true;         // no action has been taken in this wait yet
 };
 

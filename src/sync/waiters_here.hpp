@@ -8,9 +8,12 @@
 // Which member is the last one is a guess. Waits are counted, and compared with the most in one of the last
 // calls. The member that ends a call does not wait, the kernel moves members, and a member may wait several
 // times in a call. So the members of a CPU also learn whether their spins succeed.
+//
+// They also count how many they are: each one that waited here in the last calls.
 #ifndef FERMATA_SYNC_WAITERS_HERE_HPP
 #define FERMATA_SYNC_WAITERS_HERE_HPP
 
+#include <bit>
 #include <cstdint>
 #include <initializer_list>
 
@@ -24,8 +27,9 @@ namespace fermata {
 template <class A>
 class alignas(kMaxLine) BasicWaitersHere {
  public:
-  // A member begins to wait on that CPU, in the call of that number. Returns true if it shall spin() first.
-  bool arrive(std::int32_t cpu, std::uint64_t number) {
+  // That member begins to wait on that CPU, in the call of that number. Returns true if it shall spin()
+  // first.
+  bool arrive(std::int32_t cpu, std::uint64_t number, std::uint32_t who) {
     const auto call = static_cast<std::uint32_t>(number);
     const std::uint32_t mine = static_cast<std::uint32_t>(cpu) + 1;
     const std::uint32_t whose = get(cpu_);
@@ -35,9 +39,13 @@ class alignas(kMaxLine) BasicWaitersHere {
     if (whose != mine) {
       if (whose != 0 && ahead >= 0 && ahead < kForget) return false;  // another CPU uses these words
       set(cpu_, mine);
-      for (auto* word : {&waiting_, &most_, &calls_, &failed_, &skipped_}) set(*word, 0U);
+      for (auto* word : {&waiting_, &most_, &failed_, &skipped_}) set(*word, 0U);
       set(expected_, UINT32_MAX);  // not known
+      recount();
     }
+    const std::uint64_t seen = A::load_relaxed(seen_),
+                        bit = std::uint64_t{1} << who % 64;      // order: relaxed: a hint
+    if ((seen & bit) == 0) A::store_relaxed(seen_, seen | bit);  // order: relaxed: a hint
     std::uint32_t waiting = get(waiting_);
     if (ahead != 0) {
       waiting = 0;
@@ -67,6 +75,17 @@ class alignas(kMaxLine) BasicWaitersHere {
       if (now >= end) return learn(false);
     }
   }
+  // The CPU, if members have waited here in about that call; else -1.
+  std::int32_t cpu(std::uint64_t number) const {
+    const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(number) - get(call_));
+    return ahead < kForget && ahead > -kForget ? static_cast<std::int32_t>(get(cpu_)) - 1 : -1;
+  }
+  // How many members have waited here in the last calls; 0: not known. More than 64 count as 64 at most.
+  std::uint32_t members() const { return get(members_); }
+  void recount() {
+    for (auto* word : {&calls_, &members_}) set(*word, 0U);
+    A::store_relaxed(seen_, std::uint64_t{0});  // order: relaxed: a hint
+  }
   void forget() { set(cpu_, 0U); }
 
  private:
@@ -84,6 +103,9 @@ class alignas(kMaxLine) BasicWaitersHere {
     if (calls < kCalls) return;
     set(expected_, get(most_));
     set(most_, 0U);
+    set(members_,
+        static_cast<std::uint32_t>(std::popcount(A::load_relaxed(seen_))));  // order: relaxed: a hint
+    A::store_relaxed(seen_, std::uint64_t{0});                               // order: relaxed: a hint
   }
   bool learn(bool has_come) {
     const std::uint32_t failed = get(failed_);
@@ -108,6 +130,8 @@ class alignas(kMaxLine) BasicWaitersHere {
   Atomic<std::uint32_t> most_;      // and the most waits in one of them
   Atomic<std::uint32_t> expected_;  // the same for the kCalls calls before; or more, if there were more since
   Atomic<std::uint32_t> failed_;    // how many of the last spins have failed, as a part of kWhole
+  Atomic<std::uint64_t> seen_;      // which members have waited in these calls, by their numbers modulo 64,
+  Atomic<std::uint32_t> members_;   // and how many did in the kCalls calls before
   Atomic<std::uint32_t> skipped_;   // spins that were not tried since the last one that was
 };
 

@@ -26,7 +26,6 @@ std::int64_t now_ns() {
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-void yield() { sched_yield(); }
 std::uint32_t thread_id() { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }
 std::uint32_t process_id() { return static_cast<std::uint32_t>(getpid()); }
 

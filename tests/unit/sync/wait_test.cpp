@@ -8,35 +8,43 @@ TEST_F(AutoWaitTest, InEachCallOfACrowdOneMemberWatchesTheClock) {
   for (std::uint64_t call = 1; call <= 8; ++call) {
     int watch = 0;
     for (std::uint32_t who = 0; who < 4; ++who)
-      watch += AutoWait(Room::kCrowded, 4, &pace, who).unwatched_yields(call) == 0 ? 1 : 0;
+      watch += AutoWait(Room::kCrowded, 4, &pace, who).is_its_turn(call) ? 1 : 0;
     EXPECT_EQ(watch, 1) << call;
   }
   // Numbers of threads may be any.
-  EXPECT_EQ(AutoWait(Room::kCrowded, 4, &pace, 4'000'001).unwatched_yields(5), 0u);
+  EXPECT_TRUE(AutoWait(Room::kCrowded, 4, &pace, 4'000'001).is_its_turn(5));
 }
 
 TEST_F(AutoWaitTest, YieldsThatNobodyWatchedCountWhenAWaitParks) {
-  const std::uint8_t before = AutoWait(Room::kCrowded, 4, &pace, 1).unwatched_yields(8);
-  EXPECT_GT(before, 0);
-  for (const std::uint8_t yielded : {std::uint8_t{0}, before}) {
+  for (const std::uint8_t yielded : {0, 4}) {
     Simulated member = crowded();
     int yields = yielded;
     for (WaitAction action = member.begin(8, yielded); action == WaitAction::kYield; ++yields)
-      action = member.go_on(1'000);
+      action = member.go_on(2'000);
     EXPECT_EQ(yields, 16);
   }
 }
 
+// A yield that runs nobody takes no time: 16 of them are much cheaper than a park.
+TEST_F(AutoWaitTest, ACrowdYieldsForAsLongAsAParkCosts) {
+  Simulated member = crowded();
+  int yields = 0;
+  for (WaitAction action = member.begin(8, 0); action == WaitAction::kYield; ++yields)
+    action = member.go_on(100);
+  EXPECT_GE(yields, 200);
+  EXPECT_LT(yields, 250);
+}
+
 TEST_F(AutoWaitTest, WithoutALookAtTheClockACrowdYieldsOrInAHoldParks) {
   Simulated judge = crowded(), other = crowded(4, 1), roomy_one = roomy();
-  EXPECT_GT(other.policy.unwatched_yields(12), 0U);
+  EXPECT_TRUE(other.policy.yields_first(12));
   EXPECT_FALSE(other.parks_unwatched(12));
   stall_twice(judge, 8);
   for (std::uint64_t call = 12; call <= 16; ++call) {
-    EXPECT_EQ(other.policy.unwatched_yields(call), 0U);
+    EXPECT_FALSE(other.policy.yields_first(call));
     EXPECT_TRUE(other.parks_unwatched(call));
     EXPECT_FALSE(judge.parks_unwatched(call)) << "it adds up its waits";
-    EXPECT_EQ(roomy_one.policy.unwatched_yields(call), 0U);
+    EXPECT_FALSE(roomy_one.policy.yields_first(call));
     EXPECT_FALSE(roomy_one.parks_unwatched(call)) << "it looks who else is on its CPU";
   }
   const std::uint64_t until = pace.parks_until;

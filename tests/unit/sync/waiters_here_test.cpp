@@ -28,7 +28,7 @@ Which arrive(WaitersHere& here, std::uint64_t* call, int calls, int members, boo
     ++*call;
     spun.clear();
     for (int member = 0; member < members; ++member) {
-      spun.push_back(here.arrive(cpu, *call));
+      spun.push_back(here.arrive(cpu, *call, static_cast<std::uint32_t>(member)));
       if (spun.back()) here.spin(NoTime{&now}, [&] { return has_come; });
     }
   }
@@ -129,7 +129,7 @@ TEST(WaitersHere, AMemberThatIsCallsBehindDoesNotCount) {
     std::uint64_t call = 2'000;
     arrive(here, &call, 10, 2, true);
     for (std::uint64_t behind : {1, 900}) {
-      for (int i = 0; i < 20; ++i) EXPECT_FALSE(here.arrive(cpu, call - behind));
+      for (int i = 0; i < 20; ++i) EXPECT_FALSE(here.arrive(cpu, call - behind, 0));
       EXPECT_EQ(arrive(here, &call, 1, 2, true), (Which{false, true})) << behind;
     }
   }
@@ -144,6 +144,32 @@ TEST(WaitersHere, NumbersMayWrapAroundAndStartAnew) {
   arrive(here, &call, 1, 2, true);
   call = 0;
   EXPECT_EQ(arrive(here, &call, 1, 2, true), (Which{false, true}));
+}
+
+TEST(WaitersHere, CountsTheMembersOfTheLastCalls) {
+  WaitersHere here;
+  std::uint64_t call = 0;
+  EXPECT_EQ(here.members(), 0u) << "not known";
+  for (const int members : {3, 2, 4}) {
+    arrive(here, &call, 16, members, true);
+    EXPECT_EQ(here.members(), static_cast<std::uint32_t>(members));
+  }
+  EXPECT_EQ(here.cpu(call), 0);
+  EXPECT_EQ(here.cpu(call + 63), 0);
+  for (const std::uint64_t other : {call + 64, call - 64}) EXPECT_EQ(here.cpu(other), -1) << "long ago";
+  here.recount();
+  arrive(here, &call, 7, 4, true);
+  EXPECT_EQ(here.members(), 0u);
+  arrive(here, &call, 1, 4, true);
+  EXPECT_EQ(here.members(), 4u);
+  arrive(here, &call, 16, 70, true);
+  EXPECT_EQ(here.members(), 64u);
+  // Two of them wait in turn: each one comes last in every second call.
+  for (int i = 0; i < 16; ++i) here.arrive(0, ++call, static_cast<std::uint32_t>(i % 2));
+  EXPECT_EQ(here.members(), 2u);
+  arrive(here, &call, 64, 1, true, 8);
+  EXPECT_EQ(here.cpu(call), 8) << "another CPU uses these words now";
+  EXPECT_EQ(here.members(), 0u);
 }
 
 TEST(WaitersHere, ANewBarrierKnowsNothingOfTheOldOne) {
@@ -166,6 +192,7 @@ struct Simulated {
     static std::int32_t cpu() { return 1; }
     std::int64_t now_ns() const { return at.now += 100; }
     void yield() const { ++at.yields; }
+    static void join(std::int32_t) {}
   };
   Simulated() {
     forget(pace);
@@ -175,7 +202,7 @@ struct Simulated {
   // True if the wait of that member is over without a word of its policy. comes_ns: how long after its begin
   // the signal comes; yielding: after so many yields.
   bool over(std::uint32_t who, std::uint64_t call, std::int64_t comes_ns, int yielding = 99) {
-    const AutoWait policy(Room::kCrowded, 4, &pace, who, &signs);
+    AutoWait policy(Room::kCrowded, 4, &pace, who, &signs);
     const std::int64_t begun = now;
     yields = 0;
     yielded = 0;
@@ -194,7 +221,7 @@ TEST(Unwatched, TheLastMemberHereSpinsForAboutASwitchAndThenYields) {
   for (std::uint64_t call = 104; call < 140; ++call) {
     const std::int64_t begun = crowd.now;
     crowd.over(0, call, kNever, 1);
-    EXPECT_LE(crowd.now - begun, 100) << "the first one yields at once";
+    EXPECT_LE(crowd.now - begun, 300) << "the first one yields at once";
     if (call < 112) {
       crowd.over(1, call, kNever, 1);
     } else {
@@ -256,15 +283,35 @@ TEST(Unwatched, InAHoldAndWithACpuForEachNothingComesFirst) {
   const std::int64_t begun = crowd.now;
   for (const std::uint32_t who : {0U, 1U}) EXPECT_FALSE(crowd.over(who, 990, 0));
   EXPECT_EQ(crowd.now, begun) << "nobody has looked at anything";
-  const AutoWait roomy(Room::kOwn, 2, &crowd.pace, 0, &crowd.signs);
+  AutoWait roomy(Room::kOwn, 2, &crowd.pace, 0, &crowd.signs);
   std::uint8_t yielded = 0;
   EXPECT_FALSE(over_unwatched(roomy, 2'000, &yielded, Simulated::Os{crowd}, [] { return true; }));
   EXPECT_EQ(yielded, 0);
 }
 
+// Nobody else would see that each call takes a foreign thread's time slice.
+TEST(Unwatched, TheMemberThatHasItsTurnSeesStalls) {
+  Simulated crowd;
+  AutoWait policy(Room::kCrowded, 4, &crowd.pace, 1, &crowd.signs);
+  std::uint8_t yielded = 0;
+  const auto wait = [&](std::uint64_t call) {
+    return over_unwatched(policy, call, &yielded, Simulated::Os{crowd}, [&] {
+      crowd.now += 4'000'000;
+      return true;
+    });
+  };
+  ASSERT_FALSE(policy.is_its_turn(8));
+  for (const std::uint64_t call : {8U, 9U}) EXPECT_TRUE(wait(call));
+  EXPECT_EQ(crowd.pace.parks_until, 0u);
+  ASSERT_TRUE(policy.is_its_turn(20) && policy.is_its_turn(21));
+  for (const std::uint64_t call : {20U, 21U}) EXPECT_TRUE(wait(call));
+  EXPECT_GT(crowd.pace.parks_until, 100u) << "a hold";
+  EXPECT_EQ(yielded, 0);
+}
+
 TEST(Unwatched, WithoutSignsAWaitOnlyYields) {
   Simulated crowd;
-  const AutoWait policy(Room::kCrowded, 4, &crowd.pace, 1);
+  AutoWait policy(Room::kCrowded, 4, &crowd.pace, 1);
   std::uint8_t yielded = 0;
   int looks = 0;
   EXPECT_FALSE(over_unwatched(policy, 104, &yielded, Simulated::Os{crowd}, [&] {
