@@ -43,9 +43,9 @@ class alignas(kMaxLine) BasicWaitersHere {
       set(expected_, UINT32_MAX);  // not known
       recount();
     }
-    const std::uint64_t seen = A::load_relaxed(seen_),
-                        bit = std::uint64_t{1} << who % 64;      // order: relaxed: a hint
-    if ((seen & bit) == 0) A::store_relaxed(seen_, seen | bit);  // order: relaxed: a hint
+    const std::uint64_t bit = std::uint64_t{1} << who % 64;
+    const std::uint64_t seen = A::load_relaxed(seen_);           // order: relaxed: a hint
+    if ((seen & bit) == 0) A::store_relaxed(seen_, seen | bit);  // order: see above
     std::uint32_t waiting = get(waiting_);
     if (ahead != 0) {
       waiting = 0;
