@@ -16,6 +16,7 @@ constexpr int kLeastLimit = 1 << 16;
 
 // libgomp's idle threads spin so often by OMP_WAIT_POLICY, and then sleep.
 constexpr std::uint64_t kDefaultSpins = 300'000, kActiveSpins = 30'000'000'000, kMostSpins = kActiveSpins;
+constexpr std::uint64_t kCrowdedSpins = 100, kCrowdedActiveSpins = 1'000;  // if it has more threads than CPUs
 constexpr std::uint64_t kSpinNs = 20;  // a short one: AMD EPYC 20 ns, Intel Xeon (Sapphire Rapids) 56 ns
 
 const char* after_blanks(const char* text) { return text + strspn(text, " \t\n\v\f\r"); }
@@ -70,24 +71,29 @@ bool is_hindered(const RunTime& run_time) {
 
 }  // namespace
 
-std::uint32_t awake_us_by(const char* spins, const char* policy) {
-  std::uint64_t usual = kDefaultSpins;
+std::uint32_t awake_us_by(const char* spins, const char* policy, bool crowded) {
+  std::uint64_t usual = kDefaultSpins, most = kMostSpins;
+  if (crowded) most = kCrowdedSpins;
   if (policy != nullptr) {
     policy = after_blanks(policy);
-    usual = is_word(policy, "passive") ? 0 : is_word(policy, "active") ? kActiveSpins : kDefaultSpins;
+    const bool active = is_word(policy, "active");
+    usual = is_word(policy, "passive") ? 0 : active ? kActiveSpins : kDefaultSpins;
+    if (crowded && active) most = kCrowdedActiveSpins;
   }
   const std::uint64_t count = spins != nullptr ? count_of(spins, usual) : usual;
-  return static_cast<std::uint32_t>(count * kSpinNs / 1'000);
+  return static_cast<std::uint32_t>((count < most ? count : most) * kSpinNs / 1'000);
 }
 
 namespace {
 
 const char* why_not(const RunTime& run_time) {
   if (run_time.has(Family::kKmp)) return "libomp's state is not in thread-local memory";
-  const bool answers = run_time.max_threads != nullptr && run_time.dynamic != nullptr &&
-                       run_time.thread_limit != nullptr && run_time.max_active_levels != nullptr &&
-                       run_time.schedule != nullptr && run_time.find(gomp::kParallelStart) != nullptr &&
-                       run_time.find(gomp::kParallelEnd) != nullptr;
+  const bool answers =
+      run_time.max_threads != nullptr && run_time.dynamic != nullptr && run_time.thread_limit != nullptr &&
+      run_time.max_active_levels != nullptr && run_time.schedule != nullptr &&
+      run_time.find(gomp::kParallelStart) != nullptr && run_time.find(gomp::kParallelEnd) != nullptr &&
+      run_time.find(gomp::kStaticStart) != nullptr && run_time.find(gomp::kLoopEndNowait) != nullptr &&
+      run_time.initial_device != nullptr && run_time.find(gomp::kPause) != nullptr;
   if (!run_time.planned || !answers) return "this run-time library lacks functions";
   if (run_time.wrapped) return "another library wraps some of the run-time library's functions";
   if (run_time.dynamic() != 0) return "OMP_DYNAMIC is on";

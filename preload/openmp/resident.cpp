@@ -1,27 +1,21 @@
 #include "resident.hpp"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fermata/fermata.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <threads.h>
 
 #include <atomic>
 #include <new>
 
+#include "gomp_state.hpp"
 #include "notice.hpp"
 #include "objects.hpp"
 #include "os/environment.hpp"
 #include "process_page.hpp"
 #include "settings.hpp"
 #include "thread_memory.hpp"
-
-// Of the C library: calls end(argument) when the calling thread ends, before the destructors of pthread keys
-// (for the main thread see pthread_exit() below).
-extern "C" int __cxa_thread_atexit_impl(void (*end)(void*), void* argument, void* library);
-extern "C" void* __dso_handle;
 
 namespace fermata::preload {
 
@@ -39,6 +33,9 @@ struct Residence {
   std::uint32_t size;
   fermata_forkjoin* team;
   Memory memory;
+  PoolPointer pool;
+  ThreadEnd end;
+  Progress progress;
   Settings outside;       // of the first thread before the residence
   Settings within;        // of each thread of a region, at its begin
   std::uint32_t process;  // process_page.set()
@@ -55,6 +52,14 @@ struct Residence {
   }
   void leave() {
     memcpy(team_side, memory.at, memory.bytes);
+    memcpy(memory.at, serial, memory.bytes);
+  }
+  // The residence has ended, and the memory has what libgomp wrote then. In the serial phase it has lost
+  // sight of its pool. If it has made another one there, that is in use from now on.
+  void restore() {
+    const std::uintptr_t kept = pool.in(memory.at);
+    if (pool.in(serial) == 0) pool.set(serial, kept);
+    else run_time->find(gomp::kPause)(1, run_time->initial_device());  // a soft pause: it ends the threads
     memcpy(memory.at, serial, memory.bytes);
   }
 };
@@ -80,9 +85,9 @@ constexpr std::uint32_t kFirst = 8;
 constexpr std::uint32_t kMost = 1u << 20;
 // A residence of fewer regions, times the streak that began it, was not worth its beginning and end.
 constexpr std::uint64_t kWorth = 4;
-constexpr std::uint64_t kChanged = 1;  // a note: the thread has changed a setting
 
 std::atomic<bool> stopped{true};  // written at load and at exit
+std::atomic<std::uint32_t> resident_threads{0};
 
 ProcessPage process_page;
 
@@ -91,7 +96,9 @@ bool is_in_child(const Residence& residence) { return process_page.number() != r
 
 // ---- The threads other than the first
 
-std::uint64_t execute(Residence& residence, std::uint32_t rank, const Work& work) {
+// before: the thread's memory at the region's begin. now: where it is. Returns the thread's notes.
+std::uint64_t execute(Residence& residence, std::uint32_t rank, const Work& work, const std::byte* before,
+                      const std::byte* now) {
   if (work.kind == Work::Kind::kBarrier) {
     residence.run_time->find(gomp::kBarrier)();
     return 0;
@@ -103,7 +110,8 @@ std::uint64_t execute(Residence& residence, std::uint32_t rank, const Work& work
   }
   work.body(work.data);
   count_part(residence.region, rank, *residence.run_time);
-  return Settings::now(*residence.run_time) == residence.within ? 0 : kChanged;
+  const bool changed = Settings::now(*residence.run_time) != residence.within;
+  return Notes::of(changed, residence.progress.change(before, now, residence.memory.bytes));
 }
 
 void stay(void* argument) {
@@ -112,33 +120,29 @@ void stay(void* argument) {
   if (static_cast<std::uint32_t>(run_time.num_threads()) != residence.size) return;
   const auto rank = static_cast<std::uint32_t>(run_time.thread_num());
   const Stay now(&residence.region, rank, run_time.level());
+  const std::byte* const memory = memory_of(residence.memory.module);
+  std::byte before[kMostMemory];
   std::uint64_t room[FERMATA_FORKJOIN_BYTES / sizeof(std::uint64_t)];
   for (std::uint64_t notes = 0; fermata_forkjoin_await(residence.team, rank, notes, room) == FERMATA_OK;) {
     Work work;
     memcpy(&work, room, sizeof work);
     if (work.kind == Work::Kind::kEnd) return;
-    notes = execute(residence, rank, work);
+    memcpy(before, memory, residence.memory.bytes);
+    notes = execute(residence, rank, work, before, memory);
   }
 }
 
 // ---- The first thread
 
-// The C library's.
-void (*real_pthread_exit)(void*) = nullptr;
-void (*real_thrd_exit)(int) = nullptr;
+// Its destructor ends the thread's residence, however the thread ends. That of libgomp's own key mostly comes
+// first, and finds no pool.
+pthread_key_t at_thread_end;
 
-template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-
-void leave_for_good() {
-  leave_residence();
+void leave_for_good(void*) {
   habit.over = true;
-}
-
-void at_thread_end(void*) {
-  leave_for_good();
+  Residence* const ended = resident_serial;
+  leave_residence();
+  if (ended != nullptr && !is_in_child(*ended)) ended->end.renew();
   if (habit.kept == nullptr || habit.inside) return;
   fermata_forkjoin_destroy(habit.kept->team);
   free(habit.kept);
@@ -162,22 +166,24 @@ Residence* take_serial() {
   return nullptr;
 }
 
-// The memory of a residence with a team of that size; null: there is none.
-Residence* residence_of(std::uint32_t size) {
+// The memory of a residence with a team of that size, beside so many CPUs; null: there is none.
+Residence* residence_of(std::uint32_t size, std::uint32_t cpus) {
   Residence* kept = habit.kept;
   if (kept != nullptr && kept->size == size) return kept;
   if (kept == nullptr) {
     kept = static_cast<Residence*>(aligned_alloc(alignof(Residence), sizeof(Residence)));
     if (kept == nullptr) return nullptr;
-    if (__cxa_thread_atexit_impl(at_thread_end, nullptr, &__dso_handle) != 0) return free(kept), nullptr;
+    if (pthread_setspecific(at_thread_end, &habit) != 0) return free(kept), nullptr;
     habit.kept = kept;
   } else {
     fermata_forkjoin_destroy(kept->team);
   }
   kept->size = 0;
   kept->team = nullptr;
+  // order: relaxed: a hint
+  const std::uint32_t all = size + resident_threads.load(std::memory_order_relaxed);
   const std::uint32_t awake_us =
-      awake_us_by(secure_getenv("GOMP_SPINCOUNT"), secure_getenv("OMP_WAIT_POLICY"));
+      awake_us_by(secure_getenv("GOMP_SPINCOUNT"), secure_getenv("OMP_WAIT_POLICY"), all > cpus);
   if (fermata_forkjoin_create(size, awake_us, &kept->team) != FERMATA_OK) return nullptr;
   kept->size = size;
   return kept;
@@ -188,14 +194,19 @@ Residence* residence_of(std::uint32_t size) {
 Residence* begin_residence(const Caller& caller, std::uint32_t size, const void* body) {
   const RunTime& run_time = *caller.run_time;
   const Memory memory = Memory::of(run_time);
-  if (memory.at == nullptr) return nullptr;
-  Residence* const kept = residence_of(size);
+  PoolPointer pool;
+  ThreadEnd end;
+  if (memory.at == nullptr || !pool.find(memory) || !end.find(memory)) return nullptr;
+  Residence* const kept = residence_of(size, static_cast<std::uint32_t>(run_time.num_procs()));
   if (kept == nullptr) return nullptr;
   fermata_forkjoin* const team = kept->team;
   auto* const residence = new (kept) Residence{.run_time = &run_time,
                                                .size = size,
                                                .team = team,
                                                .memory = memory,
+                                               .pool = pool,
+                                               .end = end,
+                                               .progress = {},
                                                .outside = Settings::now(run_time),
                                                .within = {},
                                                .process = process_page.set(),
@@ -203,7 +214,9 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
                                                .serial = {},
                                                .team_side = {}};
   begin(residence->region, caller, body);
+  residence->progress.settle(run_time, memory);
   memcpy(residence->serial, memory.at, memory.bytes);
+  pool.set(residence->serial, 0);
   run_time.find(gomp::kParallelStart)(stay, residence, size);
   std::uint64_t notes = 0;
   const bool whole = static_cast<std::uint32_t>(run_time.num_threads()) == size &&
@@ -211,7 +224,10 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
   if (whole) {
     residence->within = Settings::now(run_time);
     residence->leave();
-    if (run_time.level() == 0 && run_time.num_threads() == 1) return residence;
+    if (run_time.level() == 0 && run_time.num_threads() == 1) {
+      resident_threads.fetch_add(size, std::memory_order_relaxed);  // order: relaxed: a hint
+      return residence;
+    }
     residence->enter();
     fermata_forkjoin_fork(team, nullptr, 0);
   }
@@ -223,7 +239,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
 // child of a fork within the region, which has none of the other threads.
 bool give(Residence& residence, const Work& work, std::uint64_t* notes) {
   fermata_forkjoin_fork(residence.team, &work, sizeof work);
-  const std::uint64_t own = execute(residence, 0, work);
+  const std::uint64_t own = execute(residence, 0, work, residence.team_side, residence.memory.at);
   if (is_in_child(residence)) return false;
   const bool whole = fermata_forkjoin_join(residence.team, notes) == FERMATA_OK;
   *notes |= own;
@@ -241,11 +257,10 @@ bool has_tasks(const Residence& residence) {
 }  // namespace
 
 void settle_residences() {
-  real_pthread_exit = next<void(void*)>("pthread_exit");
-  real_thrd_exit = next<void(int)>("thrd_exit");
-  if (disabled() || !os::is_on(os::Variable::kOpenmpRegions)) return;
-  if (!process_page.make()) return;
-  pthread_atfork(leave_residence, nullptr, nullptr);
+  if (disabled() || os::choice_of(os::Variable::kOpenmpRegions) == 0) return;
+  if (!process_page.make() || pthread_key_create(&at_thread_end, leave_for_good) != 0) return;
+  // order: relaxed: a child has one thread
+  pthread_atfork(leave_residence, nullptr, [] { resident_threads.store(0, std::memory_order_relaxed); });
   atexit(at_exit);
   stopped.store(false, std::memory_order_relaxed);  // order: relaxed: no other thread is there
 }
@@ -325,7 +340,7 @@ void run(Residence& residence, const Caller& caller, Body* body, void* data, con
   ++residence.regions;
   count_region(is_planned(region), 0, true);
   resident_serial = &residence;
-  if (tasked || notes != 0) [[unlikely]]
+  if (tasked || (notes & Notes::kChanged) != 0 || !Notes::is_same(notes)) [[unlikely]]
     end_residence();
 }
 
@@ -337,7 +352,8 @@ void end_residence() {
   residence.enter();
   fermata_forkjoin_fork(residence.team, nullptr, 0);
   residence.run_time->find(gomp::kParallelEnd)();
-  memcpy(residence.memory.at, residence.serial, residence.memory.bytes);
+  residence.restore();
+  resident_threads.fetch_sub(residence.size, std::memory_order_relaxed);  // order: relaxed: a hint
   count_episodes(give_back(residence.region));
   const std::uint32_t needed = habit.needed != 0 ? habit.needed : kFirst;
   const bool worth = residence.regions >= kWorth * needed;
@@ -346,22 +362,3 @@ void end_residence() {
 }
 
 }  // namespace fermata::preload
-
-using namespace fermata::preload;
-
-// The C library ends the main thread without the functions of __cxa_thread_atexit_impl. libgomp would then
-// wait for the threads of a residence.
-
-FERMATA_EXPORT void pthread_exit(void* value) {
-  leave_for_good();
-  if (real_pthread_exit == nullptr) real_pthread_exit = next<void(void*)>("pthread_exit");
-  real_pthread_exit(value);
-  __builtin_unreachable();
-}
-
-FERMATA_EXPORT void thrd_exit(int value) {
-  leave_for_good();
-  if (real_thrd_exit == nullptr) real_thrd_exit = next<void(int)>("thrd_exit");
-  real_thrd_exit(value);
-  __builtin_unreachable();
-}

@@ -8,10 +8,11 @@
 // Between two regions, in the serial phase, the first thread must not notice that the residence is there. All
 // that libgomp knows of a thread is in its thread-local memory, or is reached from there. So that memory is
 // exchanged at the begin and the end of each region, whatever it contains: in the serial phase it has what it
-// had before the residence. What libgomp does there does not touch the threads that stay, except for the
-// entries to regions and omp_pause_resource. These end a residence to which they don't belong. It also ends
-// before a fork, an exit, and the end of its first thread, after a region in which a task was made or a
-// setting was changed, and before one for which the settings differ.
+// had before the residence, but for the pointer to the thread's pool. So what libgomp does there does not
+// touch the threads that stay. Regions that it enters there without Fermata have other threads. Regions and
+// pauses that don't belong to a residence end it first. It also ends before a fork, an exit, and the end of
+// its first thread, after a region in which a task was made or a setting was changed, or whose threads have
+// not met the same loops, and before one for which the settings differ.
 //
 // libomp keeps what it knows elsewhere, so it has no resident teams. Nor are there any in programs with
 // tasks, with OMP_DYNAMIC, with cancellation, or with a thread limit (may_reside()).
@@ -50,8 +51,8 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
 bool may_reside(const RunTime& run_time);
 
 // How many microseconds a thread that has no work stays awake: as long as libgomp's would by GOMP_SPINCOUNT
-// and OMP_WAIT_POLICY. Null: not set. With more threads than CPUs libgomp's spin less, and Fermata's, too.
-std::uint32_t awake_us_by(const char* spins, const char* policy);
+// and OMP_WAIT_POLICY. Null: not set. crowded: the process has more such threads than CPUs.
+std::uint32_t awake_us_by(const char* spins, const char* policy, bool crowded);
 
 // Runs a region.
 void run(Residence& residence, const Caller& caller, Body* body, void* data, const Opening& opening);

@@ -31,8 +31,8 @@ void for_each_entry(F&& f) {
       kLoopStatic, kLoopDynamic, kLoopGuided, kLoopNonmonotonicDynamic, kLoopNonmonotonicGuided, kLoopRuntime,
       kLoopNonmonotonicRuntime, kLoopMaybeNonmonotonicRuntime, kTask, gomp::kTaskloop, kTaskloopUll, kTarget,
       kTargetUpdate, kTargetData, kParallelStart, kParallelEnd, kSectionsStart, kLoopStaticStart,
-      kLoopDynamicStart, kLoopGuidedStart, kLoopRuntimeStart, kReductions, kTeams, kLoopStart, kPause,
-      kPauseAll);
+      kLoopDynamicStart, kLoopGuidedStart, kLoopRuntimeStart, kReductions, kTeams, kLoopStart, kStaticStart,
+      kPause, kPauseAll);
   all(kmp::kBarrier, kmp::kForkCall, kmp::kTask, kmp::kTaskParts, kmp::kTaskWithDeps, kmp::kTaskloop,
       kmp::kTaskloop5, kmp::kReduce, kmp::kEndReduce, kmp::kEndReduceNowait);
 }
@@ -98,12 +98,14 @@ RunTime read_run_time(const Object& object) {
   out.thread_num = question("omp_get_thread_num");
   out.num_threads = question("omp_get_num_threads");
   out.cancellation = question("omp_get_cancellation");
+  out.num_procs = question("omp_get_num_procs");
   out.max_threads = question("omp_get_max_threads");
   out.dynamic = question("omp_get_dynamic");
   out.thread_limit = question("omp_get_thread_limit");
   out.max_active_levels = question("omp_get_max_active_levels");
   out.nested = question("omp_get_nested");
   out.default_device = question("omp_get_default_device");
+  out.initial_device = question("omp_get_initial_device");
   out.default_allocator = reinterpret_cast<std::uintptr_t (*)()>(object.find("omp_get_default_allocator"));
   out.schedule = reinterpret_cast<void (*)(int*, int*)>(object.find("omp_get_schedule"));
   for_each_entry([&](const char* name, int index) {

@@ -85,6 +85,7 @@ inline constexpr Entry<unsigned(Body*, void*, unsigned, unsigned)> kReductions{"
 inline constexpr Entry<void(Body*, void*, unsigned, unsigned, unsigned)> kTeams{"GOMP_teams_reg", 36};
 inline constexpr Entry<bool(long, long, long, long, long, long*, long*, std::uintptr_t*, void**)> kLoopStart{
     "GOMP_loop_start", 39};
+inline constexpr Entry<bool(long, long, long, long, long*, long*)> kStaticStart{"GOMP_loop_static_start", 43};
 inline constexpr Entry<int(int, int)> kPause{"omp_pause_resource", 37};
 inline constexpr Entry<int(int)> kPauseAll{"omp_pause_resource_all", 38};
 }  // namespace gomp
@@ -111,7 +112,7 @@ inline constexpr Entry<void(void*, std::int32_t, void*)> kEndReduce{"__kmpc_end_
 inline constexpr Entry<void(void*, std::int32_t, void*)> kEndReduceNowait{"__kmpc_end_reduce_nowait", 42};
 }  // namespace kmp
 
-inline constexpr int kEntries = 43;
+inline constexpr int kEntries = 44;
 
 // A function that each library of the family has.
 inline constexpr const char* kMarks[kFamilies] = {gomp::kBarrier.name, kmp::kBarrier.name};
@@ -122,12 +123,14 @@ struct RunTime {
   int (*thread_num)() = nullptr;
   int (*num_threads)() = nullptr;
   int (*cancellation)() = nullptr;
+  int (*num_procs)() = nullptr;
   int (*max_threads)() = nullptr;
   int (*dynamic)() = nullptr;
   int (*thread_limit)() = nullptr;
   int (*max_active_levels)() = nullptr;
   int (*nested)() = nullptr;
   int (*default_device)() = nullptr;
+  int (*initial_device)() = nullptr;
   std::uintptr_t (*default_allocator)() = nullptr;
   void (*schedule)(int* kind, int* chunk) = nullptr;
   std::uintptr_t low = 0;  // where it is loaded

@@ -29,18 +29,18 @@ inline std::byte* memory_of(std::size_t) { return nullptr; }
 struct Memory {
   std::byte* at = nullptr;  // null: there is none, or too much
   std::size_t bytes = 0;
+  std::size_t module = 0;  // for memory_of()
 
   static Memory of(const RunTime& run_time) {
     Memory found;
-    std::size_t module = 0;
     for_each_loaded([&](const dl_phdr_info& info) {
       if (Object(info).low() != run_time.low) return false;
       for (int i = 0; i < info.dlpi_phnum; ++i)
         if (info.dlpi_phdr[i].p_type == PT_TLS) found.bytes = info.dlpi_phdr[i].p_memsz;
-      module = found.bytes > 0 && found.bytes <= kMostMemory ? info.dlpi_tls_modid : 0;
+      found.module = found.bytes > 0 && found.bytes <= kMostMemory ? info.dlpi_tls_modid : 0;
       return true;
     });
-    if (module != 0) found.at = memory_of(module);
+    if (found.module != 0) found.at = memory_of(found.module);
     return found;
   }
 };

@@ -1,5 +1,6 @@
 // Rows of regions, and what ends a team of threads that stays between them: one part for each argument.
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -171,13 +172,123 @@ static void leaves(void) {
   pthread_exit(NULL);
 }
 
+// The main thread is cancelled between two regions. The process ends with its last thread.
+static void* cancel_main(void* thread) {
+  const pthread_t main_thread = *(pthread_t*)thread;
+  pthread_cancel(main_thread);
+  pthread_join(main_thread, NULL);
+  row(30);
+  print_sums("cancelled");
+  return NULL;
+}
+static void cancelled(void) {
+  static pthread_t main_thread;
+  pthread_t other;
+  row(30);
+  print_sums("before");
+  main_thread = pthread_self();
+  pthread_create(&other, NULL, cancel_main, &main_thread);
+  for (;;) pause();
+}
+
+// A region that is entered by an address of the run-time library's own function.
+static void count_here(void* data) {
+  (void)data;
+#pragma omp atomic
+  sums[3] += 10 * omp_get_num_threads() + omp_get_thread_num();
+}
+static void handles(void) {
+  void* const library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == NULL) return;
+  void (*parallel)(void (*)(void*), void*, unsigned, unsigned);
+  int (*pause_all)(int);
+  *(void**)&parallel = dlsym(library, "GOMP_parallel");
+  *(void**)&pause_all = dlsym(library, "omp_pause_resource_all");
+  if (parallel == NULL || pause_all == NULL) return;
+  for (int i = 0; i < 20; ++i) {
+    row(30);
+    for (unsigned threads = 1; threads < 5; ++threads) parallel(count_here, NULL, threads, 0);
+    row(3);
+    if (i % 4 == 0) parallel(count_here, NULL, 3, 0);
+    if (i % 5 == 0) sums[3] += pause_all(1);
+    row(i % 3 * 20);
+#pragma omp parallel num_threads(2)
+    count_here(NULL);
+  }
+  print_sums("handles");
+}
+
+static int threads_here(void) {
+  int count = 0;
+  FILE* const file = fopen("/proc/self/status", "r");
+  char line[128];
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) sscanf(line, "Threads: %d", &count);
+  if (file != NULL) fclose(file);
+  return count;
+}
+// Threads that such regions have started do not remain when a residence ends, nor with their first thread.
+static void* bypass(void* function) {
+  void (*parallel)(void (*)(void*), void*, unsigned, unsigned);
+  *(void**)&parallel = function;
+  for (int i = 0; i < 50; ++i) {
+    row(30);
+    parallel(count_here, NULL, 3, 0);
+#pragma omp parallel num_threads(2)
+    count_here(NULL);
+  }
+  return NULL;
+}
+static void remainders(void) {
+  void* const library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == NULL) return;
+  pthread_t thread;
+  for (int i = 0; i < 4; ++i) {
+    pthread_create(&thread, NULL, bypass, dlsym(library, "GOMP_parallel"));
+    pthread_join(thread, NULL);
+  }
+  int threads = 0;
+  for (int i = 0; i < 200 && (threads = threads_here()) > 1; ++i) usleep(10000);
+  printf("%d threads\n", threads);
+  bypass(dlsym(library, "GOMP_parallel"));
+  printf("%s\n", threads_here() <= 5 ? "few threads" : "MANY THREADS");
+  print_sums("remainders");
+}
+
+// Not conforming, but fine with libgomp: only one thread of a region meets the last construct.
+static void partial(void) {
+  for (int r = 0; r < 200; ++r) {
+#pragma omp parallel num_threads(3)
+    if (omp_get_thread_num() == r % 3) {
+#pragma omp single nowait
+      sums[0] += r;
+    }
+    row(r % 7);
+#pragma omp parallel num_threads(3)
+    {
+#pragma omp for schedule(dynamic, 2)
+      for (int i = 0; i < 9; ++i)
+#pragma omp atomic
+        sums[1] += i;
+#pragma omp single
+      sums[2] += r;
+      if (omp_get_thread_num() == r / 3 % 3) {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int i = 0; i < 5; ++i) sums[3] += i;
+      }
+    }
+  }
+  print_sums("partial");
+}
+
 int main(int count, char** names) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } kParts[] = {{"league", league}, {"pauses", pauses},   {"child", child},
-                {"fresh", fresh},   {"threads", threads}, {"handlers", handlers},
-                {"leaves", leaves}, {"memory", memory},   {"signals", signals}};
+  } kParts[] = {{"league", league},        {"pauses", pauses},   {"child", child},
+                {"fresh", fresh},          {"threads", threads}, {"handlers", handlers},
+                {"leaves", leaves},        {"memory", memory},   {"signals", signals},
+                {"cancelled", cancelled},  {"handles", handles}, {"partial", partial},
+                {"remainders", remainders}};
   for (int i = 1; i < count; ++i)
     for (size_t k = 0; k < sizeof kParts / sizeof *kParts; ++k)
       if (strcmp(names[i], kParts[k].name) == 0) kParts[k].run();

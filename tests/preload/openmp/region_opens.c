@@ -1,5 +1,6 @@
-/* region_opens LIBRARY: regions in rows, between which a library with regions is opened. The program's run
- * path finds it. */
+/* region_opens LIBRARY [deep]: regions in rows, between which a library with regions is opened. The program's
+ * run path finds it. With RTLD_DEEPBIND its regions are the run-time library's alone. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <omp.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static void row(int regions) {
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   row(30);
-  void* library = dlopen(argv[1], RTLD_LAZY);
+  void* library = dlopen(argv[1], argc > 2 ? RTLD_LAZY | RTLD_DEEPBIND : RTLD_LAZY);
   if (library == NULL) return printf("%s\n", dlerror()), 1;
   long (*plugin_run)(void) = (long (*)(void))dlsym(library, "plugin_run");
   for (int k = 0; k < 12; ++k) sum += plugin_run(), row(3);

@@ -133,6 +133,7 @@ bool reads_variables() {
   struct {
     const char *spins, *policy;
     std::uint32_t us;
+    bool crowded = false;
   } const kCases[] = {{nullptr, nullptr, 6'000},
                       {nullptr, "passive", 0},
                       {nullptr, " Passive ", 0},
@@ -151,10 +152,15 @@ bool reads_variables() {
                       {"8000x", "passive", 0},
                       {"k", nullptr, 6'000},
                       {"", nullptr, 6'000},
-                      {"0", nullptr, 0}};
+                      {"0", nullptr, 0},
+                      {nullptr, nullptr, 2, true},
+                      {nullptr, "active", 20, true},
+                      {nullptr, "passive", 0, true},
+                      {"infinity", nullptr, 2, true},
+                      {"50", "active", 1, true}};
   bool right = true;
   for (const auto& c : kCases) {
-    const std::uint32_t us = awake_us_by(c.spins, c.policy);
+    const std::uint32_t us = awake_us_by(c.spins, c.policy, c.crowded);
     if (us == c.us) continue;
     std::printf("GOMP_SPINCOUNT=%s OMP_WAIT_POLICY=%s: %u us, not %u\n",
                 c.spins != nullptr ? c.spins : "(none)", c.policy != nullptr ? c.policy : "(none)", us, c.us);
