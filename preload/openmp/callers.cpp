@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
 
 #include <atomic>
 
@@ -50,6 +51,7 @@ std::atomic<std::uint64_t> strays[kFamilies][kStrays];
 std::atomic<bool> lock_word{false};
 std::uint64_t closes = 0;         // calls of dlclose so far
 unsigned next_victim[kFamilies];  // in a full table
+std::atomic<std::uint32_t> kept_answers{0};
 int known_run_times = 0;
 RunTime run_times[kRunTimes];
 
@@ -112,6 +114,7 @@ void keep(Family family, std::uint64_t word, std::uint64_t closes_before) {
   if (at == kCallers) at = static_cast<int>(next_victim[static_cast<int>(family)]++ % kCallers);
   // order: release, as kMove: hands the run-time library on. Pairs with caller_of()
   words[at].store(word, std::memory_order_release);
+  kept_answers.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: only their number counts
 }
 
 // A library whose regions are not planned clears the flag for good.
@@ -174,7 +177,25 @@ Caller look_up(Family family, const void* address) {
   return stranger(family, address, s.low, s.span);
 }
 
+// An object will be closed. Threads with residences need their run-time libraries: these stay loaded.
+void keep_run_times() {
+  for (int which = 0; is_any_there(); ++which) {
+    char path[1024] = "";
+    int found = 0;
+    for_each_loaded([&](const dl_phdr_info& info) {
+      if (!is_run_time(Object(info), Family::kGomp) || found++ < which) return false;
+      if (strlen(info.dlpi_name) < sizeof path) strcpy(path, info.dlpi_name);
+      return true;
+    });
+    if (found <= which) return;
+    if (path[0] != '\0') dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  }
+}
+
 }  // namespace
+
+// order: relaxed: see above
+std::uint32_t callers_known() { return kept_answers.load(std::memory_order_relaxed); }
 
 Caller caller_of(Family family, const void* object) {
   const std::uint64_t page = reinterpret_cast<std::uintptr_t>(object) >> kPageBits;
@@ -202,6 +223,7 @@ using namespace fermata::preload;
 // from the table. The loader's count tells whether an object was unloaded.
 FERMATA_EXPORT int dlclose(void* handle) noexcept {
   leave_residence();  // the run-time library may be unloaded
+  keep_run_times();
   using Function = int(void*);
   static constinit std::atomic<Function*> known{nullptr};
   // order: relaxed: a pointer to code, the same for all threads

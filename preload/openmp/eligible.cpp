@@ -44,10 +44,18 @@ std::uint64_t count_of(const char* text, std::uint64_t otherwise) {
 }
 
 constexpr const char* kWays[] = {"GOMP_parallel", "GOMP_teams", "omp_pause_resource"};
-constexpr const char* kOpenAcc[] = {"acc_", "GOACC_"};
+constexpr const char* kNever[] = {"acc_",
+                                  "GOACC_",
+                                  "GOMP_loop_ordered_static_",
+                                  "GOMP_loop_ordered_runtime_",
+                                  "GOMP_loop_ordered_start",
+                                  "GOMP_loop_ull_ordered_static_",
+                                  "GOMP_loop_ull_ordered_runtime_",
+                                  "GOMP_loop_ull_ordered_start"};
 
 // Does any object reach the run-time library's threads without this library (RTLD_DEEPBIND), or use OpenACC,
-// whose state is in the same thread-local memory?
+// whose state is in the same thread-local memory? Or has it static ordered loops? An empty one releases the
+// first thread of a team, which stays released until the next ordered loop of that team.
 bool is_hindered(const RunTime& run_time) {
   std::uintptr_t span = 0;
   for_each_loaded([&](const dl_phdr_info& info) {
@@ -59,7 +67,7 @@ bool is_hindered(const RunTime& run_time) {
   bool hindered = false;
   for_each_loaded([&](const dl_phdr_info& user) {
     hindered = Object(user).any_import([&](const char* name, void* const* slot) {
-      if (begins_with_any(name, kOpenAcc)) return true;
+      if (begins_with_any(name, kNever)) return true;
       // order: none: the loader writes whole words
       const void* bound = *static_cast<void* const volatile*>(slot);
       return begins_with_any(name, kWays) && reinterpret_cast<std::uintptr_t>(bound) - run_time.low < span;
@@ -93,14 +101,16 @@ const char* why_not(const RunTime& run_time) {
       run_time.max_active_levels != nullptr && run_time.schedule != nullptr &&
       run_time.find(gomp::kParallelStart) != nullptr && run_time.find(gomp::kParallelEnd) != nullptr &&
       run_time.find(gomp::kStaticStart) != nullptr && run_time.find(gomp::kLoopEndNowait) != nullptr &&
-      run_time.initial_device != nullptr && run_time.find(gomp::kPause) != nullptr;
+      run_time.num_procs != nullptr && run_time.find(gomp::kPauseAll) != nullptr;
   if (!run_time.planned || !answers) return "this run-time library lacks functions";
   if (run_time.wrapped) return "another library wraps some of the run-time library's functions";
   if (run_time.dynamic() != 0) return "OMP_DYNAMIC is on";
   if (run_time.thread_limit() < kLeastLimit) return "there is a limit to the number of threads";
   if (run_time.cancellation() != 0) return "cancellation is on";
   if (tasks_are_used()) return "the program imports functions for tasks or offloading";
-  return is_hindered(run_time) ? "an object has OpenACC, or calls the run-time library directly" : nullptr;
+  return is_hindered(run_time)
+             ? "an object has static ordered loops or OpenACC, or calls the run-time library directly"
+             : nullptr;
 }
 
 }  // namespace

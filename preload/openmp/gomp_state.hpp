@@ -29,10 +29,11 @@ inline std::uintptr_t word_at(const std::byte* at) {
 class PoolPointer {
  public:
   // A pool begins with a pointer to an array of threads. The first of them is its owner, whose address is in
-  // the same thread-local memory (libgomp.h of GCC 4.4 to 15). False: there is no such pointer, or there are
-  // several.
+  // the same thread-local memory (libgomp.h and team.c of GCC 9 to 15). False: there is no such pointer, or
+  // there are several.
   bool find(const Memory& memory) {
     const int saved = errno;
+    if (is_readable(kWord)) return errno = saved, false;  // an emulator does not look at the set of signals
     int found = 0;
     for (std::size_t at = 0; at + kWord <= memory.bytes; at += kWord) {
       const std::uintptr_t owner = read(read(word_at(memory.at + at)));
@@ -50,10 +51,12 @@ class PoolPointer {
   // The word there; 0: that is no address. The kernel reads 8 bytes of the set of signals, and then refuses
   // the call.
   static std::uintptr_t read(std::uintptr_t address) {
-    if (address == 0 || address % kWord != 0) return 0;
-    const auto* const at = reinterpret_cast<const std::byte*>(address);
-    syscall(SYS_rt_sigprocmask, ~0, at, nullptr, kWord);
-    return errno == EINVAL ? word_at(at) : 0;
+    if (address == 0 || address % kWord != 0 || !is_readable(address)) return 0;
+    return word_at(reinterpret_cast<const std::byte*>(address));
+  }
+  static bool is_readable(std::uintptr_t address) {
+    syscall(SYS_rt_sigprocmask, ~0, address, nullptr, kWord);
+    return errno == EINVAL;
   }
 
   std::size_t at_ = 0;

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "os/environment.hpp"
+#include "resident.hpp"
 #include "run_time.hpp"
 
 namespace fermata::preload {
@@ -24,6 +25,7 @@ void say(const char* text, const char* detail) {
 
 __attribute__((destructor)) void sum_up() {
   if (!talkative || disabled()) return;
+  leave_residence();  // it counts its episodes
   char text[200];
   const auto load = [](const auto& counter) {
     // order: relaxed: for a text

@@ -39,6 +39,8 @@ struct Residence {
   Settings outside;       // of the first thread before the residence
   Settings within;        // of each thread of a region, at its begin
   std::uint32_t process;  // process_page.set()
+  bool crowded;           // its threads do not stay awake
+  std::uint32_t callers;  // callers_known() when may_reside() said yes
   std::uint64_t regions = 0;
   Opening opening = {};  // for kLoop
   Region region;
@@ -54,13 +56,14 @@ struct Residence {
     memcpy(team_side, memory.at, memory.bytes);
     memcpy(memory.at, serial, memory.bytes);
   }
-  // The residence has ended, and the memory has what libgomp wrote then. In the serial phase it has lost
-  // sight of its pool. If it has made another one there, that is in use from now on.
-  void restore() {
-    const std::uintptr_t kept = pool.in(memory.at);
-    if (pool.in(serial) == 0) pool.set(serial, kept);
-    else run_time->find(gomp::kPause)(1, run_time->initial_device());  // a soft pause: it ends the threads
+  // The residence has ended, and the memory has what libgomp wrote then. In the serial phase it had lost
+  // sight of its pool. If it has made another one there, a pause ends that one's threads. Returns false then.
+  bool restore() {
+    const std::uintptr_t kept = pool.in(memory.at), other = pool.in(serial);
     memcpy(memory.at, serial, memory.bytes);
+    if (other != 0) run_time->find(gomp::kPauseAll)(1);
+    pool.set(memory.at, kept);
+    return other == 0;
   }
 };
 
@@ -88,6 +91,9 @@ constexpr std::uint64_t kWorth = 4;
 
 std::atomic<bool> stopped{true};  // written at load and at exit
 std::atomic<std::uint32_t> resident_threads{0};
+// All residences together have had more threads than there are CPUs.
+std::atomic<bool> ever_crowded{false};
+std::uint32_t awake_us[2];  // by ever_crowded; written at load
 
 ProcessPage process_page;
 
@@ -169,7 +175,11 @@ Residence* take_serial() {
 // The memory of a residence with a team of that size, beside so many CPUs; null: there is none.
 Residence* residence_of(std::uint32_t size, std::uint32_t cpus) {
   Residence* kept = habit.kept;
-  if (kept != nullptr && kept->size == size) return kept;
+  // order: relaxed throughout: hints
+  if (size + resident_threads.load(std::memory_order_relaxed) > cpus)
+    ever_crowded.store(true, std::memory_order_relaxed);                 // order: see above
+  const bool is_crowded = ever_crowded.load(std::memory_order_relaxed);  // order: see above
+  if (kept != nullptr && kept->size == size && kept->crowded == is_crowded) return kept;
   if (kept == nullptr) {
     kept = static_cast<Residence*>(aligned_alloc(alignof(Residence), sizeof(Residence)));
     if (kept == nullptr) return nullptr;
@@ -180,11 +190,8 @@ Residence* residence_of(std::uint32_t size, std::uint32_t cpus) {
   }
   kept->size = 0;
   kept->team = nullptr;
-  // order: relaxed: a hint
-  const std::uint32_t all = size + resident_threads.load(std::memory_order_relaxed);
-  const std::uint32_t awake_us =
-      awake_us_by(secure_getenv("GOMP_SPINCOUNT"), secure_getenv("OMP_WAIT_POLICY"), all > cpus);
-  if (fermata_forkjoin_create(size, awake_us, &kept->team) != FERMATA_OK) return nullptr;
+  kept->crowded = is_crowded;
+  if (fermata_forkjoin_create(size, awake_us[is_crowded ? 1 : 0], &kept->team) != FERMATA_OK) return nullptr;
   kept->size = size;
   return kept;
 }
@@ -210,6 +217,8 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
                                                .outside = Settings::now(run_time),
                                                .within = {},
                                                .process = process_page.set(),
+                                               .crowded = kept->crowded,
+                                               .callers = callers_known(),
                                                .region = {},
                                                .serial = {},
                                                .team_side = {}};
@@ -254,12 +263,26 @@ bool has_tasks(const Residence& residence) {
          residence.region.decision.load(std::memory_order_relaxed) == kReal;  // order: see above
 }
 
+// Objects that have called the run-time library since may be such that there must be no residence.
+bool is_up_to_date(Residence& residence) {
+  // order: relaxed: a hint
+  if (residence.crowded != ever_crowded.load(std::memory_order_relaxed)) return false;
+  const std::uint32_t callers = callers_known();
+  if (callers == residence.callers) [[likely]]
+    return true;
+  residence.callers = callers;
+  return may_reside(*residence.run_time);
+}
+
 }  // namespace
 
 void settle_residences() {
   if (disabled() || os::choice_of(os::Variable::kOpenmpRegions) == 0) return;
   if (!process_page.make() || pthread_key_create(&at_thread_end, leave_for_good) != 0) return;
   // order: relaxed: a child has one thread
+  for (const bool is_crowded : {false, true})
+    awake_us[is_crowded ? 1 : 0] =
+        awake_us_by(secure_getenv("GOMP_SPINCOUNT"), secure_getenv("OMP_WAIT_POLICY"), is_crowded);
   pthread_atfork(leave_residence, nullptr, [] { resident_threads.store(0, std::memory_order_relaxed); });
   atexit(at_exit);
   stopped.store(false, std::memory_order_relaxed);  // order: relaxed: no other thread is there
@@ -272,6 +295,11 @@ void set_league(bool on) {
 
 void forget_habit() { habit.streak = 0; }
 
+bool is_any_there() {
+  // order: relaxed: a program that unloads a library has ended other threads' use of it
+  return resident_threads.load(std::memory_order_relaxed) != 0;
+}
+
 Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body, const Opening& opening) {
   const RunTime& run_time = *caller.run_time;
   if (opening.schedule != Opening::kNone && run_time.find(gomp::kLoopStart) == nullptr) {
@@ -282,7 +310,7 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
     if (now->run_time == &run_time && (threads == 0 || threads == now->size)) [[likely]] {
       const Settings settings = Settings::now(run_time);
       const bool fits = threads != 0 || static_cast<std::uint32_t>(settings.threads) == now->size;
-      if (fits && settings == now->outside && run_time.level() == 0) [[likely]]
+      if (fits && settings == now->outside && run_time.level() == 0 && is_up_to_date(*now)) [[likely]]
         return now;
     }
     resident_serial = now;
@@ -352,7 +380,7 @@ void end_residence() {
   residence.enter();
   fermata_forkjoin_fork(residence.team, nullptr, 0);
   residence.run_time->find(gomp::kParallelEnd)();
-  residence.restore();
+  if (!residence.restore()) habit.over = true;
   resident_threads.fetch_sub(residence.size, std::memory_order_relaxed);  // order: relaxed: a hint
   count_episodes(give_back(residence.region));
   const std::uint32_t needed = habit.needed != 0 ? habit.needed : kFirst;

@@ -15,7 +15,7 @@
 // not met the same loops, and before one for which the settings differ.
 //
 // libomp keeps what it knows elsewhere, so it has no resident teams. Nor are there any in programs with
-// tasks, with OMP_DYNAMIC, with cancellation, or with a thread limit (may_reside()).
+// tasks or static ordered loops, with OMP_DYNAMIC, with cancellation, or with a thread limit (may_reside()).
 #ifndef FERMATA_PRELOAD_OPENMP_RESIDENT_HPP
 #define FERMATA_PRELOAD_OPENMP_RESIDENT_HPP
 
@@ -66,6 +66,8 @@ inline void leave_residence() {
 
 // The calling thread enters or leaves a league, in which no residence begins: regions inherit its numbers.
 void set_league(bool on);
+// Has any thread a residence?
+bool is_any_there();
 // The run-time library has lost its threads: it makes new ones before a residence begins.
 void forget_habit();
 

@@ -105,7 +105,6 @@ RunTime read_run_time(const Object& object) {
   out.max_active_levels = question("omp_get_max_active_levels");
   out.nested = question("omp_get_nested");
   out.default_device = question("omp_get_default_device");
-  out.initial_device = question("omp_get_initial_device");
   out.default_allocator = reinterpret_cast<std::uintptr_t (*)()>(object.find("omp_get_default_allocator"));
   out.schedule = reinterpret_cast<void (*)(int*, int*)>(object.find("omp_get_schedule"));
   for_each_entry([&](const char* name, int index) {

@@ -130,7 +130,6 @@ struct RunTime {
   int (*max_active_levels)() = nullptr;
   int (*nested)() = nullptr;
   int (*default_device)() = nullptr;
-  int (*initial_device)() = nullptr;
   std::uintptr_t (*default_allocator)() = nullptr;
   void (*schedule)(int* kind, int* chunk) = nullptr;
   std::uintptr_t low = 0;  // where it is loaded
@@ -176,6 +175,8 @@ struct Caller {
   std::uintptr_t low = 0, span = 0;  // addresses of the calling object; one byte where there is none
 };
 Caller caller_of(Family family, const void* object);
+// How many of these answers have been found so far.
+std::uint32_t callers_known();
 
 // FERMATA_DISABLE is set: no run-time library's regions are planned (RunTime::planned).
 bool disabled();

@@ -105,7 +105,7 @@ class Stall {
 
 // A wait reads the clock once before its first action, and once after each action.
 template <class Policy>
-void wait_with(Policy& policy, const LongWait& wait, std::uint8_t yielded = 0) {
+void wait_with(Policy& policy, const LongWait& wait, Yielded yielded = {}) {
   OsCalls os(nullptr, wait.pace == nullptr);
   Stall stall(wait);
   const std::int64_t start = os::now_ns();
@@ -152,7 +152,7 @@ bool is_known(const LongWait& wait) {
 
 // The first actions of a wait with the automatic policy. Returns true if it is over. Inlined: after a switch
 // to this thread, the CPU predicts each return wrongly.
-[[gnu::always_inline]] inline bool over_soon(const LongWait& wait, std::uint8_t* yielded) {
+[[gnu::always_inline]] inline bool over_soon(const LongWait& wait, Yielded* yielded) {
   if (wait_kind() != WaitKind::kAuto || !is_known(wait)) return false;
   AutoWait& policy = t_learned.policy;
   if (stall_ns() == 0 && policy.parks_unwatched(wait.call, os::current_cpu)) {
@@ -166,7 +166,7 @@ bool is_known(const LongWait& wait) {
                         [&] { return is_over(wait.phase, wait.token); });
 }
 
-void wait_as_learned(const LongWait& wait, std::uint8_t yielded) {
+void wait_as_learned(const LongWait& wait, Yielded yielded) {
   Learned& mine = t_learned;
   look_again(os::now_ns());
   const Cpus cpus = wait.pace != nullptr ? usable_cpus() : cpus_of_processes();
@@ -184,7 +184,7 @@ void wait_as_learned(const LongWait& wait, std::uint8_t yielded) {
   t_spins = {wait.barrier, mine.policy.spins()};
 }
 
-[[gnu::noinline]] void wait_on(const LongWait& wait, std::uint8_t yielded) {
+[[gnu::noinline]] void wait_on(const LongWait& wait, Yielded yielded) {
   with_policy(
       wait_kind(), [&](auto policy) { wait_with(policy, wait); }, [&] { wait_as_learned(wait, yielded); });
 }
@@ -200,7 +200,7 @@ std::uint32_t choose_spins(std::uint32_t count, Cpus cpus) {
 }
 
 void wait_long(const LongWait& wait) {
-  std::uint8_t yielded = 0;
+  Yielded yielded;
   if (!over_soon(wait, &yielded)) wait_on(wait, yielded);
 }
 
@@ -213,7 +213,7 @@ Met Barrier::wait_longer(Phase<RealAtomics>& phase, std::uint64_t token) {
     return static_cast<const Barrier*>(barrier)->standing(of);
   };
   const LongWait wait{phase, first_.phase.bell, token, this, generation, count, call, &pace_, &signs_, ask};
-  std::uint8_t yielded = 0;
+  Yielded yielded;
   if (!over_soon(wait, &yielded)) wait_on(wait, yielded);
   return Met::kOther;
 }

@@ -90,7 +90,7 @@ class Waiter {
   template <class What>
   Status wait(const What& what, std::uint64_t call) {
     const os::ErrnoGuard guard;
-    const std::uint8_t yielded = std::exchange(yielded_, std::uint8_t{0});
+    const Yielded yielded = std::exchange(yielded_, Yielded{});
     return with_policy(
         collective_, [&](auto policy) { return wait_with(policy, what, call); },
         [&] {
@@ -189,7 +189,7 @@ class Waiter {
   // If members outnumber CPUs, a wait is often a single yield. Such a wait reads the clock twice, before the
   // yield and after it.
   template <class Policy, class What>
-  Status wait_with(Policy&& policy, const What& what, std::uint64_t call, std::uint8_t yielded = 0) {
+  Status wait_with(Policy&& policy, const What& what, std::uint64_t call, Yielded yielded = {}) {
     std::int64_t now = os::now_ns();
     const bool has_port = what.has_port();
     Limits limits = limits_from(now, has_port);
@@ -255,7 +255,7 @@ class Waiter {
   std::uint64_t next_seldom_ = kSeldom;
   std::int64_t stall_ns_;
   std::uint32_t joined_ = 0;  // the number of members that auto_ is for
-  std::uint8_t yielded_ = 0;  // by over_soon(), just before wait()
+  Yielded yielded_;           // by over_soon(), just before wait()
   AutoWait auto_;
   PollInterval poll_interval_;
 };

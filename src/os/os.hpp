@@ -1,5 +1,5 @@
-// What the libraries need from an operating system while they work. The functions use the C library only. No
-// function allocates on the C++ heap or throws.
+// What the libraries need from an operating system while they work. The functions use the C library and
+// system calls only. No function allocates on the C++ heap or throws.
 #ifndef FERMATA_OS_OS_HPP
 #define FERMATA_OS_OS_HPP
 
@@ -50,7 +50,9 @@ bool leave_cpu(std::int32_t cpu, const std::int32_t* taken, std::size_t count);
 // Moves the calling thread to this CPU, in the same way. Returns false if it can't: see above, or it may not
 // run there.
 bool join_cpu(std::int32_t cpu);
-// Call it before the process's first wait: with FERMATA_MOVE=0, both do nothing.
+// Likewise from one CPU to another that has the same level-3 cache, as far as the kernel says.
+bool spread_to(std::int32_t from, std::int32_t to);
+// Call it before the process's first wait: with FERMATA_MOVE=0, they do nothing.
 void settle_moves();
 // How many CPUs the threads of this process may run on, all together; at least 1. One pinned thread says
 // nothing about the others. The search stops once it has found `enough` CPUs, or has looked at 4,096 threads.
@@ -62,7 +64,7 @@ struct ThisThread {
   static std::int32_t cpu() { return current_cpu(); }
   static std::int64_t now_ns() { return os::now_ns(); }
   static void yield() { os::yield(); }
-  static void join(std::int32_t cpu) { join_cpu(cpu); }
+  static bool spread(std::int32_t from, std::int32_t to) { return spread_to(from, to); }
 };
 // Localities: sets of CPUs that share a level-3 cache. Finds those with a CPU that the calling thread may run
 // on; if the thread is bound to one CPU, those of all online CPUs. Sets domain_of[cpu] to the locality's

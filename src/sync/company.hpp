@@ -29,7 +29,12 @@ struct BasicSigns {
   Atomic<std::uint64_t> gather;
   Atomic<std::uint64_t> gather_until;  // the call up to which this holds, unless that member renews it
   Atomic<std::int64_t> rests_ns;       // until when it does not try to gather members
-  Atomic<std::int64_t> spread_ns;      // from when on a member may look for an emptier CPU (sync/spread.hpp)
+  // Of a crowd without a hold (sync/spread.hpp): from when on a member may look for an emptier CPU; when, and
+  // in which call, the last move was; what a call took before it, in ns (0: there was none); and how many
+  // moves in a row have gained nothing.
+  Atomic<std::int64_t> spread_ns, spread_at_ns;
+  Atomic<std::uint64_t> spread_at;
+  Atomic<std::uint32_t> spread_each_ns, spread_vain;
   BasicWaitersHere<A> waiters[kSigned];  // on each CPU, of a crowd
 };
 using Signs = BasicSigns<RealAtomics>;
@@ -44,7 +49,11 @@ void forget(BasicSigns<A>& signs) {
   A::store_relaxed(signs.gather, std::uint64_t{0});        // order: see above
   A::store_relaxed(signs.gather_until, std::uint64_t{0});  // order: see above
   A::store_relaxed(signs.rests_ns, std::int64_t{0});       // order: see above
-  A::store_relaxed(signs.spread_ns, std::int64_t{0});      // order: see above
+  for (auto* time : {&signs.spread_ns, &signs.spread_at_ns})
+    A::store_relaxed(*time, std::int64_t{0});                // order: see above
+  A::store_relaxed(signs.spread_at, std::uint64_t{0});       // order: see above
+  A::store_relaxed(signs.spread_each_ns, std::uint32_t{0});  // order: see above
+  A::store_relaxed(signs.spread_vain, std::uint32_t{0});     // order: see above
   for (auto& here : signs.waiters) here.forget();
 }
 

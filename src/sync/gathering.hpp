@@ -18,7 +18,7 @@
 namespace fermata {
 
 // What a member knows about it. Whatever BasicSigns contains, a member moves for 1 / kMoveRests of its
-// time at most.
+// time at most, also to spread (sync/spread.hpp).
 template <class A>
 class BasicGathering {
  public:
@@ -37,9 +37,15 @@ class BasicGathering {
   bool join(const BasicSigns<A>& signs, std::uint64_t call, Os&& os) {
     const std::int32_t target = target_of(signs, call);
     if (target < 0 || os(target)) return true;
-    refused_ = static_cast<std::int16_t>(target);
+    refuse(target);
     return false;
   }
+  // May it try to move to that CPU now?
+  bool may_join(std::int32_t cpu, std::int64_t now) const {
+    return now >= next_move_ns_ && cpu >= 0 && cpu < kMostCpus && cpu != refused_;
+  }
+  // It can't move there.
+  void refuse(std::int32_t cpu) { refused_ = static_cast<std::int16_t>(cpu); }
   // It has tried to, which took so long, until now.
   void moved(std::int64_t ns, std::int64_t now) {
     next_move_ns_ = now + kMoveRests * (ns < kLeastNs ? kLeastNs : ns < kMostNs ? ns : kMostNs);

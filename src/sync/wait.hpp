@@ -11,6 +11,7 @@
 #include "sync/company.hpp"
 #include "sync/gathering.hpp"
 #include "sync/pace.hpp"
+#include "sync/spread.hpp"
 #include "sync/wait_constants.hpp"
 #include "sync/wait_policies.hpp"
 
@@ -18,8 +19,9 @@ namespace fermata {
 
 // AutoWait composes the others by five rules:
 // 1. A member that may have a CPU of its own spins for about what a park costs. Then it yields for as long as
-//    a foreign time slice may take, if its waits are seldom so long and no quota rations its CPU time. Other
-//    members yield a few times; the last one that waits on its CPU may spin first. Then they park.
+//    a //    foreign time slice may take, if its waits are seldom so long and no quota rations its CPU time.
+//    Others yield a few times; in a crowd as long as that spin, and the last one that waits on its CPU may
+//    spin first. Then they park. A crowd's members spread over their CPUs (sync/spread.hpp).
 // 2. If stalls (waits of a foreign time slice) come so often that parks in every call would cost less, the
 //    whole team parks without yields, in so many calls that their parks cost kHold times the stall.
 // 3. Then, or once no call has taken long for kCalmNs, one member after the other yields once, as a scout. A
@@ -37,32 +39,20 @@ namespace fermata {
 // - A member that has parked must be woken. Its CPU belongs to others meanwhile, and the wake often brings it
 //   to the waker's CPU, where both share what is left. Two members that yield until a foreign thread's slice
 //   is over keep their CPUs, and use the rest of the time at the speed of spins.
-// - Two members that share a CPU, since they were woken there, go on sharing it: one of them sleeps at any
-//   time, and the kernel moves only threads that wait for a CPU, and have not run just now. On two CPUs that
-//   others share, too, they can make ten times as many calls. A move takes as long as a foreign thread's
-//   slice on the other CPU.
-// - A crowd that parks on several CPUs waits for foreign threads on each of them. On one CPU its members
-//   preempt the foreign thread once, and then follow each other. But their work takes turns there, too.
+// - Two members that were woken on one CPU go on sharing it: one of them sleeps at any time, and the kernel
+//   moves only threads that wait for a CPU, and have not run just now.
 // - Yields are the cheapest waits of a crowd that has its CPUs for itself: one switch, and nobody to wake.
 //   But EEVDF, the scheduler since Linux 6.6, charges a whole time slice for a yield. Beside a thread that
-//   always runs, one yield in a call costs the team milliseconds. A sleeper that is woken preempts that
-//   thread.
+//   always runs, that is milliseconds. A sleeper that is woken preempts that thread.
 // - One slow yield says little: a hypervisor took the CPU, or a kernel thread ran. And beside threads of
 //   another session (autogroup), yields are slow now and then, and still cheaper than parks. What counts is
 //   how often: a stall once in E calls costs stall / E each, and parks of all members cost kParkNs each.
-// - A scout's yield may cost a slice of the foreign thread: kHold bounds its part of the time. Several scouts
-//   at once would hold each other up.
-// - Also in a hold, a member waits for a foreign slice now and then. When these stalls end, so has the load.
-// - A team whose members compute for milliseconds, and not equally long, has stalls, too. There parks gain
-//   nothing, which only the comparison shows. But load may come after it, so a rest must not last for long
-//   while each call stalls.
 //
 // In a team whose members wait for work (awake_us), a wait may be long on a quiet machine, too. There one
 // slow yield or spin is a stall if it is a good part of the wait, and the rest of the wait is none. A member
 // with a CPU of its own stays awake for awake_us, unless a yield is slow. It spins between its yields: these
 // only tell whether somebody else wants its CPU. Where each call has more than kMostWorkNs of work, no hold
-// begins: parks cost more than kParkNs there, since CPUs fall asleep. A hold is judged by all the time of a
-// call.
+// begins: CPUs fall asleep, so parks cost more than kParkNs. A hold is judged by all the time of a call.
 template <class A>
 class BasicAutoWait : WaitConstants {
  public:
@@ -75,6 +65,7 @@ class BasicAutoWait : WaitConstants {
         members_(members < 2 ? 2 : members),
         awake_us_(awake_us),
         who_(static_cast<std::uint16_t>(who % members_)),
+        number_(who % 64),
         room_(room) {
     if (is_crowded()) new (&gathering_) BasicGathering<A>;
   }
@@ -96,6 +87,7 @@ class BasicAutoWait : WaitConstants {
 
   // In this call, a wait of a crowd begins with over_unwatched(): there is no hold that this member must
   // judge. In each call about one member has its turn, times its first yields there, and sees the stalls.
+  // Seldom, or if members wait for work, it asks its policy at once: its wait counts members and CPUs, too.
   bool yields_first(std::uint64_t call) const {
     return is_crowded() && judges_at_ == 0 && parks_until(call) == 0;
   }
@@ -104,13 +96,20 @@ class BasicAutoWait : WaitConstants {
   bool is_its_turn(std::uint64_t call) const {
     return static_cast<std::uint32_t>(call / kTurn) % members_ == who_;
   }
-  void timed(std::uint64_t call, std::int64_t begun_ns, std::int64_t now_ns) {
+  bool looks_around(std::uint64_t call) const {
+    const auto turns = static_cast<std::uint32_t>(call / kTurn);
+    return awake_us_ != 0 || (call % kTurn == 0 && turns / members_ % kTurns == 0);
+  }
+  // A wait is over that began then, in its turn.
+  template <class Os>
+  void timed(std::uint64_t call, std::int64_t begun_ns, std::int64_t now_ns, const Os& os) {
     begun_ns_ = begun_ns;
     acted_ns_ = now_ns - begun_ns;
-    if (acted_ns_ > stall_ns()) stalled({.now_ns = now_ns, .call = call});
+    if (acted_ns_ > stall_ns()) return stalled({.now_ns = now_ns, .call = call});
+    if (signs_ != nullptr) spread(*signs_, gathering_, *pace_, call, now_ns, os);
   }
   BasicSigns<A>* signs() const { return signs_; }
-  std::uint32_t who() const { return who_; }
+  std::uint32_t number() const { return number_; }  // below 64: another one than most others'
 
   // True: this wait may park without next() and done(), which decide nothing else now, if parked_unwatched()
   // is called. cpu(): where it runs.
@@ -122,13 +121,12 @@ class BasicAutoWait : WaitConstants {
   }
   void parked_unwatched() { skips_ = skips_ > 0 ? skips_ - 1 : 0; }
 
-  // Whatever the others have written: a wait parks after kYields yields. These take kSpinNs at least, or if
-  // its member has a CPU of its own, kMostStallNs, or the last one is slow.
+  // Whatever the others have written: a wait parks after kYields yields and a bounded time (parks_now()).
   WaitAction next(const WaitView& view) {
     if (view.first) {
-      begun_ns_ = view.now_ns;
-      acted_ns_ = 0;
-      yields_ = view.yielded;
+      begun_ns_ = view.now_ns - view.yielded.ns;
+      acted_ns_ = view.yielded.ns;
+      yields_ = view.yielded.times;
       scouting_ = looked_ = spins_again_ = false;
       waits_long_ = has_long_waits(view.call);
     }
@@ -166,7 +164,8 @@ class BasicAutoWait : WaitConstants {
   // A wait has yielded enough. Beside foreign threads that always run, few yields take long.
   bool parks_now(const WaitView& view, bool alone) const {
     const bool yielded = yields_ >= kYields;
-    if (!alone || room_ != Room::kOwn) return waits_long_ || (yielded && view.waited_ns >= kSpinNs);
+    if (is_crowded()) return waits_long_ || (yielded && view.waited_ns >= kSpinNs);
+    if (!alone || room_ != Room::kOwn) return waits_long_ || yielded;
     const bool slow = view.last_action == WaitAction::kYield && view.last_action_ns > stall_ns();
     const std::int64_t awake_ns = awake_us_ != 0 ? std::int64_t{awake_us_} * 1'000 : kMostStallNs;
     return waits_long_ || slow || (yielded && view.waited_ns >= awake_ns);
@@ -391,7 +390,8 @@ class BasicAutoWait : WaitConstants {
   bool spins_again_ : 1 = false;   // the present spin follows a yield
   bool waits_long_ : 1 = false;    // many of this member's calls have long waits
   bool could_move_ : 1 = true;     // the last time
-  Room room_ = Room::kOwn;
+  std::uint8_t number_ : 6 = 0;
+  Room room_ : 2 = Room::kOwn;
   std::uint8_t false_calms_ = 0;  // calms in a row whose scouts have not ended the hold
 };
 using AutoWait = BasicAutoWait<RealAtomics>;

@@ -24,6 +24,7 @@ struct WaitConstants {
   static constexpr std::int64_t kHold = 32;       // stalls: what a hold's parks cost; scouts take 1 / kHold
   static constexpr std::uint32_t kScouts = 16;    // quick scouts that end a hold; with more members, so many
   static constexpr std::uint64_t kTurn = 4;       // calls in a row in which the same member may be a scout
+  static constexpr std::uint32_t kTurns = 16;     // in one of so many turns a member asks its policy at once
   static constexpr std::uint64_t kSpread = 1024;  // calls: members are seldom further apart
   static constexpr std::int64_t kRestNs = kHold * kMostStallNs;
   static constexpr std::int64_t kDoubt = 16;            // times: so often a stall counts in a rest, at most

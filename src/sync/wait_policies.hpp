@@ -38,6 +38,13 @@ constexpr Room room_of(std::uint32_t members, Cpus cpus) {
   return members > cpus.in_quota ? Room::kRationed : Room::kOwn;
 }
 
+// What a wait has done before it asks its policy: yields, and how long they took if it has looked at the
+// clock.
+struct Yielded {
+  std::uint8_t times = 0;
+  std::int64_t ns = 0;
+};
+
 // What a policy knows about a wait, its last action and its call.
 struct WaitView {
   std::int64_t waited_ns = 0;
@@ -48,8 +55,8 @@ struct WaitView {
   std::uint32_t thread_id = 0;   // a number that no other member's thread has; only if the policy asks for it
   std::int32_t cpu = -1;         // where it runs now; likewise
   WaitAction last_action = WaitAction::kSpin;
-  std::uint8_t yielded = 0;  // yields before the first next(), of over_unwatched()
-  bool first = true;         // no action has been taken in this wait yet
+  Yielded yielded = {};  // before the first next()
+  bool first = true;     // no action has been taken in this wait yet
 };
 
 struct SpinWait {

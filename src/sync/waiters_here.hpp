@@ -27,8 +27,8 @@ namespace fermata {
 template <class A>
 class alignas(kMaxLine) BasicWaitersHere {
  public:
-  // That member begins to wait on that CPU, in the call of that number. Returns true if it shall spin()
-  // first.
+  // A member begins to wait on that CPU, in the call of that number. who: a number below 64, which few others
+  // have. Returns true if it shall spin() first.
   bool arrive(std::int32_t cpu, std::uint64_t number, std::uint32_t who) {
     const auto call = static_cast<std::uint32_t>(number);
     const std::uint32_t mine = static_cast<std::uint32_t>(cpu) + 1;
@@ -43,7 +43,7 @@ class alignas(kMaxLine) BasicWaitersHere {
       set(expected_, UINT32_MAX);  // not known
       recount();
     }
-    const std::uint64_t bit = std::uint64_t{1} << who % 64;
+    const std::uint64_t bit = std::uint64_t{1} << who;
     const std::uint64_t seen = A::load_relaxed(seen_);           // order: relaxed: a hint
     if ((seen & bit) == 0) A::store_relaxed(seen_, seen | bit);  // order: see above
     std::uint32_t waiting = get(waiting_);
@@ -80,7 +80,7 @@ class alignas(kMaxLine) BasicWaitersHere {
     const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(number) - get(call_));
     return ahead < kForget && ahead > -kForget ? static_cast<std::int32_t>(get(cpu_)) - 1 : -1;
   }
-  // How many members have waited here in the last calls; 0: not known. More than 64 count as 64 at most.
+  // How many members have waited here in the last calls; 0: not known. Those with the same number count once.
   std::uint32_t members() const { return get(members_); }
   void recount() {
     for (auto* word : {&calls_, &members_}) set(*word, 0U);
@@ -130,7 +130,7 @@ class alignas(kMaxLine) BasicWaitersHere {
   Atomic<std::uint32_t> most_;      // and the most waits in one of them
   Atomic<std::uint32_t> expected_;  // the same for the kCalls calls before; or more, if there were more since
   Atomic<std::uint32_t> failed_;    // how many of the last spins have failed, as a part of kWhole
-  Atomic<std::uint64_t> seen_;      // which members have waited in these calls, by their numbers modulo 64,
+  Atomic<std::uint64_t> seen_;      // which members have waited in these calls, by their numbers,
   Atomic<std::uint32_t> members_;   // and how many did in the kCalls calls before
   Atomic<std::uint32_t> skipped_;   // spins that were not tried since the last one that was
 };

@@ -35,7 +35,7 @@ constexpr VariableRow kTable[] = {
     {"FERMATA_MONITOR", ValueKind::kChoice, "0,1", 0, 0, "", kByLibraries,
      "whether a spinning CPU sleeps until the awaited line is written"},
     {"FERMATA_MOVE", ValueKind::kChoice, "0,1", 0, 0, "1", kByLibraries,
-     "whether a member that shares its CPU moves to another one"},
+     "whether members move to CPUs that fewer of them share"},
     {"FERMATA_PROGRESS_THREAD", ValueKind::kSwitch, "", 0, 0, "0", kByLibraries,
      "a thread moves data while the program computes"},
     {"FERMATA_DISABLE", ValueKind::kSwitch, "", 0, 0, "0", kByPreloads | kByRun, "preloads change nothing"},

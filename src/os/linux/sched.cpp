@@ -165,10 +165,10 @@ namespace {
 
 // A thread of real time could wait for ever on the other CPU, and an idle one for very long.
 bool may_move(std::int32_t cpu) {
-  const long policy = syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
   // order: see above
-  return (policy == SCHED_OTHER || policy == SCHED_BATCH) && moves_allowed.load(std::memory_order_relaxed) &&
-         cpu >= 0 && cpu < kMovesWithin;
+  if (!moves_allowed.load(std::memory_order_relaxed) || cpu < 0 || cpu >= kMovesWithin) return false;
+  const long policy = syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
+  return policy == SCHED_OTHER || policy == SCHED_BATCH;
 }
 // before: the affinity that others was chosen from.
 bool move_to(MoveSet& others, const MoveSet& before) {
@@ -210,6 +210,16 @@ bool join_cpu(std::int32_t cpu) {
   if (!read_affinity(&before) || !CPU_ISSET_S(at, sizeof before.bits, before.set())) return false;
   CPU_SET_S(at, sizeof one.bits, one.set());
   return move_to(one, before);
+}
+
+bool spread_to(std::int32_t from, std::int32_t to) {
+  const ErrnoGuard guard;
+  MoveSet near;
+  if (!may_move(from) || !may_move(to)) return false;
+  if (read_list(from, "/cache/index3/shared_cpu_list", &near) &&
+      !CPU_ISSET_S(static_cast<std::size_t>(to), sizeof near.bits, near.set()))
+    return false;
+  return join_cpu(to);
 }
 
 std::atomic<std::uint32_t> fork_count{1};

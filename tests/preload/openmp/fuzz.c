@@ -112,6 +112,13 @@ static void loop(number id, struct shared* shared, int n, int chunk) {
 #pragma omp ordered
         shared->order = mix(shared->order, (number)i);
       }
+#ifdef TASKS /* programs with static ordered loops have no resident teams, either */
+#pragma omp for ordered
+      for (int i = 0; i < n / 3; ++i) {
+#pragma omp ordered
+        shared->order = mix(shared->order, (number)i);
+      }
+#endif
 #pragma omp single
       add(id, shared->order);
       break;

@@ -23,7 +23,7 @@ struct Simulated {
   bool may_move = true;
 
   // The first action of a wait in that call.
-  WaitAction begin(std::uint64_t call, std::uint8_t yielded = 0) {
+  WaitAction begin(std::uint64_t call, Yielded yielded = {}) {
     view = {};
     view.yielded = yielded;
     view.call = call;

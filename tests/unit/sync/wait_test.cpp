@@ -19,7 +19,7 @@ TEST_F(AutoWaitTest, YieldsThatNobodyWatchedCountWhenAWaitParks) {
   for (const std::uint8_t yielded : {0, 4}) {
     Simulated member = crowded();
     int yields = yielded;
-    for (WaitAction action = member.begin(8, yielded); action == WaitAction::kYield; ++yields)
+    for (WaitAction action = member.begin(8, {yielded, 0}); action == WaitAction::kYield; ++yields)
       action = member.go_on(2'000);
     EXPECT_EQ(yields, 16);
   }
@@ -29,7 +29,7 @@ TEST_F(AutoWaitTest, YieldsThatNobodyWatchedCountWhenAWaitParks) {
 TEST_F(AutoWaitTest, ACrowdYieldsForAsLongAsAParkCosts) {
   Simulated member = crowded();
   int yields = 0;
-  for (WaitAction action = member.begin(8, 0); action == WaitAction::kYield; ++yields)
+  for (WaitAction action = member.begin(8); action == WaitAction::kYield; ++yields)
     action = member.go_on(100);
   EXPECT_GE(yields, 200);
   EXPECT_LT(yields, 250);

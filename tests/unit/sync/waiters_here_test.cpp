@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -162,10 +163,8 @@ TEST(WaitersHere, CountsTheMembersOfTheLastCalls) {
   EXPECT_EQ(here.members(), 0u);
   arrive(here, &call, 1, 4, true);
   EXPECT_EQ(here.members(), 4u);
-  arrive(here, &call, 16, 70, true);
-  EXPECT_EQ(here.members(), 64u);
   // Two of them wait in turn: each one comes last in every second call.
-  for (int i = 0; i < 16; ++i) here.arrive(0, ++call, static_cast<std::uint32_t>(i % 2));
+  for (int i = 0; i < 16; ++i) here.arrive(0, ++call, static_cast<std::uint32_t>(i % 2) * 63);
   EXPECT_EQ(here.members(), 2u);
   arrive(here, &call, 64, 1, true, 8);
   EXPECT_EQ(here.cpu(call), 8) << "another CPU uses these words now";
@@ -192,7 +191,7 @@ struct Simulated {
     static std::int32_t cpu() { return 1; }
     std::int64_t now_ns() const { return at.now += 100; }
     void yield() const { ++at.yields; }
-    static void join(std::int32_t) {}
+    static bool spread(std::int32_t, std::int32_t) { return false; }
   };
   Simulated() {
     forget(pace);
@@ -205,13 +204,13 @@ struct Simulated {
     AutoWait policy(Room::kCrowded, 4, &pace, who, &signs);
     const std::int64_t begun = now;
     yields = 0;
-    yielded = 0;
+    yielded = {};
     return over_unwatched(policy, call, &yielded, Os{*this}, [&] {
       now += 100;
       return now - begun >= comes_ns || yields >= yielding;
     });
   }
-  std::uint8_t yielded = 0;
+  Yielded yielded;
 };
 
 constexpr std::int64_t kNever = INT64_MAX;
@@ -234,7 +233,7 @@ TEST(Unwatched, TheLastMemberHereSpinsForAboutASwitchAndThenYields) {
   const std::int64_t begun = crowd.now;
   EXPECT_FALSE(crowd.over(1, 141, kNever));
   EXPECT_EQ(crowd.yields, 4);
-  EXPECT_EQ(crowd.yielded, 4);
+  EXPECT_EQ(crowd.yielded.times, 4);
   EXPECT_LT(crowd.now - begun, 6'000);
   EXPECT_GT(crowd.now - begun, 2'500);
 }
@@ -284,42 +283,96 @@ TEST(Unwatched, InAHoldAndWithACpuForEachNothingComesFirst) {
   for (const std::uint32_t who : {0U, 1U}) EXPECT_FALSE(crowd.over(who, 990, 0));
   EXPECT_EQ(crowd.now, begun) << "nobody has looked at anything";
   AutoWait roomy(Room::kOwn, 2, &crowd.pace, 0, &crowd.signs);
-  std::uint8_t yielded = 0;
+  Yielded yielded;
   EXPECT_FALSE(over_unwatched(roomy, 2'000, &yielded, Simulated::Os{crowd}, [] { return true; }));
-  EXPECT_EQ(yielded, 0);
+  EXPECT_EQ(yielded.times, 0);
+}
+
+// A wait in that call that takes so many yields of so long, also those that the policy asks for.
+void wait_long(Simulated& crowd, AutoWait& policy, std::uint64_t call, int yields, std::int64_t each_ns) {
+  Yielded yielded;
+  crowd.yields = 0;
+  const std::int64_t begun = crowd.now;
+  const auto over = [&] {
+    crowd.now = begun + crowd.yields * each_ns;
+    return crowd.yields >= yields;
+  };
+  if (over_unwatched(policy, call, &yielded, Simulated::Os{crowd}, over)) return;
+  WaitView view;
+  view.call = call;
+  view.yielded = yielded;
+  view.now_ns = crowd.now;
+  do {
+    view.last_action = policy.next(view);
+    ++crowd.yields;
+    const bool ends = over();
+    view.last_action_ns = each_ns;
+    view.waited_ns += each_ns;
+    view.now_ns = crowd.now;
+    view.first = false;
+    if (ends) break;
+  } while (view.waited_ns < 1'000'000'000);
+  policy.done(view);
 }
 
 // Nobody else would see that each call takes a foreign thread's time slice.
 TEST(Unwatched, TheMemberThatHasItsTurnSeesStalls) {
-  Simulated crowd;
-  AutoWait policy(Room::kCrowded, 4, &crowd.pace, 1, &crowd.signs);
-  std::uint8_t yielded = 0;
-  const auto wait = [&](std::uint64_t call) {
-    return over_unwatched(policy, call, &yielded, Simulated::Os{crowd}, [&] {
-      crowd.now += 4'000'000;
-      return true;
-    });
-  };
-  ASSERT_FALSE(policy.is_its_turn(8));
-  for (const std::uint64_t call : {8U, 9U}) EXPECT_TRUE(wait(call));
-  EXPECT_EQ(crowd.pace.parks_until, 0u);
-  ASSERT_TRUE(policy.is_its_turn(20) && policy.is_its_turn(21));
-  for (const std::uint64_t call : {20U, 21U}) EXPECT_TRUE(wait(call));
-  EXPECT_GT(crowd.pace.parks_until, 100u) << "a hold";
-  EXPECT_EQ(yielded, 0);
+  for (const int yields : {1, 4, 6}) {
+    Simulated crowd;
+    AutoWait policy(Room::kCrowded, 4, &crowd.pace, 1, &crowd.signs);
+    ASSERT_FALSE(policy.is_its_turn(8));
+    for (const std::uint64_t call : {8U, 9U}) wait_long(crowd, policy, call, std::min(yields, 4), 4'000'000);
+    EXPECT_EQ(crowd.pace.parks_until, 0u) << yields;
+    ASSERT_TRUE(policy.is_its_turn(21) && policy.is_its_turn(22));
+    for (const std::uint64_t call : {21U, 22U}) wait_long(crowd, policy, call, yields, 4'000'000);
+    EXPECT_GT(crowd.pace.parks_until, 100u) << yields << ": a hold";
+  }
+}
+
+TEST(Unwatched, OneStallOfAnyLengthBeginsNoHold) {
+  for (const std::uint64_t call : {20U, 21U, 24U, 1'044U})
+    for (const int yields : {1, 4, 5, 7, 12})
+      for (const std::int64_t ms : {1, 3, 7}) {
+        Simulated crowd;
+        AutoWait policy(Room::kCrowded, 4, &crowd.pace, 1, &crowd.signs);
+        wait_long(crowd, policy, call, yields, ms * 1'000'000);
+        EXPECT_EQ(crowd.pace.parks_until, 0u) << call << ", " << yields << " yields of " << ms << " ms";
+      }
+}
+
+// Only the policy counts members and CPUs anew, and knows waits for work.
+TEST(Unwatched, SeldomAWaitAsksItsPolicyAtOnce) {
+  for (const std::uint32_t members : {2U, 3U, 4U, 16U, 64U})
+    for (const std::uint32_t who : {0U, members - 1}) {
+      Simulated crowd;
+      AutoWait policy(Room::kCrowded, members, &crowd.pace, who, &crowd.signs);
+      AutoWait for_work(Room::kCrowded, members, &crowd.pace, who, &crowd.signs, 6'000);
+      std::uint64_t asks = 0, turns = 0;
+      Yielded yielded;
+      for (std::uint64_t call = 0; call < 1'280 * members; ++call) {
+        const auto over = [&](AutoWait& waits) {
+          return over_unwatched(waits, call, &yielded, Simulated::Os{crowd}, [] { return true; });
+        };
+        asks += over(policy) ? 0 : 1;
+        turns += policy.is_its_turn(call) ? 1 : 0;
+        EXPECT_EQ(over(for_work), !for_work.is_its_turn(call));
+      }
+      EXPECT_EQ(turns, 1'280u) << members;
+      EXPECT_EQ(asks, 20u) << members;
+    }
 }
 
 TEST(Unwatched, WithoutSignsAWaitOnlyYields) {
   Simulated crowd;
   AutoWait policy(Room::kCrowded, 4, &crowd.pace, 1);
-  std::uint8_t yielded = 0;
+  Yielded yielded;
   int looks = 0;
   EXPECT_FALSE(over_unwatched(policy, 104, &yielded, Simulated::Os{crowd}, [&] {
     ++looks;
     return false;
   }));
   EXPECT_EQ(looks, 4);
-  EXPECT_EQ(yielded, 4);
+  EXPECT_EQ(yielded.times, 4);
 }
 
 }  // namespace
