@@ -279,10 +279,10 @@ bool is_up_to_date(Residence& residence) {
 void settle_residences() {
   if (disabled() || os::choice_of(os::Variable::kOpenmpRegions) == 0) return;
   if (!process_page.make() || pthread_key_create(&at_thread_end, leave_for_good) != 0) return;
-  // order: relaxed: a child has one thread
   for (const bool is_crowded : {false, true})
     awake_us[is_crowded ? 1 : 0] =
         awake_us_by(secure_getenv("GOMP_SPINCOUNT"), secure_getenv("OMP_WAIT_POLICY"), is_crowded);
+  // order: relaxed: a child has one thread
   pthread_atfork(leave_residence, nullptr, [] { resident_threads.store(0, std::memory_order_relaxed); });
   atexit(at_exit);
   stopped.store(false, std::memory_order_relaxed);  // order: relaxed: no other thread is there
