@@ -207,6 +207,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
   Residence* const kept = residence_of(size, static_cast<std::uint32_t>(run_time.num_procs()));
   if (kept == nullptr) return nullptr;
   fermata_forkjoin* const team = kept->team;
+  const bool is_crowded = kept->crowded;
   auto* const residence = new (kept) Residence{.run_time = &run_time,
                                                .size = size,
                                                .team = team,
@@ -217,7 +218,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
                                                .outside = Settings::now(run_time),
                                                .within = {},
                                                .process = process_page.set(),
-                                               .crowded = kept->crowded,
+                                               .crowded = is_crowded,
                                                .callers = callers_known(),
                                                .region = {},
                                                .serial = {},
