@@ -9,63 +9,13 @@
 #include <atomic>
 #include <new>
 
-#include "gomp_state.hpp"
 #include "notice.hpp"
 #include "objects.hpp"
 #include "os/environment.hpp"
 #include "process_page.hpp"
-#include "settings.hpp"
-#include "thread_memory.hpp"
+#include "residence.hpp"
 
 namespace fermata::preload {
-
-// What the other threads of a residence get for each region.
-struct Work {
-  enum class Kind : std::uint64_t { kEnd = 0, kRegion, kLoop, kBarrier };
-  Kind kind = Kind::kEnd;
-  Body* body = nullptr;
-  void* data = nullptr;
-};
-static_assert(sizeof(Work) <= FERMATA_FORKJOIN_BYTES);
-
-struct Residence {
-  const RunTime* run_time;
-  std::uint32_t size;
-  fermata_forkjoin* team;
-  Memory memory;
-  PoolPointer pool;
-  ThreadEnd end;
-  Progress progress;
-  Settings outside;       // of the first thread before the residence
-  Settings within;        // of each thread of a region, at its begin
-  std::uint32_t process;  // process_page.set()
-  bool crowded;           // its threads do not stay awake
-  std::uint32_t callers;  // callers_known() when may_reside() said yes
-  std::uint64_t regions = 0;
-  Opening opening = {};  // for kLoop
-  Region region;
-  // What the memory has in the serial phase and in a region, while it has the other.
-  alignas(kLine) std::byte serial[kMostMemory];
-  alignas(kLine) std::byte team_side[kMostMemory];
-
-  void enter() {
-    memcpy(serial, memory.at, memory.bytes);
-    memcpy(memory.at, team_side, memory.bytes);
-  }
-  void leave() {
-    memcpy(team_side, memory.at, memory.bytes);
-    memcpy(memory.at, serial, memory.bytes);
-  }
-  // The residence has ended, and the memory has what libgomp wrote then. In the serial phase it had lost
-  // sight of its pool. If it has made another one there, a pause ends that one's threads. Returns false then.
-  bool restore() {
-    const std::uintptr_t kept = pool.in(memory.at), other = pool.in(serial);
-    memcpy(memory.at, serial, memory.bytes);
-    if (other != 0) run_time->find(gomp::kPauseAll)(1);
-    pool.set(memory.at, kept);
-    return other == 0;
-  }
-};
 
 __thread Residence* resident_serial = nullptr;
 
@@ -172,13 +122,18 @@ Residence* take_serial() {
   return nullptr;
 }
 
-// The memory of a residence with a team of that size, beside so many CPUs; null: there is none.
-Residence* residence_of(std::uint32_t size, std::uint32_t cpus) {
+// A residence of so many threads begins, beside so many CPUs.
+void note_threads(std::uint32_t size, std::uint32_t cpus) {
+  // order: relaxed: a hint
+  const std::uint32_t before = resident_threads.fetch_add(size, std::memory_order_relaxed);
+  if (before + size > cpus) ever_crowded.store(true, std::memory_order_relaxed);  // order: see above
+}
+
+// The memory of a residence with a team of that size; null: there is none.
+Residence* residence_of(std::uint32_t size) {
   Residence* kept = habit.kept;
-  // order: relaxed throughout: hints
-  if (size + resident_threads.load(std::memory_order_relaxed) > cpus)
-    ever_crowded.store(true, std::memory_order_relaxed);                 // order: see above
-  const bool is_crowded = ever_crowded.load(std::memory_order_relaxed);  // order: see above
+  // order: relaxed: a hint
+  const bool is_crowded = ever_crowded.load(std::memory_order_relaxed);
   if (kept != nullptr && kept->size == size && kept->crowded == is_crowded) return kept;
   if (kept == nullptr) {
     kept = static_cast<Residence*>(aligned_alloc(alignof(Residence), sizeof(Residence)));
@@ -198,13 +153,13 @@ Residence* residence_of(std::uint32_t size, std::uint32_t cpus) {
 
 // Starts the residence, and awaits its threads. Null: the run-time library gave fewer threads, or its state
 // is not where it was expected.
-Residence* begin_residence(const Caller& caller, std::uint32_t size, const void* body) {
+Residence* begin_residence(const Caller& caller, std::uint32_t size, const void* body, const Looked& looked) {
   const RunTime& run_time = *caller.run_time;
   const Memory memory = Memory::of(run_time);
   PoolPointer pool;
   ThreadEnd end;
   if (memory.at == nullptr || !pool.find(memory) || !end.find(memory)) return nullptr;
-  Residence* const kept = residence_of(size, static_cast<std::uint32_t>(run_time.num_procs()));
+  Residence* const kept = residence_of(size);
   if (kept == nullptr) return nullptr;
   fermata_forkjoin* const team = kept->team;
   const bool is_crowded = kept->crowded;
@@ -219,7 +174,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
                                                .within = {},
                                                .process = process_page.set(),
                                                .crowded = is_crowded,
-                                               .callers = callers_known(),
+                                               .looked = looked,
                                                .region = {},
                                                .serial = {},
                                                .team_side = {}};
@@ -235,7 +190,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
     residence->within = Settings::now(run_time);
     residence->leave();
     if (run_time.level() == 0 && run_time.num_threads() == 1) {
-      resident_threads.fetch_add(size, std::memory_order_relaxed);  // order: relaxed: a hint
+      note_threads(size, static_cast<std::uint32_t>(run_time.num_procs()));
       return residence;
     }
     residence->enter();
@@ -268,11 +223,15 @@ bool has_tasks(const Residence& residence) {
 bool is_up_to_date(Residence& residence) {
   // order: relaxed: a hint
   if (residence.crowded != ever_crowded.load(std::memory_order_relaxed)) return false;
-  const std::uint32_t callers = callers_known();
-  if (callers == residence.callers) [[likely]]
+  if (callers_known() == residence.looked.callers) [[likely]]
     return true;
-  residence.callers = callers;
-  return may_reside(*residence.run_time);
+  const Looked now = Looked::now();
+  const bool loaded = now.added != residence.looked.added;
+  residence.looked = now;
+  const int saved = errno;
+  const bool may = !loaded || may_reside(*residence.run_time);
+  errno = saved;
+  return may;
 }
 
 }  // namespace
@@ -331,8 +290,10 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
   }
   if (size < 2 || ++habit.streak <= (habit.needed != 0 ? habit.needed : kFirst)) return nullptr;
   const int saved = errno;
-  Residence* const begun =
-      may_reside(run_time) ? begin_residence(caller, size, reinterpret_cast<const void*>(body)) : nullptr;
+  const Looked looked = Looked::now();
+  Residence* const begun = may_reside(run_time)
+                               ? begin_residence(caller, size, reinterpret_cast<const void*>(body), looked)
+                               : nullptr;
   errno = saved;
   habit.streak = 0;
   if (begun == nullptr) habit.needed = kMost;

@@ -37,15 +37,17 @@ class BasicGathering {
   bool join(const BasicSigns<A>& signs, std::uint64_t call, Os&& os) {
     const std::int32_t target = target_of(signs, call);
     if (target < 0 || os(target)) return true;
-    refuse(target);
+    refused_ = static_cast<std::int16_t>(target);
     return false;
   }
-  // May it try to move to that CPU now?
-  bool may_join(std::int32_t cpu, std::int64_t now) const {
-    return now >= next_move_ns_ && cpu >= 0 && cpu < kMostCpus && cpu != refused_;
+  bool may_move(std::int64_t now) const { return now >= next_move_ns_; }
+  // False: there is no such CPU, or it could not spread to one with this number modulo kSigned.
+  bool may_spread_to(std::int32_t cpu) const {
+    return cpu >= 0 && cpu < kMostCpus && (not_to_ >> static_cast<std::uint32_t>(cpu) % kSigned & 1) == 0;
   }
-  // It can't move there.
-  void refuse(std::int32_t cpu) { refused_ = static_cast<std::int16_t>(cpu); }
+  void spreads_not_to(std::int32_t cpu) {
+    not_to_ = static_cast<std::uint8_t>(not_to_ | 1U << static_cast<std::uint32_t>(cpu) % kSigned);
+  }
   // It has tried to, which took so long, until now.
   void moved(std::int64_t ns, std::int64_t now) {
     next_move_ns_ = now + kMoveRests * (ns < kLeastNs ? kLeastNs : ns < kMostNs ? ns : kMostNs);
@@ -208,8 +210,9 @@ class BasicGathering {
   std::uint32_t since_call_ = 0;      // as since_ns_, the low bits
   std::int16_t refused_ = -1;         // the CPU where this member can't go
   std::int16_t home_ = -1;            // of the judge: where members gathered last
-  bool trying_ = false;               // a trial runs
-  bool settles_ = false;              // members have only just begun to move
+  bool trying_ : 1 = false;           // a trial runs
+  bool settles_ : 1 = false;          // members have only just begun to move
+  std::uint8_t not_to_ = 0;           // by CPUs modulo kSigned: it can't spread there
   std::uint8_t pauses_ = 0;           // of the program, in this phase
   std::uint8_t slowly_ = 0;           // the kernel takes so long to disperse members, as a power of 2
 };

@@ -29,16 +29,18 @@ struct SpreadConstants {
   static constexpr std::uint32_t kMostHere = 16;  // members: with more on a CPU, two of them matter little
 };
 
-// The CPU whose members should be joined by one of this CPU; -1: there is none.
+// The CPU whose members should be joined by a member of this CPU that has moves left; -1: there is none.
 template <class A>
-std::int32_t emptier_cpu(const BasicSigns<A>& signs, std::int32_t cpu, std::uint64_t call) {
+std::int32_t emptier_cpu(const BasicSigns<A>& signs, const BasicGathering<A>& moves, std::int32_t cpu,
+                         std::uint64_t call) {
   const BasicWaitersHere<A>& here = signs.waiters[static_cast<std::uint32_t>(cpu) % kSigned];
   if (here.cpu(call) != cpu || here.members() > SpreadConstants::kMostHere) return -1;
   std::int32_t found = -1;
   std::uint32_t fewer = here.members();
   for (const BasicWaitersHere<A>& there : signs.waiters) {
     const std::uint32_t members = there.members();
-    if (members == 0 || members + 2 > here.members() || members >= fewer || there.cpu(call) < 0) continue;
+    if (members == 0 || members + 2 > here.members() || members >= fewer) continue;
+    if (!moves.may_spread_to(there.cpu(call))) continue;
     fewer = members;
     found = there.cpu(call);
   }
@@ -77,21 +79,21 @@ void spread(BasicSigns<A>& signs, BasicGathering<A>& moves, BasicPace<A>& pace, 
   const auto some = static_cast<std::int64_t>(call * 0x9e3779b97f4a7c15 >> 44);
   // order: see above
   if (!A::compare_exchange_relaxed(signs.spread_ns, next, now + C::kLookNs + some)) return;
-  const std::int32_t cpu = os.cpu(), to = emptier_cpu(signs, cpu, call);
-  if (!moves.may_join(to, now)) return;
+  const std::int32_t cpu = os.cpu(), to = emptier_cpu(signs, moves, cpu, call);
+  if (to < 0 || !moves.may_move(now)) return;
   A::store_relaxed(signs.spread_ns, now + C::kMostNs);  // order: see above; until it has moved
-  exclude_until(pace, call);                            // the others wait for it
   const bool moved = os.spread(cpu, to);
   const std::int64_t then = os.now_ns();
   std::int64_t rests = 1;
   if (moved) {
+    exclude_until(pace, call);  // the others have waited for it
     rests = rests_after(signs, call, now);
     A::store_relaxed(signs.spread_at_ns, then);  // order: see above
     A::store_relaxed(signs.spread_at, call);     // order: see above
     for (const std::int32_t changed : {cpu, to})
       signs.waiters[static_cast<std::uint32_t>(changed) % kSigned].recount();
   } else {
-    moves.refuse(to);
+    moves.spreads_not_to(to);
   }
   moves.moved(then - now, then);
   const std::int64_t took = std::clamp(then - now, std::int64_t{0}, C::kMostNs / C::kRests);

@@ -19,9 +19,9 @@ namespace fermata {
 
 // AutoWait composes the others by five rules:
 // 1. A member that may have a CPU of its own spins for about what a park costs. Then it yields for as long as
-//    a //    foreign time slice may take, if its waits are seldom so long and no quota rations its CPU time.
-//    Others yield a few times; in a crowd as long as that spin, and the last one that waits on its CPU may
-//    spin first. Then they park. A crowd's members spread over their CPUs (sync/spread.hpp).
+//    a foreign time slice may take, if its waits are seldom so long and no quota rations its CPU time. Others
+//    yield a few times, in a crowd as long as that spin. The last one that waits on its CPU may spin first.
+//    Then they park. A crowd's members spread over their CPUs (sync/spread.hpp).
 // 2. If stalls (waits of a foreign time slice) come so often that parks in every call would cost less, the
 //    whole team parks without yields, in so many calls that their parks cost kHold times the stall.
 // 3. Then, or once no call has taken long for kCalmNs, one member after the other yields once, as a scout. A
@@ -34,8 +34,6 @@ namespace fermata {
 //    began the hold measures from time to time.
 //
 // Why (docs/waiting.md has the bounds, and the rule in a simulated kernel):
-// - A member that spins for as long as a park costs, and then parks, waits at most twice as long as with the
-//   better of the two.
 // - A member that has parked must be woken. Its CPU belongs to others meanwhile, and the wake often brings it
 //   to the waker's CPU, where both share what is left. Two members that yield until a foreign thread's slice
 //   is over keep their CPUs, and use the rest of the time at the speed of spins.
@@ -146,7 +144,10 @@ class BasicAutoWait : WaitConstants {
 
   // The awaited signal has come.
   void done(const WaitView& view) {
-    if (view.first) return;  // it came before the first action
+    if (view.first) {  // it came before the first action
+      acted_ns_ = view.yielded.ns, begun_ns_ = view.now_ns - acted_ns_;
+      return acted_ns_ > stall_ns() ? stalled(view) : void();
+    }
     acted(view);
     if (awake_us_ != 0 && acted_ns_ < view.waited_ns / kGoodPart) acted_ns_ = 0;
     if (!is_crowded()) learn(view), company_.waited(acted_ns_);
@@ -184,7 +185,6 @@ class BasicAutoWait : WaitConstants {
     return since < long_waits_ ? long_waits_ - since : 0;
   }
   bool has_long_waits(std::uint64_t call) const { return long_waits(call) >= kInVain * kLong; }
-  // After a wait, in a team with a CPU for each member.
   void learn(const WaitView& view) {
     const bool slow = acted_ns_ > stall_ns();
     if (slow) {

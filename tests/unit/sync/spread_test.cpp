@@ -90,11 +90,13 @@ TEST(Spread, OneMoreIsNoReasonToMove) {
 
 // There two members matter little, and are hard to count.
 TEST(Spread, WithManyMembersOnACpuNobodyMoves) {
-  Cpus on(40, 0);
-  on.resize(60, 1);
-  Spreading crowd(on);
-  crowd.calls(2'000);
-  EXPECT_EQ(crowd.tries, 0);
+  for (const std::size_t many : {16U, 17U}) {
+    Cpus on(many, 0);
+    on.resize(20, 1);
+    Spreading crowd(on);
+    crowd.calls(2'000);
+    EXPECT_EQ(crowd.tries > 0, many == 16) << many;
+  }
 }
 
 // Otherwise several members would leave before anybody has counted anew.
@@ -139,6 +141,20 @@ TEST(Spread, WhoCanNotGoSomewhereTriesOnce) {
   crowd.calls(10'000);
   EXPECT_LE(crowd.tries, 3) << "each member of that CPU";
   EXPECT_GE(crowd.tries, 1);
+  Spreading other({0, 0, 0, 0, 1, 2});
+  other.refused = {1};
+  other.calls(2'000);
+  EXPECT_EQ(other.counts(), (Counts{3, 1, 2, 0})) << "and then somewhere else";
+}
+
+// Other stalls count, but for those of the others that wait for it.
+TEST(Spread, OnlyMovesExcludeStalls) {
+  for (const bool may : {false, true}) {
+    Spreading crowd({0, 0, 0, 1});
+    if (!may) crowd.refused = {1};
+    for (int i = 0; i < 100 && crowd.tries == 0; ++i) crowd.calls(1);
+    EXPECT_EQ(crowd.pace.busy_until != 0, may);
+  }
 }
 
 // Whatever others write, a member moves for a fifth of its time at most.

@@ -43,8 +43,9 @@ struct Simulated {
     policy.done(view);
   }
   // A wait that ends before its first action.
-  void end_at_once(std::uint64_t call) {
+  void end_at_once(std::uint64_t call, Yielded yielded = {}) {
     view = {};
+    view.yielded = yielded;
     view.call = call;
     view.now_ns = now;
     policy.done(view);

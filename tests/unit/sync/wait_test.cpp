@@ -25,6 +25,16 @@ TEST_F(AutoWaitTest, YieldsThatNobodyWatchedCountWhenAWaitParks) {
   }
 }
 
+// The signal came just after the yields that were timed.
+TEST_F(AutoWaitTest, StallsBeforeTheFirstActionCount) {
+  Simulated member = crowded();
+  for (const std::uint64_t call : {8U, 9U}) {
+    now += kSlice + 1'000;
+    member.end_at_once(call, {4, kSlice});
+  }
+  EXPECT_GT(pace.parks_until, 9U);
+}
+
 // A yield that runs nobody takes no time: 16 of them are much cheaper than a park.
 TEST_F(AutoWaitTest, ACrowdYieldsForAsLongAsAParkCosts) {
   Simulated member = crowded();
