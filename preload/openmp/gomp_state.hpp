@@ -36,8 +36,7 @@ class PoolPointer {
     if (is_readable(kWord)) return errno = saved, false;  // an emulator does not look at the set of signals
     int found = 0;
     for (std::size_t at = 0; at + kWord <= memory.bytes; at += kWord) {
-      const std::uintptr_t owner = read(read(word_at(memory.at + at)));
-      if (owner - reinterpret_cast<std::uintptr_t>(memory.at) >= memory.bytes) continue;
+      if (!memory.contains(read(read(word_at(memory.at + at))))) continue;
       at_ = at;
       ++found;
     }
@@ -71,9 +70,7 @@ class ThreadEnd {
     int found = 0;
     for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX; ++key) {
       void* const value = pthread_getspecific(key);
-      if (reinterpret_cast<std::uintptr_t>(value) - reinterpret_cast<std::uintptr_t>(memory.at) >=
-          memory.bytes)
-        continue;
+      if (!memory.contains(reinterpret_cast<std::uintptr_t>(value))) continue;
       key_ = key;
       value_ = value;
       ++found;

@@ -31,6 +31,10 @@ struct Memory {
   std::size_t bytes = 0;
   std::size_t module = 0;  // for memory_of()
 
+  bool contains(std::uintptr_t address) const {
+    return address - reinterpret_cast<std::uintptr_t>(at) < bytes;
+  }
+
   static Memory of(const RunTime& run_time) {
     Memory found;
     for_each_loaded([&](const dl_phdr_info& info) {

@@ -60,11 +60,10 @@ std::int64_t rests_after(BasicSigns<A>& signs, std::uint64_t call, std::int64_t 
   const std::uint32_t before = A::load_relaxed(signs.spread_each_ns);  // order: see above
   const std::uint32_t earlier = A::load_relaxed(signs.spread_vain);    // order: see above
   const bool vain = before != 0 && each > before - before / SpreadConstants::kGain;
-  const std::uint32_t in_vain = !vain ? 0 : earlier < SpreadConstants::kMostVain ? earlier + 1 : earlier;
-  const std::uint32_t most = std::min(in_vain, SpreadConstants::kMostVain);
-  A::store_relaxed(signs.spread_vain, most);     // order: see above
+  const std::uint32_t in_vain = vain ? std::min(earlier, SpreadConstants::kMostVain - 1) + 1 : 0;
+  A::store_relaxed(signs.spread_vain, in_vain);  // order: see above
   A::store_relaxed(signs.spread_each_ns, each);  // order: see above
-  return std::int64_t{1} << most;
+  return std::int64_t{1} << in_vain;
 }
 
 // Call it now and then, after a wait of the calling member, while its team has no hold. Os: cpu(), now_ns(),

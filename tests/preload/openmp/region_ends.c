@@ -191,26 +191,30 @@ static void cancelled(void) {
   for (;;) pause();
 }
 
-// A region that is entered by an address of the run-time library's own function.
+// The functions of libgomp itself, by its handle. 0: the run-time library is another one.
+static void (*real_parallel)(void (*)(void*), void*, unsigned, unsigned);
+static int (*real_pause)(int);
+static int find_functions(void) {
+  void* const library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == NULL) return 0;
+  *(void**)&real_parallel = dlsym(library, "GOMP_parallel");
+  *(void**)&real_pause = dlsym(library, "omp_pause_resource_all");
+  return real_parallel != NULL && real_pause != NULL;
+}
+
 static void count_here(void* data) {
   (void)data;
 #pragma omp atomic
   sums[3] += 10 * omp_get_num_threads() + omp_get_thread_num();
 }
 static void handles(void) {
-  void* const library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == NULL) return;
-  void (*parallel)(void (*)(void*), void*, unsigned, unsigned);
-  int (*pause_all)(int);
-  *(void**)&parallel = dlsym(library, "GOMP_parallel");
-  *(void**)&pause_all = dlsym(library, "omp_pause_resource_all");
-  if (parallel == NULL || pause_all == NULL) return;
+  if (!find_functions()) return;
   for (int i = 0; i < 20; ++i) {
     row(30);
-    for (unsigned threads = 1; threads < 5; ++threads) parallel(count_here, NULL, threads, 0);
+    for (unsigned threads = 1; threads < 5; ++threads) real_parallel(count_here, NULL, threads, 0);
     row(3);
-    if (i % 4 == 0) parallel(count_here, NULL, 3, 0);
-    if (i % 5 == 0) sums[3] += pause_all(1);
+    if (i % 4 == 0) real_parallel(count_here, NULL, 3, 0);
+    if (i % 5 == 0) sums[3] += real_pause(1);
     row(i % 3 * 20);
 #pragma omp parallel num_threads(2)
     count_here(NULL);
@@ -221,13 +225,10 @@ static void handles(void) {
 // The program's own regions keep their threads.
 static void nothing(void* unused) { (void)unused; }
 static void kept(void) {
-  void* const library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == NULL) return;
-  void (*parallel)(void (*)(void*), void*, unsigned, unsigned);
-  *(void**)&parallel = dlsym(library, "GOMP_parallel");
+  if (!find_functions()) return;
   for (int i = 0; i < 4; ++i) {
     row(30);
-    parallel(nothing, NULL, 3, 0);
+    real_parallel(nothing, NULL, 3, 0);
     row(30);
 #pragma omp parallel num_threads(3) proc_bind(close)
     sums[omp_get_thread_num()] += 1000 * mine;
@@ -244,29 +245,26 @@ static int threads_here(void) {
   return count;
 }
 // Threads that such regions have started do not remain when a residence ends, nor with their first thread.
-static void* bypass(void* function) {
-  void (*parallel)(void (*)(void*), void*, unsigned, unsigned);
-  *(void**)&parallel = function;
+static void* bypass(void* unused) {
   for (int i = 0; i < 50; ++i) {
     row(30);
-    parallel(count_here, NULL, 3, 0);
+    real_parallel(count_here, NULL, 3, 0);
 #pragma omp parallel num_threads(2)
     count_here(NULL);
   }
-  return NULL;
+  return unused;
 }
 static void remainders(void) {
-  void* const library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == NULL) return;
+  if (!find_functions()) return;
   pthread_t thread;
   for (int i = 0; i < 4; ++i) {
-    pthread_create(&thread, NULL, bypass, dlsym(library, "GOMP_parallel"));
+    pthread_create(&thread, NULL, bypass, NULL);
     pthread_join(thread, NULL);
   }
   int threads = 0;
   for (int i = 0; i < 200 && (threads = threads_here()) > 1; ++i) usleep(10000);
   printf("%d threads\n", threads);
-  bypass(dlsym(library, "GOMP_parallel"));
+  bypass(NULL);
   for (int i = 0; i < 200 && (threads = threads_here()) > 5; ++i) usleep(10000);
   printf("%s\n", threads <= 5 ? "few threads" : "MANY THREADS");
   print_sums("remainders");
