@@ -29,6 +29,11 @@ Loop::Loop(std::vector<std::uint32_t> process_of_rank, const LoopOptions& option
                 .is_gone = is_gone,
                 .flush = flush,
                 .close = close};
+    if (!options.moves_long) continue;
+    end.port.send_long = send_long;
+    end.port.receive_long = receive_long;
+    end.port.is_over = is_over;
+    end.port.end_long = end_long;
   }
 }
 
@@ -126,6 +131,7 @@ void Loop::progress(void* self) {
 // Steps: deliver the packets that are due, to any process; land the packets that have reached this process;
 // repeat the packets that are not acknowledged; give up receivers that never acknowledge.
 void Loop::advance(End& end, std::int64_t now) {
+  move_longs(now);
   while (!under_way_.empty() && under_way_.begin()->first <= now) {
     const Packet packet = under_way_.begin()->second;
     under_way_.erase(under_way_.begin());
@@ -147,6 +153,76 @@ void Loop::advance(End& end, std::int64_t now) {
     const std::uint32_t to = entry.second.packet.to;
     return end.given_up.contains(to) || ends_[to]->silent;
   });
+}
+
+std::uint64_t Loop::send_long(void* self, std::uint32_t to, const void* from, std::uint64_t bytes,
+                              std::uint64_t* number) {
+  const End& end = end_of(self);
+  Loop& loop = *end.loop;
+  const std::lock_guard lock(loop.guard_);
+  const std::uint32_t process = loop.process_of_rank_[to];
+  *number = loop.numbers_[{end.process, process}]++;
+  return loop.add_long({.from = end.process,
+                        .to = process,
+                        .number = *number,
+                        .at = static_cast<std::byte*>(const_cast<void*>(from)),
+                        .bytes = bytes});
+}
+
+std::uint64_t Loop::receive_long(void* self, std::uint32_t from, std::uint64_t number, void* to,
+                                 std::uint64_t bytes) {
+  const End& end = end_of(self);
+  Loop& loop = *end.loop;
+  const std::lock_guard lock(loop.guard_);
+  return loop.add_long({.from = loop.process_of_rank_[from],
+                        .to = end.process,
+                        .number = number,
+                        .receives = true,
+                        .at = static_cast<std::byte*>(to),
+                        .bytes = bytes});
+}
+
+std::uint64_t Loop::add_long(const Long& message) {
+  longs_[++last_id_] = message;
+  return last_id_;
+}
+
+Loop::Long* Loop::other_side(const Long& message) {
+  for (auto& [id, other] : longs_)
+    if (other.receives != message.receives && other.number == message.number && other.from == message.from &&
+        other.to == message.to)
+      return &other;
+  return nullptr;
+}
+
+// The bytes arrive a round trip after both sides have begun.
+void Loop::move_longs(std::int64_t now) {
+  for (auto& [id, message] : longs_) {
+    if (!message.receives || message.is_over || ends_[message.from]->silent || ends_[message.to]->silent ||
+        cuts_.contains(std::minmax(message.from, message.to)))
+      continue;
+    Long* const sent = other_side(message);
+    if (sent == nullptr) continue;
+    if (message.due_ns == 0) message.due_ns = now + 2 * options_.delay_ns;
+    if (message.due_ns > now) continue;
+    std::copy_n(sent->at, std::min(sent->bytes, message.bytes), message.at);
+    sent->is_over = message.is_over = true;
+    ++counts_.longs;
+    counts_.long_bytes += message.bytes;
+  }
+}
+
+std::int32_t Loop::is_over(void* self, std::uint64_t id) {
+  Loop& loop = *end_of(self).loop;
+  const std::lock_guard lock(loop.guard_);
+  return loop.longs_.at(id).is_over ? 1 : 0;
+}
+
+void Loop::end_long(void* self, std::uint64_t id, std::int64_t) {
+  Loop& loop = *end_of(self).loop;
+  const std::lock_guard lock(loop.guard_);
+  if (!loop.longs_.at(id).is_over) ++loop.counts_.given_up;
+  loop.longs_.erase(id);
 }
 
 // Acknowledges on arrival, as a kernel does, not when the receiving process calls progress().

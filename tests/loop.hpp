@@ -29,6 +29,7 @@ struct LoopOptions {
   // stopped for long has repeated only once.
   std::uint32_t patience = 10'000;
   std::int64_t (*now)() = os::now_ns;  // the clock of the delays
+  bool moves_long = true;              // the ports have the functions for long messages
 };
 
 // Simulated processes 0, 1, ..., each with a port.
@@ -50,6 +51,9 @@ class Loop {
     std::uint64_t packets = 0;  // packets that were sent, with repeats and acknowledgements
     std::uint64_t lost = 0;     // packets of these that were lost
     std::uint64_t repeats = 0;
+    std::uint64_t longs = 0;       // long messages that have arrived
+    std::uint64_t long_bytes = 0;  // their bytes
+    std::uint64_t given_up = 0;    // long messages that one side gave up
   };
   Counts counts() const;
   // How many packets with lines the two processes have sent each other, with repeats.
@@ -80,6 +84,17 @@ class Loop {
     std::set<std::uint32_t> given_up;
   };
 
+  // One side of a long message.
+  struct Long {
+    std::uint32_t from = 0, to = 0;  // processes
+    std::uint64_t number = 0;        // of those from `from` to `to`
+    bool receives = false;
+    std::byte* at = nullptr;
+    std::uint64_t bytes = 0;
+    bool is_over = false;
+    std::int64_t due_ns = 0;  // a receive: when the bytes arrive; 0: the sender has not begun
+  };
+
   static End& end_of(void* self) { return *static_cast<End*>(self); }
   static std::int32_t open(void* self, const Window* window);
   static void write(void* self, const Line* line, const Block* block);
@@ -87,8 +102,17 @@ class Loop {
   static std::int32_t is_gone(void* self, std::uint32_t rank);
   static void flush(void* self, std::int64_t most_ns);
   static void close(void* self, std::int64_t most_ns);
+  static std::uint64_t send_long(void* self, std::uint32_t to, const void* from, std::uint64_t bytes,
+                                 std::uint64_t* number);
+  static std::uint64_t receive_long(void* self, std::uint32_t from, std::uint64_t number, void* to,
+                                    std::uint64_t bytes);
+  static std::int32_t is_over(void* self, std::uint64_t id);
+  static void end_long(void* self, std::uint64_t id, std::int64_t most_ns);
 
   void advance(End& end, std::int64_t now);
+  Long* other_side(const Long& message);
+  std::uint64_t add_long(const Long& message);
+  void move_longs(std::int64_t now);
   void send(const Packet& packet, std::int64_t now);
   void arrive(End& end, const Packet& packet, std::int64_t now);
   bool gone(const End& end, std::uint32_t process) const;
@@ -103,7 +127,10 @@ class Loop {
   // Delays that differ from options_.delay_ns.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> delays_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> cuts_;
-  std::optional<std::uint64_t> place_;  // misplace_blocks()
+  std::optional<std::uint64_t> place_;                                        // misplace_blocks()
+  std::map<std::uint64_t, Long> longs_;                                       // by id
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> numbers_;  // of long messages
+  std::uint64_t last_id_ = 0;
   std::uint64_t state_;
   std::uint64_t next_number_ = 0;
   Counts counts_;

@@ -3,6 +3,7 @@
 #define FERMATA_HOSTS_H
 
 #include <fermata/fermata.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -80,10 +81,19 @@ typedef struct fermata_window {
  * - flush: waits until all earlier lines will land without a further call here, for at most most_ns ns. They
  *   land before later lines, also if the time runs out.
  * - close: does what flush does, and may also wait for the other processes' close, within most_ns. After it
- *   returns, the port never calls land again. */
+ *   returns, the port never calls land again.
+ * The other functions move long messages from the sender's memory to the receiver's without copies. All four
+ * are set, or all are NULL: then all data travel as blocks. Long messages are not ordered with lines.
+ * - send_long: begins to send. The bytes stay as they are until end_long. *number is set so that the receiver
+ *   can tell the message from the others between these two processes. Returns an id for is_over and end_long;
+ *   0: this message can't be sent in this way.
+ * - receive_long: begins to receive the message that has that number and length. Returns an id; 0: no memory.
+ * - is_over: returns whether the message's memory is free again, and all bytes are there at the receiver.
+ * - end_long: ends the id. If the message is not over, gives it up, and waits for at most most_ns ns until
+ *   the port does not touch the memory any more. */
 typedef struct fermata_port {
-  size_t size;                                           /* sizeof(fermata_port) */
-  void* self;                                            /* first argument of each function */
+  size_t size; /* sizeof(fermata_port); or less: FERMATA_PORT_WITHOUT_LONG */
+  void* self;  /* first argument of each function */
   int (*open)(void* self, const fermata_window* window); /* From this call on, lines may come. */
                                                          /* Returns FERMATA_OK or an error. */
   void (*write)(void* self, const fermata_line* line, const fermata_block* block);
@@ -91,7 +101,14 @@ typedef struct fermata_port {
   int (*is_gone)(void* self, uint32_t rank);
   void (*flush)(void* self, int64_t most_ns);
   void (*close)(void* self, int64_t most_ns);
+  uint64_t (*send_long)(void* self, uint32_t to, const void* from, uint64_t bytes, uint64_t* number);
+  uint64_t (*receive_long)(void* self, uint32_t from, uint64_t number, void* to, uint64_t bytes);
+  int (*is_over)(void* self, uint64_t id);
+  void (*end_long)(void* self, uint64_t id, int64_t most_ns);
 } fermata_port;
+
+/* The size of a port that ends after close. */
+#define FERMATA_PORT_WITHOUT_LONG offsetof(fermata_port, send_long)
 
 /* Gives the team this process's port. Each process of a team over several hosts calls it, before its first
  * member joins. The team copies *port and opens the port. It closes the port when the team is freed; `self`

@@ -38,7 +38,11 @@ static_assert(sizeof(fermata_port) == sizeof(net::Port) &&
               offsetof(fermata_port, progress) == offsetof(net::Port, progress) &&
               offsetof(fermata_port, is_gone) == offsetof(net::Port, is_gone) &&
               offsetof(fermata_port, flush) == offsetof(net::Port, flush) &&
-              offsetof(fermata_port, close) == offsetof(net::Port, close));
+              offsetof(fermata_port, close) == offsetof(net::Port, close) &&
+              offsetof(fermata_port, send_long) == offsetof(net::Port, send_long) &&
+              offsetof(fermata_port, receive_long) == offsetof(net::Port, receive_long) &&
+              offsetof(fermata_port, is_over) == offsetof(net::Port, is_over) &&
+              offsetof(fermata_port, end_long) == offsetof(net::Port, end_long));
 
 namespace fermata::api {
 namespace {

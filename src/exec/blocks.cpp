@@ -16,7 +16,6 @@ using Counter = std::atomic<std::uint64_t>;
 // A line: header | tag | up to 48 bytes, or an address, or nothing if the piece is in the buffer.
 constexpr std::size_t kTagAt = 8;
 constexpr std::size_t kDataAt = 16;
-constexpr std::uint64_t kByAddress = std::uint64_t{1} << 63;  // a bit of the tag
 
 // What the line of a single-copy piece carries.
 struct Offer {
@@ -64,7 +63,7 @@ void Channel::clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter
 
 std::size_t BlockOperation::piece_elements(const Work& w) const {
   const std::size_t most = (w.away ? channel_->most_away() : channel_->most()) / call_.element;
-  const std::size_t left = w.elements - w.done;
+  const std::size_t left = w.elements - w.in_long - w.done;
   return left < most ? left : most;
 }
 
@@ -91,6 +90,8 @@ BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_
   if (!may_move(stage, t)) return Moved::kNothing;
   const BlockTransfer& x = program_->transfers[t];
   Work& w = work_[t];
+  if (w.waits_for_long()) [[unlikely]]
+    return finish_long(stage, t);
   if (is_local(x.code)) {
     if (x.code == BlockCode::kFold) call_.fold(call_.context, w.to, w.from, w.to, w.elements);
     else if (w.from != w.to) memmove(w.to, w.from, w.elements * call_.element);
@@ -109,6 +110,8 @@ bool BlockOperation::goes_direct(const Work& w) const {
 
 BlockOperation::Moved BlockOperation::send(std::uint32_t t) {
   Work& w = work_[t];
+  if (w.away) [[unlikely]]
+    return send_away(t);
   Channel::End& end = *w.end;
   Counter& credit = credit_of(w.ring);
   if (w.announced != 0) {
@@ -120,8 +123,6 @@ BlockOperation::Moved BlockOperation::send(std::uint32_t t) {
   }
   const bool direct = goes_direct(w);
   if (!has_room(w, direct, end.credit_seen)) return Moved::kNothing;
-  if (w.away) [[unlikely]]
-    return send_away(t);
   std::byte* line = this->line(w);
   const std::uint64_t tag = tag_of(w) | (direct ? kByAddress : 0);
   memcpy(line + kTagAt, &tag, sizeof tag);
@@ -226,7 +227,13 @@ BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint
     return Moved::kNothing;
   }
   const std::size_t limit = this->limit(stage, t);  // after the length in the tag was taken
-  if ((tag & kByAddress) != 0) return receive_direct(x, w, limit);
+  if ((tag & kByAddress) != 0) [[unlikely]] {
+    if (!w.away) return receive_direct(x, w, limit);
+    std::uint64_t words[2];
+    memcpy(words, line + kDataAt, sizeof words);
+    if (!begin_to_receive_long(x, w, words, limit)) return Moved::kNothing;
+    return end_piece(x, w, false);
+  }
   const std::size_t elements = piece_elements(w);
   if (w.done + elements > limit) return Moved::kNothing;
   const std::size_t bytes = elements * call_.element;
@@ -249,8 +256,13 @@ BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint
     leaves_quarter = extent.end / channel_->quarter() != end.place / channel_->quarter();
     end.place = extent.end;
   }
-  const std::uint64_t read = end.next++;
-  if (!Pieces::give_credit(credit_of(w.ring), read, channel_->lines, leaves_quarter)) return Moved::kQuietly;
+  return end_piece(x, w, leaves_quarter);
+}
+
+// The piece was read. at_once: its sender may wait for that.
+BlockOperation::Moved BlockOperation::end_piece(const BlockTransfer& x, Work& w, bool at_once) const {
+  const std::uint64_t read = w.end->next++;
+  if (!Pieces::give_credit(credit_of(w.ring), read, channel_->lines, at_once)) return Moved::kQuietly;
   if (!w.away) [[likely]]
     return Moved::kTold;
   give_credit_away(x, w, read);
@@ -366,6 +378,8 @@ bool BlockOperation::could_move(const BlockStage& stage, std::uint32_t t) const 
 
 bool BlockOperation::peer_has_acted(std::uint32_t t) const {
   const Work& w = work_[t];
+  if (w.waits_for_long()) [[unlikely]]
+    return long_is_over(w);
   std::uint64_t seen = w.end->credit_seen;
   if (program_->transfers[t].code == BlockCode::kSend) {
     if (w.announced != 0) return Pieces::was_read(credit_of(w.ring), seen, w.announced);

@@ -16,7 +16,8 @@
 // Between two hosts each host has a copy of the ring, at the same offset. The sender's port writes lines and
 // buffer into the receiver's copy; the receiver's port writes credits into the sender's. A line is a message
 // there, so transfers of an edge in one stage share a line if they fit on it. The sender chooses where a
-// longer piece lies in the buffer, and the line says it.
+// longer piece lies in the buffer, and the line says it. The end of a long transfer may go from memory to
+// memory (blocks_long.cpp).
 #ifndef FERMATA_EXEC_BLOCKS_HPP
 #define FERMATA_EXEC_BLOCKS_HPP
 
@@ -60,6 +61,9 @@ inline constexpr std::size_t kMostParts = kRingQuarters * kMostInQuarterOverHost
 using fermata::kMostPiece;
 using fermata::kOnLine;
 static_assert(kMostPiece <= net::kMostBlock && kRingLine == (1 + net::kLineWords) * 8);
+// A bit of the tag: the line carries no data, but an address, or between hosts it announces a long message.
+inline constexpr std::uint64_t kByAddress = std::uint64_t{1} << 63;
+inline constexpr std::size_t kLeastLong = std::size_t{128} << 10;  // bytes of a long message between hosts
 inline constexpr std::size_t kBounce = 65536;  // bytes that a fold reads from another process at a time
 // bytes read from another process between two checks whether the team is broken
 inline constexpr std::size_t kMostSingleCopy = 1024 * 1024;
@@ -193,6 +197,9 @@ struct BlockCall {
   os::ProcessMemory home;      // this process; {} in a team of threads
   // a block may be longer or shorter at its sender; the receiver drops what does not fit
   bool bounded = false;
+  // Between hosts: the bytes at the begin of a transfer that go through the ring, if the rest goes by a long
+  // message. SIZE_MAX: none does.
+  std::size_t before_long = SIZE_MAX;
   std::uint64_t bytes = 0;  // of each block, if all have the same length; else 0
   // kBounce bytes; null: this member refuses single copy from another process
   std::byte* bounce = nullptr;
@@ -228,6 +235,10 @@ class BlockOperation {
     // A send: how many pieces ahead it prefetches the place of a piece; 0: it does not.
     std::uint8_t ahead = 0;
     std::uint16_t in_buffer = 0;  // bytes of that place in the buffer
+    std::size_t in_long = 0;      // elements at the end that go by a long message, once it is announced
+    std::uint64_t long_id = 0;    // its id at the port; 0: not begun, or over
+    std::byte* apart = nullptr;   // a receive: the memory to which the message goes; null: to its place
+    bool waits_for_long() const { return in_long != 0 && done + in_long >= elements; }
   };
 
   // space: program.space_blocks blocks of space_elements elements each.
@@ -262,6 +273,10 @@ class BlockOperation {
     stage_ = program_->stage_count;
     truncated_ = truncated;
   }
+  // Long messages have begun that are not over.
+  bool has_messages() const { return messages_ != 0; }
+  // The operation has failed: gives up its long messages. From then on the port does not use the buffers.
+  void end_messages();
   void forget_mismatch() { status_ = Status::kOk; }  // the piece belonged to another call
   // Ends the operation with kMismatch: member `foreigner` made another call.
   void fail(std::uint32_t foreigner) {
@@ -329,10 +344,18 @@ class BlockOperation {
   Moved send(std::uint32_t transfer);
   Moved send_away(std::uint32_t transfer);
   std::size_t copy_joined(std::uint32_t transfer, std::byte* line);
+  std::size_t elements_in_long(const Work& w) const;
+  bool begin_to_send_long(const BlockTransfer& transfer, Work& w, net::Line& line);
+  bool begin_to_receive_long(const BlockTransfer& transfer, Work& w, const std::uint64_t* words,
+                             std::size_t limit);
+  bool long_is_over(const Work& w) const;
+  Moved finish_long(const BlockStage& stage, std::uint32_t transfer);
+  void end_long(Work& w);
   void give_credit_away(const BlockTransfer& transfer, const Work& w, std::uint64_t piece) const;
   void write(const Work& w, const std::byte* from, std::size_t bytes) const;
   std::byte* room_for(const Work& w, std::size_t bytes) const;
   Moved receive(const BlockStage& stage, std::uint32_t transfer);
+  Moved end_piece(const BlockTransfer& transfer, Work& w, bool at_once) const;
   Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);
   bool take_single_copy(const BlockTransfer& transfer, Work& w, const os::ProcessMemory& owner,
                         const std::byte* from, std::size_t elements);
@@ -355,6 +378,7 @@ class BlockOperation {
   std::size_t left_ = 0;  // bytes that this advance() may still move
   bool moved_ = false;
   bool truncated_ = false;
+  std::uint32_t messages_ = 0;  // transfers with a long message that is not over
 };
 
 template <class Bell>

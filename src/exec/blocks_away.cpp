@@ -62,13 +62,20 @@ const std::byte* BlockOperation::come_from_away(const Work& w, std::size_t bytes
 [[gnu::noinline, gnu::cold]] BlockOperation::Moved BlockOperation::send_away(std::uint32_t t) {
   const BlockTransfer& x = program_->transfers[t];
   Work& w = work_[t];
+  if (!has_room(w, false, w.end->credit_seen)) return Moved::kNothing;
   const Team& team = *call_.team;
-  const std::size_t elements = piece_elements(w);
-  const std::size_t bytes = elements * call_.element;
-  const std::byte* from = w.from + w.done * call_.element;
   const auto offset_of = [&](const std::byte* at) { return static_cast<std::uint64_t>(at - team.base()); };
   net::Line out{.offset = offset_of(line(w)), .header = w.end->next, .to = x.peer, .words = 1};
   out.payload[0] = tag_of(w);
+  if (w.done == 0 && w.in_long == 0 && begin_to_send_long(x, w, out)) {
+    out.payload[0] |= kByAddress;
+    team.port().write(out);
+    ++w.end->next;
+    return Moved::kQuietly;
+  }
+  const std::size_t elements = piece_elements(w);
+  const std::size_t bytes = elements * call_.element;
+  const std::byte* from = w.from + w.done * call_.element;
   net::Block block;
   if (bytes <= kOnLine) {
     copy_bytes(&out.payload[1], from, static_cast<std::uint32_t>(bytes));

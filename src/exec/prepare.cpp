@@ -144,6 +144,7 @@ void BlockOperation::restart() {
   for (std::uint32_t t = 0; t < program_->transfer_count; ++t) {
     work_[t].done = 0;
     work_[t].announced = 0;
+    work_[t].in_long = 0;
     work_[t].elements = work_[t].room;
   }
   stage_ = 0;

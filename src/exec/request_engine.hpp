@@ -34,6 +34,8 @@ class RequestEngine : Parts {
   // Precondition: the request has left its queue.
   void end(BlockRequest* request, Status status) {
     if (request == queues_.call) queues_.call = nullptr;
+    if (request->operation.has_messages()) [[unlikely]]
+      request->operation.end_messages();
     request->active = false;
     --queues_.active;
     ++queues_.ended;

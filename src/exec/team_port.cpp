@@ -13,7 +13,19 @@ namespace {
 constexpr std::int64_t kFlushNs = 1'000'000'000;
 constexpr std::int64_t kCloseNs = 1'000'000'000;
 
+constexpr std::int64_t kEndLongNs = 1'000'000'000;  // how long to wait for a message that was given up
+
 constexpr const char* kConnected = "this process has already connected a port to this team";
+
+bool is_whole(const net::Port& p) {
+  const bool lines = p.open != nullptr && p.write != nullptr && p.progress != nullptr &&
+                     p.is_gone != nullptr && p.flush != nullptr && p.close != nullptr;
+  const bool all =
+      p.send_long != nullptr && p.receive_long != nullptr && p.is_over != nullptr && p.end_long != nullptr;
+  const bool none =
+      p.send_long == nullptr && p.receive_long == nullptr && p.is_over == nullptr && p.end_long == nullptr;
+  return lines && (all || none);
+}
 
 }  // namespace
 
@@ -23,9 +35,9 @@ TeamPort::~TeamPort() {
 }
 
 Status TeamPort::connect(const net::Port& port, const char** detail) {
-  const bool whole = port.open != nullptr && port.write != nullptr && port.progress != nullptr &&
-                     port.is_gone != nullptr && port.flush != nullptr && port.close != nullptr;
-  if (port.size != sizeof port || !whole)
+  net::Port whole;
+  if (port.size == sizeof whole || port.size == net::kPortWithoutLong) memcpy(&whole, &port, port.size);
+  if (!is_whole(whole))
     return refuse(Status::kArgument, "set all functions of the port, and its size to sizeof(fermata_port)",
                   detail);
   if (!hosts_.are_several())
@@ -38,7 +50,7 @@ Status TeamPort::connect(const net::Port& port, const char** detail) {
   const net::Window window{segment_.base(), segment_.bytes(), land_here, this};
   const auto opened = static_cast<Status>(port.open(port.self, &window));
   if (opened != Status::kOk) return refuse(opened, "the port's open function failed", detail);
-  port_ = port;
+  port_ = whole;
   return Status::kOk;
 }
 
@@ -90,6 +102,18 @@ void TeamPort::flush() const {
   if (delays_ != nullptr) delays_->look(os::now_ns());
   port_.flush(port_.self, kFlushNs);
 }
+
+std::uint64_t TeamPort::send_long(std::uint32_t to, const std::byte* from, std::size_t bytes,
+                                  std::uint64_t* number) const {
+  return port_.send_long(port_.self, rank_in_owner(to), from, bytes, number);
+}
+
+std::uint64_t TeamPort::receive_long(std::uint32_t from, std::uint64_t number, std::byte* to,
+                                     std::size_t bytes) const {
+  return port_.receive_long(port_.self, rank_in_owner(from), number, to, bytes);
+}
+
+void TeamPort::end_long(std::uint64_t id) const { port_.end_long(port_.self, id, kEndLongNs); }
 
 void TeamPort::land_here(void* self, const net::Line* line, const net::Block* block) {
   auto& port = *static_cast<TeamPort*>(self);

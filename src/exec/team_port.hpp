@@ -46,6 +46,14 @@ class TeamPort {
   void progress() const;
   // Waits until the lines that were written need no further call (net::Port::flush), but for 1 s at most.
   void flush() const;
+  // Long messages (net::Port), by ranks of this team. Precondition: has_long().
+  bool has_long() const { return port_.send_long != nullptr; }
+  std::uint64_t send_long(std::uint32_t to, const std::byte* from, std::size_t bytes,
+                          std::uint64_t* number) const;
+  std::uint64_t receive_long(std::uint32_t from, std::uint64_t number, std::byte* to,
+                             std::size_t bytes) const;
+  bool is_over(std::uint64_t id) const { return port_.is_over(port_.self, id) != 0; }
+  void end_long(std::uint64_t id) const;  // waits for 1 s at most
   bool is_gone(std::uint32_t rank) const { return port_.is_gone(port_.self, rank_in_owner(rank)) != 0; }
 
  private:

@@ -184,6 +184,23 @@ void allow_single_copy(Blocks& blocks, const exec::Team& team) {
   else if (unpack_knowledge(team, &known)) blocks.single_copy = known.model.bytes.direct;
 }
 
+// How many bytes this member can send in a round trip, to the host for which they are most.
+std::size_t sent_in_round_trip(const exec::Member& m) {
+  const exec::Team& team = m.team();
+  BlockKnowledge known;
+  if (!unpack_knowledge(team, &known)) return 0;
+  const CostModel& model = known.model;
+  const auto me = static_cast<std::int32_t>(m.rank());
+  double most = 0;
+  for (std::int32_t r = 0; r < model.members; ++r) {
+    if (!team.hosts().is_away(static_cast<std::uint32_t>(r)) || model.g_at(me, r) <= 0) continue;
+    const double ns = model.o_at(me, r) + model.l_at(me, r) + model.o_at(r, me) + model.l_at(r, me);
+    most = std::max(most, ns / model.g_at(me, r));
+  }
+  constexpr double kMost = std::size_t{1} << 30;
+  return static_cast<std::size_t>(std::min(most, kMost));
+}
+
 }  // namespace
 
 exec::Call call_of(const Checked& c, const fermata_operation& o) {
@@ -217,6 +234,7 @@ void fill(fermata_request& r, bool copies) {
   const exec::Team& team = r.member->member->team();
   call.team = &team;
   call.bounded = c.hidden && r.member->member->log().is_bounded();
+  call.before_long = r.member->blocks->before_long;
   call.bytes = c.irregular ? 0 : c.mean;
   if (team.shared()) {
     call.home = r.member->member->home();
@@ -264,6 +282,8 @@ Blocks& blocks_of(fermata_member* member) {
     member->blocks = std::make_shared<Blocks>(member->member->team());
     if (member->member->team().shared() && os::may_single_copy())
       allow_single_copy(*member->blocks, member->member->team());
+    if (member->member->team().port().has_long())
+      member->blocks->before_long = sent_in_round_trip(*member->member);
     // Requests refer to this team's memory, so its members must not move to another team by a review. A
     // refresh checks by itself whether there are requests. Where lengths may differ, only some members may
     // have blocks, and a review checks for them.

@@ -135,6 +135,8 @@ struct Blocks {
   std::unique_ptr<fermata_request> call;
   Plain last;  // the arguments for which `call` can start again without preparation, if any
   std::unique_ptr<std::byte[]> bounce;  // between processes: folds copy another process's data into it
+  // Between hosts: what goes before a long message (exec::BlockCall).
+  std::size_t before_long = SIZE_MAX;
   Direct single_copy;                   // between processes: the sizes of transfers that use single copy
   SlotHeap heap;         // only rank 0's is used: which parts of the team's heap all members' requests have
   PartsOverHosts parts;  // instead of it in a team over several hosts

@@ -41,7 +41,8 @@ MpiPort::MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> ho
 MpiPort::~MpiPort() = default;
 
 fermata_port MpiPort::table() {
-  return {sizeof(fermata_port), this, open, write, progress, is_gone, flush, close};
+  return {sizeof(fermata_port), this,    open,    write, progress, is_gone, flush, close, send_long,
+          receive_long,         is_over, end_long};
 }
 
 int MpiPort::open(void* self, const fermata_window* window) {
@@ -111,6 +112,7 @@ void MpiPort::progress(void* self) {
 void MpiPort::move() {
   if (!opened_) return;
   receive();
+  move_longs();
   for (std::size_t i = 0; i < peers_.size(); ++i)
     if (!peers_[i].queue.empty()) send_to(peers_[i], static_cast<int>(i));
 }
@@ -205,7 +207,7 @@ int MpiPort::is_gone(void* self, std::uint32_t rank) {
 }
 
 bool MpiPort::all_sent() {
-  bool all = true;
+  bool all = std::all_of(longs_.begin(), longs_.end(), [](const auto& one) { return one.second.is_over; });
   for (Peer& peer : peers_) {
     end_sends(peer);
     all = all && (peer.is_lost || (peer.queue.empty() && peer.sends.empty()));
@@ -229,6 +231,7 @@ void MpiPort::wait_for(std::int64_t most_ns, bool closing) {
       bool over = false;
       if (may_call()) {
         move();
+        if (closing) take_unwanted();
         over = all_sent() && (!closing || all_closed());
       } else {  // the driver thread sends
         over = true;

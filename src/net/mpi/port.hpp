@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -63,8 +64,18 @@ class MpiPort {
     std::uint64_t flushed = 0;   // `sent` at the last flush()
     std::uint64_t received = 0;  // messages that have landed; `early` has the others
     std::uint64_t expected = 0;  // how many messages there are in all, once the peer has announced it
+    std::uint64_t longs = 0;     // long messages sent there so far
     bool has_closed = false;     // the peer has begun close(); some of its messages may not have landed yet
     bool is_lost = false;
+  };
+
+  // A long message is an MPI message of its own, from memory to memory.
+  struct Long {
+    int process = 0, tag = 0, bytes = 0;
+    void* at = nullptr;
+    bool receives = false, has_begun = false, is_over = false;
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::unique_ptr<unsigned char[]> unwanted = {};  // not null: nobody waits for the message
   };
 
   static MpiPort& of(void* self) { return *static_cast<MpiPort*>(self); }
@@ -75,6 +86,12 @@ class MpiPort {
   static int is_gone(void* self, std::uint32_t rank);
   static void flush(void* self, std::int64_t most_ns);
   static void close(void* self, std::int64_t most_ns);
+  static std::uint64_t send_long(void* self, std::uint32_t to, const void* from, std::uint64_t bytes,
+                                 std::uint64_t* number);
+  static std::uint64_t receive_long(void* self, std::uint32_t from, std::uint64_t number, void* to,
+                                    std::uint64_t bytes);
+  static int is_over(void* self, std::uint64_t id);
+  static void end_long(void* self, std::uint64_t id, std::int64_t most_ns);
 
   // May this thread call MPI? Any may with MPI_THREAD_MULTIPLE, or with MPI_THREAD_SERIALIZED if this process
   // has one member. Otherwise only the thread that made the port may.
@@ -94,6 +111,10 @@ class MpiPort {
   void receive();
   void take(const unsigned char* message, std::size_t bytes, int from);
   void land(Peer& peer, const Letter& letter);
+  std::uint64_t add_long(Long message);
+  void move_longs();
+  void move_long(Long& message);
+  void take_unwanted();
   bool all_sent();
   bool all_closed() const;
   void wait_for(std::int64_t most_ns, bool closing);
@@ -109,6 +130,8 @@ class MpiPort {
   std::vector<Peer> peers_;  // by process
   Bytes scratch_;            // for the next message; has room for the longest
   Receives receives_;
+  std::map<std::uint64_t, Long> longs_;  // by id
+  std::uint64_t last_id_ = 0;
   bool opened_ = false;
 };
 

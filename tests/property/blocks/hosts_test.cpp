@@ -86,16 +86,17 @@ TEST(BlocksOverHosts, EveryCollectiveOverGoodAndBadLinks) {
     }
 }
 
-// Blocks longer than a ring buffer, so that it wraps around, and blocks one longer than a whole number of
-// pieces.
+// Blocks longer than a part of a ring buffer, and blocks one longer than a whole number of pieces; by ports
+// with long messages and without.
 TEST(BlocksOverHosts, LongBlocks) {
   for (const Layout& l : kLayouts)
-    expect_all(
-        {.members = l.members,
-         .hosts = l.hosts,
-         .scattered = l.scattered,
-         .links = l.members == 4 ? kBadLinks : kGoodLinks},
-        shapes(l.members, {std::size_t{300'001} / FERMATA_TEST_SCALE}, static_cast<std::size_t>(l.members)));
+    for (const bool moves_long : {true, false}) {
+      net::LoopOptions links = l.members == 4 ? kBadLinks : kGoodLinks;
+      links.moves_long = moves_long;
+      expect_all({.members = l.members, .hosts = l.hosts, .scattered = l.scattered, .links = links},
+                 shapes(l.members, {std::size_t{300'001} / (moves_long ? 1 : FERMATA_TEST_SCALE)},
+                        static_cast<std::size_t>(l.members)));
+    }
 }
 
 TEST(BlocksOverHosts, EveryWaitPolicy) {

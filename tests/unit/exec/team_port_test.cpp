@@ -101,6 +101,80 @@ TEST_F(TeamPorts, ConnectOnce) {
   EXPECT_FALSE(near_subteam->port.is_connected());
 }
 
+// A port that keeps what it is asked for.
+struct LongPort {
+  std::uint32_t to = 0, from = 0;
+  std::uint64_t ended = 0;
+  net::Port port{};
+
+  explicit LongPort(const net::Port& lines) : port(lines) {
+    port.self = this;
+    port.open = [](void*, const net::Window*) { return std::int32_t{0}; };
+    port.close = [](void*, std::int64_t) {};
+    port.send_long = [](void* self, std::uint32_t rank, const void*, std::uint64_t bytes,
+                        std::uint64_t* number) {
+      static_cast<LongPort*>(self)->to = rank;
+      *number = 3;
+      return bytes;
+    };
+    port.receive_long = [](void* self, std::uint32_t rank, std::uint64_t number, void*, std::uint64_t) {
+      static_cast<LongPort*>(self)->from = rank;
+      return number;
+    };
+    port.is_over = [](void*, std::uint64_t id) { return std::int32_t{id == 3 ? 1 : 0}; };
+    port.end_long = [](void* self, std::uint64_t id, std::int64_t) {
+      static_cast<LongPort*>(self)->ended = id;
+    };
+  }
+};
+
+TEST(TeamPort, LongMessagesAreForRanksOfThePortOwner) {
+  Wire wire;
+  LongPort wired(wire[0].port());
+  BareHost host{{0, 1, 0}, 0}, subteam{{0, 1}, 0};
+  const char* detail = "";
+  ASSERT_EQ(host.port.connect(wired.port, &detail), Status::kOk) << detail;
+  EXPECT_TRUE(host.port.has_long());
+  const std::uint32_t ranks[] = {2, 1};
+  ASSERT_EQ(subteam.port.use_port_of(host.port, ranks, 5, &detail), Status::kOk) << detail;
+  ASSERT_TRUE(subteam.port.has_long());
+  std::byte data[8] = {};
+  std::uint64_t number = 0;
+  EXPECT_EQ(subteam.port.send_long(0, data, 8, &number), 8U);
+  EXPECT_EQ(wired.to, 2U);
+  EXPECT_EQ(number, 3U);
+  EXPECT_EQ(subteam.port.receive_long(0, number, data, 8), 3U);
+  EXPECT_EQ(wired.from, 2U);
+  EXPECT_TRUE(subteam.port.is_over(3));
+  EXPECT_FALSE(subteam.port.is_over(8));
+  subteam.port.end_long(8);
+  EXPECT_EQ(wired.ended, 8U);
+}
+
+// Programs of before have a shorter port.
+TEST(TeamPort, AllFunctionsOfLongMessagesOrNone) {
+  Wire wire;
+  const char* detail = "";
+  {
+    LongPort wired(wire[0].port());
+    wired.port.size = net::kPortWithoutLong;
+    BareHost host{{0, 1}, 0};
+    EXPECT_EQ(host.port.connect(wired.port, &detail), Status::kOk) << detail;
+    EXPECT_FALSE(host.port.has_long());
+  }
+  for (const std::size_t size :
+       {net::kPortWithoutLong - 8, net::kPortWithoutLong + 8, sizeof(net::Port) + 8}) {
+    LongPort wired(wire[0].port());
+    wired.port.size = size;
+    BareHost host{{0, 1}, 0};
+    EXPECT_EQ(host.port.connect(wired.port, &detail), Status::kArgument) << size;
+  }
+  LongPort half(wire[0].port());
+  half.port.is_over = nullptr;
+  BareHost host{{0, 1}, 0};
+  EXPECT_EQ(host.port.connect(half.port, &detail), Status::kArgument);
+}
+
 TEST(TeamPort, OneHostTakesNone) {
   Wire wire;
   const HostTable one_host;
