@@ -25,7 +25,8 @@ bool BlockOperation::works_with(std::uint32_t rank) const {
 
 bool BlockOperation::untouched() const {
   for (std::uint32_t t = 0; t < program_->transfer_count; ++t)
-    if (!is_local(program_->transfers[t].code) && (work_[t].announced != 0 || work_[t].done != 0 || work_[t].in_long != 0))
+    if (!is_local(program_->transfers[t].code) &&
+        (work_[t].announced != 0 || work_[t].done != 0 || work_[t].in_long != 0))
       return false;
   return true;
 }

@@ -178,6 +178,12 @@ Status Diagnosis::compare(std::uint32_t rank) {
   return differs_from(rank) ? break_team(Status::kMismatch, rank) : Status::kOk;
 }
 
+Status Diagnosis::has_no_memory() {
+  say("rank %u has no memory for data from another host", seat_.rank);
+  const Status status = break_team(Status::kBroken, seat_.rank);
+  return seat_.give_up(status == Status::kBroken ? Status::kMemory : status);
+}
+
 Status Diagnosis::met_another_call(std::uint32_t rank) {
   const std::int64_t end = os::now_ns() + kSayNs;
   const auto names_it = [&] { return differs_from(rank) || (queues_.call == nullptr && differs_now(rank)); };

@@ -45,6 +45,8 @@ class Diagnosis {
   Status compare(std::uint32_t rank);
   // That rank's tag is of another call. Breaks the team, and names the difference if it is known.
   Status met_another_call(std::uint32_t rank);
+  // This member has no memory for data that come from another host. Breaks the team.
+  Status has_no_memory();
   // This member has waited long (exec/lookout.cpp) in that call. It tells the other hosts, and compares its
   // calls with those that they have told, as compare() does.
   Status compare_abroad(std::uint64_t number, std::uint64_t call);

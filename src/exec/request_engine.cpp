@@ -76,6 +76,7 @@ Status RequestEngine::failure(const BlockRequest& r) {
     if (settled == Status::kRetracted) return lengths_.retract();
   }
   const Status status = own == Status::kMismatch ? diagnosis_.met_another_call(r.operation.foreigner())
+                        : own == Status::kMemory ? diagnosis_.has_no_memory()
                                                  : diagnosis_.status_of_broken();
   seat_.set_broken(status);
   take_back();
