@@ -88,15 +88,37 @@ TEST(Spread, OneMoreIsNoReasonToMove) {
   }
 }
 
-// There two members matter little, and are hard to count.
-TEST(Spread, WithManyMembersOnACpuNobodyMoves) {
-  for (const std::size_t many : {16U, 17U}) {
-    Cpus on(many, 0);
-    on.resize(20, 1);
-    Spreading crowd(on);
-    crowd.calls(2'000);
-    EXPECT_EQ(crowd.tries > 0, many == 16) << many;
+// A difference of less than an eighth matters little.
+TEST(Spread, ManyMembersSpreadUntilTheyAreAboutEqual) {
+  Cpus on(48, 0);
+  on.resize(64, 1);
+  Spreading crowd(on);
+  crowd.calls(2'000, kUs);
+  EXPECT_LE(crowd.counts()[0], 34);
+  EXPECT_GE(crowd.counts()[1], 30);
+  EXPECT_LE(crowd.tries, 17);
+  struct {
+    std::size_t here, there;
+    bool moves;
+  } const cases[] = {{17, 15, true}, {31, 29, false}, {31, 28, true}};
+  for (const auto& [here, there, moves] : cases) {
+    Cpus of_two(here, 0);
+    of_two.resize(here + there, 1);
+    Spreading other(of_two);
+    other.calls(2'000, kUs);
+    EXPECT_EQ(other.tries > 0, moves) << here << " and " << there;
   }
+}
+
+// 16 of 64 must leave: they leave one after the other, and others still make calls between two of them.
+TEST(Spread, ManyMovesThatAreNeededFollowEachOtherFast) {
+  Cpus on(48, 0);
+  on.resize(64, 1);
+  Spreading crowd(on);
+  const std::int64_t begun = crowd.now;
+  while (crowd.counts()[0] > 36 && crowd.now < begun + 100 * kWholeMs) crowd.calls(1, kUs);
+  EXPECT_LE(crowd.now - begun, 30 * kWholeMs);
+  EXPECT_LE(crowd.moved_ns, (crowd.now - begun) / 8);
 }
 
 // Otherwise several members would leave before anybody has counted anew.
