@@ -109,6 +109,10 @@ typedef struct fermata_ranked fermata_ranked;
 
 /* Makes a barrier for `members` ranks, 1..4096. Errors: ARGUMENT, MEMORY. */
 FERMATA_API int fermata_ranked_create(uint32_t members, fermata_ranked** out);
+/* Does the same, for a barrier whose threads share the process's CPUs with `beside` other threads that work
+ * or wait in barriers, too. If there are fewer CPUs than threads in all, its threads soon give up their CPUs
+ * when they wait, as those of a barrier with more members than CPUs do. Errors: as above. */
+FERMATA_API int fermata_ranked_create_beside(uint32_t members, uint32_t beside, fermata_ranked** out);
 /* Frees the barrier. All calls of it must have returned. NULL does nothing. */
 FERMATA_API void fermata_ranked_destroy(fermata_ranked* barrier);
 /* Writes a description of the barrier for people: "dissemination, packed; saved; waiting: auto". It names the
@@ -165,11 +169,13 @@ typedef struct fermata_forkjoin fermata_forkjoin;
 
 #define FERMATA_FORKJOIN_BYTES 48 /* the most that rank 0 hands over in one fork */
 
-/* Makes a team of `members` threads, 1..4096. awake_us: for so many microseconds a thread that waits, and
+/* Makes a team of `members` threads, 1..4096. beside: other threads that share the process's CPUs with these,
+ * as for fermata_ranked_create_beside. awake_us: for so many microseconds a thread that waits, and
  * that may have a CPU to itself, spins and yields before it sleeps; 0: it sleeps at once. Threads that
  * outnumber the CPUs sleep after a few yields. FERMATA_WAIT, if it is not auto, overrides this. Errors:
  * ARGUMENT, MEMORY. */
-FERMATA_API int fermata_forkjoin_create(uint32_t members, uint32_t awake_us, fermata_forkjoin** out);
+FERMATA_API int fermata_forkjoin_create(uint32_t members, uint32_t beside, uint32_t awake_us,
+                                        fermata_forkjoin** out);
 /* Frees the team. All calls of it must have returned, so the others must have left their loop. NULL does
  * nothing. */
 FERMATA_API void fermata_forkjoin_destroy(fermata_forkjoin* team);

@@ -19,6 +19,7 @@ constexpr int kTries = 64;             // for the pool's lock; then the region m
 struct Pooled {
   fermata_ranked* team;
   std::uint32_t size;
+  bool crowded;  // it was made for threads beside others
 };
 
 Pooled pool[kPool];  // guarded by pool_lock
@@ -44,29 +45,29 @@ void forget_pool() {
 
 __attribute__((constructor)) void watch_forks() { pthread_atfork(nullptr, nullptr, forget_pool); }
 
-fermata_ranked* take_team(std::uint32_t size) {
+fermata_ranked* take_team(std::uint32_t size, std::uint32_t beside) {
   fermata_ranked* team = nullptr;
   if (lock_pool()) {
     for (Pooled& entry : pool) {
-      if (entry.team == nullptr || entry.size != size) continue;
+      if (entry.team == nullptr || entry.size != size || entry.crowded != (beside != 0)) continue;
       team = entry.team;
       entry.team = nullptr;
       break;
     }
     unlock_pool();
   }
-  if (team == nullptr && fermata_ranked_create(size, &team) != FERMATA_OK) {
+  if (team == nullptr && fermata_ranked_create_beside(size, beside, &team) != FERMATA_OK) {
     say_fallback(Fallback::kMemory);
     return nullptr;
   }
   return team;
 }
 
-void give_team(fermata_ranked* team, std::uint32_t size) {
+void give_team(fermata_ranked* team, std::uint32_t size, bool crowded) {
   if (lock_pool()) {
     for (Pooled& entry : pool) {
       if (entry.team != nullptr) continue;
-      entry = {team, size};
+      entry = {team, size, crowded};
       team = nullptr;
       break;
     }
@@ -76,7 +77,7 @@ void give_team(fermata_ranked* team, std::uint32_t size) {
 }
 
 // A team for such a region, or null and the reason.
-fermata_ranked* find_team(const Facts& facts, Fallback* why) {
+fermata_ranked* find_team(const Facts& facts, std::uint32_t beside, Fallback* why) {
   *why = Fallback::kSize;
   if (facts.size < 2 || facts.size > kMostMembers) return nullptr;
   *why = Fallback::kCancellation;
@@ -85,7 +86,7 @@ fermata_ranked* find_team(const Facts& facts, Fallback* why) {
   *why = Fallback::kTasks;
   if (tasks_are_used()) return nullptr;
   *why = Fallback::kMemory;
-  return take_team(facts.size);
+  return take_team(facts.size, beside);
 }
 
 std::atomic<std::uint64_t> serials{0};
@@ -119,7 +120,7 @@ fermata_ranked* decide(Region& region, const Facts& facts) {
   if (!region.decision.compare_exchange_strong(undecided, kDeciding, std::memory_order_relaxed))
     return await_decision(region);
   const int saved = errno;
-  fermata_ranked* team = find_team(facts, &region.why);
+  fermata_ranked* team = find_team(facts, region.beside, &region.why);
   region.size = facts.size;
   region.before = fermata_ranked_calls(team, 0);
   if (watched)
@@ -168,7 +169,7 @@ std::uint64_t give_back(Region& region) {
   const std::uint64_t episodes = fermata_ranked_calls(team, 0) - region.before;
   // order: relaxed: all threads have left the region
   const bool failed = region.failed.load(std::memory_order_relaxed);
-  failed ? fermata_ranked_destroy(team) : give_team(team, region.size);
+  failed ? fermata_ranked_destroy(team) : give_team(team, region.size, region.beside != 0);
   return episodes;
 }
 

@@ -31,6 +31,7 @@ struct alignas(kLine) Region {
   std::atomic<bool> failed{false};
   Fallback why = Fallback::kSize;  // the reason for kReal; the deciding thread writes it and the size
   std::uint32_t size = 0;          // of the team
+  std::uint32_t beside = 0;        // threads of other regions, if all together are more than the CPUs
   // The second line.
   alignas(kLine) stats::Arrivals arrivals = {};
   std::uint64_t serial = 0;  // with statistics: unique, and never 0

@@ -45,8 +45,12 @@ struct Residence {
   Settings within;        // of each thread of a region, at its begin
   std::uint32_t process;  // process_page.set()
   bool crowded;           // its threads do not stay awake
+  std::uint32_t cpus;     // of the process
+  std::uint32_t beside;   // threads of other residences, if all together were more than the CPUs
   Looked looked;
   std::uint64_t regions = 0;
+  std::uint64_t lonely_at =
+      0;                 // so many regions before, there were still threads beside, if `beside` is not 0
   Opening opening = {};  // for kLoop
   Region region;
   // What the memory has in the serial phase and in a region, while it has the other.

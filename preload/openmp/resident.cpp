@@ -36,6 +36,8 @@ __thread Habit habit __attribute__((tls_model("initial-exec"))) = {};
 
 constexpr std::uint32_t kFirst = 8;
 constexpr std::uint32_t kMost = 1u << 20;
+// After so many regions without other residences beside it, it is lonely.
+constexpr std::uint64_t kLonely = 4096;
 // A residence of fewer regions, times the streak that began it, was not worth its beginning and end.
 constexpr std::uint64_t kWorth = 4;
 
@@ -129,12 +131,19 @@ void note_threads(std::uint32_t size, std::uint32_t cpus) {
   if (before + size > cpus) ever_crowded.store(true, std::memory_order_relaxed);  // order: see above
 }
 
-// The memory of a residence with a team of that size; null: there is none.
-Residence* residence_of(std::uint32_t size) {
+// How many threads other residences have, if they and `size` threads are more than the CPUs.
+std::uint32_t threads_beside(std::uint32_t others, std::uint32_t size, std::uint32_t cpus) {
+  return others + size > cpus ? others : 0;
+}
+
+// The memory of a residence with a team of that size, beside so many threads; null: there is none.
+Residence* residence_of(std::uint32_t size, std::uint32_t beside) {
   Residence* kept = habit.kept;
   // order: relaxed: a hint
   const bool is_crowded = ever_crowded.load(std::memory_order_relaxed);
-  if (kept != nullptr && kept->size == size && kept->crowded == is_crowded) return kept;
+  if (kept != nullptr && kept->size == size && kept->crowded == is_crowded &&
+      (kept->beside != 0) == (beside != 0))
+    return kept;
   if (kept == nullptr) {
     kept = static_cast<Residence*>(aligned_alloc(alignof(Residence), sizeof(Residence)));
     if (kept == nullptr) return nullptr;
@@ -146,7 +155,9 @@ Residence* residence_of(std::uint32_t size) {
   kept->size = 0;
   kept->team = nullptr;
   kept->crowded = is_crowded;
-  if (fermata_forkjoin_create(size, awake_us[is_crowded ? 1 : 0], &kept->team) != FERMATA_OK) return nullptr;
+  kept->beside = beside;
+  if (fermata_forkjoin_create(size, beside, awake_us[is_crowded ? 1 : 0], &kept->team) != FERMATA_OK)
+    return nullptr;
   kept->size = size;
   return kept;
 }
@@ -159,7 +170,10 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
   PoolPointer pool;
   ThreadEnd end;
   if (memory.at == nullptr || !pool.find(memory) || !end.find(memory)) return nullptr;
-  Residence* const kept = residence_of(size);
+  const auto cpus = static_cast<std::uint32_t>(run_time.num_procs());
+  // order: relaxed: a hint
+  const std::uint32_t beside = threads_beside(resident_threads.load(std::memory_order_relaxed), size, cpus);
+  Residence* const kept = residence_of(size, beside);
   if (kept == nullptr) return nullptr;
   fermata_forkjoin* const team = kept->team;
   const bool is_crowded = kept->crowded;
@@ -174,11 +188,14 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
                                                .within = {},
                                                .process = process_page.set(),
                                                .crowded = is_crowded,
+                                               .cpus = cpus,
+                                               .beside = beside,
                                                .looked = looked,
                                                .region = {},
                                                .serial = {},
                                                .team_side = {}};
   begin(residence->region, caller, body);
+  residence->region.beside = beside;
   residence->progress.settle(run_time, memory);
   memcpy(residence->serial, memory.at, memory.bytes);
   pool.set(residence->serial, 0);
@@ -190,7 +207,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
     residence->within = Settings::now(run_time);
     residence->leave();
     if (run_time.level() == 0 && run_time.num_threads() == 1) {
-      note_threads(size, static_cast<std::uint32_t>(run_time.num_procs()));
+      note_threads(size, residence->cpus);
       return residence;
     }
     residence->enter();
@@ -217,6 +234,19 @@ bool has_tasks(const Residence& residence) {
   // order: relaxed, both: the join has ordered it
   return residence.region.tasked.load(std::memory_order_relaxed) != 0 ||
          residence.region.decision.load(std::memory_order_relaxed) == kReal;  // order: see above
+}
+
+// Do its threads wait as they should beside those of other residences? Others may end and begin a residence
+// just now, so one without threads beside looks for a while.
+bool waits_rightly(Residence& residence) {
+  // order: relaxed: a hint
+  const std::uint32_t others = resident_threads.load(std::memory_order_relaxed) - residence.size;
+  const bool beside = threads_beside(others, residence.size, residence.cpus) != 0;
+  if (beside == (residence.beside != 0)) {
+    residence.lonely_at = residence.regions;
+    return true;
+  }
+  return !beside && residence.regions - residence.lonely_at < kLonely;
 }
 
 // Objects that have called the run-time library since may be such that there must be no residence.
@@ -267,14 +297,19 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
     return nullptr;
   }
   if (Residence* const now = take_serial(); now != nullptr) [[likely]] {
+    bool again = false;
     if (now->run_time == &run_time && (threads == 0 || threads == now->size)) [[likely]] {
       const Settings settings = Settings::now(run_time);
       const bool fits = threads != 0 || static_cast<std::uint32_t>(settings.threads) == now->size;
-      if (fits && settings == now->outside && run_time.level() == 0 && is_up_to_date(*now)) [[likely]]
+      const bool waits = waits_rightly(*now);
+      if (fits && waits && settings == now->outside && run_time.level() == 0 && is_up_to_date(*now))
+          [[likely]]
         return now;
+      again = !waits;
     }
     resident_serial = now;
     end_residence();
+    if (again) habit.needed = 1;  // at once, with other waits
     return nullptr;
   }
   // The program has libgomp within itself, and its own variables beside libgomp's.

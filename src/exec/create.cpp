@@ -169,6 +169,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   team->wait_ = options.wait;
   team->stall_ns_ = options.stall_ns;
   team->awake_us_ = options.awake_us;
+  team->beside_ = options.beside;
   team->segment_.set_layout(laid);
   team->programs_.set(options.programs);
   if (options.shared && owner == nullptr) {

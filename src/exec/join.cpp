@@ -125,7 +125,7 @@ Member::Member(Team& team, std::uint32_t rank)
     : seat_(team, rank),
       lines_(team, rank),
       log_(team.status(rank)),
-      waiter_(team.wait(), team.hosts().are_several(), team.stall_ns(), team.awake_us()),
+      waiter_(team.wait(), team.hosts().are_several(), team.stall_ns(), team.awake_us(), team.beside()),
       queues_(*this),
       diagnosis_(seat_, log_, queues_),
       parts_{seat_, lines_, log_, queues_, diagnosis_, team},

@@ -42,6 +42,8 @@ struct TeamOptions {
   std::int64_t stall_ns = 0;
   // Members wait for work, and stay awake for so long (AutoWait); 0: they do not. Not for shared teams.
   std::uint32_t awake_us = 0;
+  // Threads that use the same CPUs, and are no members: members wait as in a team that is larger by so many.
+  std::uint32_t beside = 0;
   const void* programs[kPlanSlots] = {};  // compiled blobs; null: calls that need it are kUnsupported
   const void* model = nullptr;            // copied into the segment for all members
   std::size_t model_bytes = 0;
@@ -101,6 +103,7 @@ class Team {
   WaitKind wait() const { return wait_; }
   std::int64_t stall_ns() const { return stall_ns_; }
   std::uint32_t awake_us() const { return awake_us_; }
+  std::uint32_t beside() const { return beside_; }
   // True for a team of threads in a forked child: no member can join it there. False for a team of processes.
   bool forked() const { return !shared() && segment_.memory().is_in_child(); }
 
@@ -165,7 +168,7 @@ class Team {
   Handoffs handoffs_{segment_.layout()};
   WaitKind wait_ = WaitKind::kAuto;
   std::int64_t stall_ns_ = 0;
-  std::uint32_t awake_us_ = 0;
+  std::uint32_t awake_us_ = 0, beside_ = 0;
   std::atomic<std::uint32_t> references_{1};
   Team* segment_owner_ = nullptr;  // another team, with a reference; null: this team
   Team* port_owner_ = nullptr;     // as above

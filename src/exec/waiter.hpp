@@ -49,9 +49,14 @@ class Waiter {
   // The longest park beside requests that do not ring this wait's doorbell.
   static constexpr std::int64_t kWithRequestsNs = 50'000;
 
-  // stall_ns: a wait that long is reported; 0: none is. awake_us: see AutoWait.
-  Waiter(WaitKind collective, bool over_hosts, std::int64_t stall_ns, std::uint32_t awake_us = 0)
-      : collective_(collective), over_hosts_(over_hosts), awake_us_(awake_us), stall_ns_(stall_ns) {
+  // stall_ns: a wait that long is reported; 0: none is. awake_us: see AutoWait. beside: see TeamOptions.
+  Waiter(WaitKind collective, bool over_hosts, std::int64_t stall_ns, std::uint32_t awake_us = 0,
+         std::uint32_t beside = 0)
+      : collective_(collective),
+        over_hosts_(over_hosts),
+        awake_us_(awake_us),
+        beside_(beside),
+        stall_ns_(stall_ns) {
     MonitorChoice::settle();
     os::settle_moves();
     choose_spins();
@@ -74,7 +79,7 @@ class Waiter {
   std::uint32_t joined() const { return joined_; }
   void set_joined(std::uint32_t joined, Cpus cpus, Pace* pace, std::uint32_t rank, Signs* signs = nullptr) {
     joined_ = joined;
-    auto_ = AutoWait(room_of(joined, cpus), joined, pace, rank, signs, awake_us_);
+    auto_ = AutoWait(room_of(joined + beside_, cpus), joined, pace, rank, signs, awake_us_);
     choose_spins();
   }
 
@@ -251,7 +256,7 @@ class Waiter {
   std::uint32_t spins_;
   WaitKind collective_;
   bool over_hosts_;
-  std::uint32_t awake_us_;
+  std::uint32_t awake_us_, beside_;
   std::uint64_t next_seldom_ = kSeldom;
   std::int64_t stall_ns_;
   std::uint32_t joined_ = 0;  // the number of members that auto_ is for

@@ -21,9 +21,10 @@ constexpr exec::Call kCall{Collective::kAllreduce, static_cast<std::uint8_t>(Typ
                            static_cast<std::uint8_t>(Op::kOr), 0, sizeof(Words)};
 
 // No wait is reported as a stall: the others wait while rank 0 works alone.
-Status make_forkjoin(fermata_forkjoin& team, std::uint32_t awake_us) {
+Status make_forkjoin(fermata_forkjoin& team, std::uint32_t beside, std::uint32_t awake_us) {
   exec::TeamOptions options;
   options.members = team.members;
+  options.beside = rt::within_members(beside);
   const WaitKind asked = wait_kind_or(WaitKind::kAuto);
   options.wait = asked == WaitKind::kAuto && awake_us == 0 ? WaitKind::kPark : asked;
   options.awake_us = awake_us;
@@ -36,9 +37,10 @@ Status make_forkjoin(fermata_forkjoin& team, std::uint32_t awake_us) {
 
 extern "C" {
 
-int fermata_forkjoin_create(std::uint32_t members, std::uint32_t awake_us, fermata_forkjoin** out) {
-  return static_cast<int>(
-      rt::create(members, out, [&](fermata_forkjoin& team) { return make_forkjoin(team, awake_us); }));
+int fermata_forkjoin_create(std::uint32_t members, std::uint32_t beside, std::uint32_t awake_us,
+                            fermata_forkjoin** out) {
+  return static_cast<int>(rt::create(
+      members, out, [&](fermata_forkjoin& team) { return make_forkjoin(team, beside, awake_us); }));
 }
 
 void fermata_forkjoin_destroy(fermata_forkjoin* team) { rt::destroy(team); }

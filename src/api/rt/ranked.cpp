@@ -96,9 +96,10 @@ ProgramHeader* barrier_program(std::uint32_t members, bool* saved) {
   return *saved ? planned : exec::make_builtin(exec::builtin_barrier(members, usable));
 }
 
-Status make_ranked(fermata_ranked& barrier) {
+Status make_ranked(fermata_ranked& barrier, std::uint32_t beside) {
   exec::TeamOptions options;
   options.members = barrier.members;
+  options.beside = rt::within_members(beside);
   options.wait = wait_kind_or(WaitKind::kAuto);
   options.stall_ns = os::stall_ns();
   options.programs[static_cast<int>(exec::PlanSlot::kBarrier)] =
@@ -117,7 +118,12 @@ Status make_ranked(fermata_ranked& barrier) {
 extern "C" {
 
 int fermata_ranked_create(std::uint32_t members, fermata_ranked** out) {
-  return static_cast<int>(rt::create(members, out, make_ranked));
+  return fermata_ranked_create_beside(members, 0, out);
+}
+
+int fermata_ranked_create_beside(std::uint32_t members, std::uint32_t beside, fermata_ranked** out) {
+  return static_cast<int>(
+      rt::create(members, out, [&](fermata_ranked& barrier) { return make_ranked(barrier, beside); }));
 }
 
 void fermata_ranked_destroy(fermata_ranked* barrier) { rt::destroy(barrier); }

@@ -61,6 +61,11 @@ inline void destroy(RankedTeam* ranked) {
   free(ranked);
 }
 
+// More make no difference.
+constexpr std::uint32_t within_members(std::uint32_t threads) {
+  return threads < kMaxMembers ? threads : kMaxMembers;
+}
+
 // make_team(handle) sets its team, and `saved` if it means anything.
 template <class Handle, class MakeTeam>
 Status create(std::uint32_t members, Handle** out, MakeTeam&& make_team) {

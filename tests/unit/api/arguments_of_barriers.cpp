@@ -106,7 +106,7 @@ void ranked_barriers(Checks& all) {
 template <class Body>
 void with_one_to_fork(Body&& body) {
   fermata_forkjoin* team = nullptr;
-  ASSERT_EQ(fermata_forkjoin_create(1, 10, &team), FERMATA_OK);
+  ASSERT_EQ(fermata_forkjoin_create(1, 0, 10, &team), FERMATA_OK);
   body(team);
   std::uint64_t notes = 9;
   FAILS(fermata_forkjoin_join(team, &notes), FERMATA_OK);
@@ -118,9 +118,9 @@ void with_one_to_fork(Body&& body) {
 void forks_and_joins(Checks& all) {
   all["fermata_forkjoin_create"] = [](World&) {
     fermata_forkjoin* out = nullptr;
-    REFUSED(fermata_forkjoin_create(2, 10, nullptr));
-    REFUSED(fermata_forkjoin_create(0, 10, &out));
-    REFUSED(fermata_forkjoin_create(4097, 10, &out));
+    REFUSED(fermata_forkjoin_create(2, 0, 10, nullptr));
+    REFUSED(fermata_forkjoin_create(0, 0, 10, &out));
+    REFUSED(fermata_forkjoin_create(4097, 0, 10, &out));
     EXPECT_EQ(out, nullptr);
   };
   all["fermata_forkjoin_destroy"] = [](World&) { fermata_forkjoin_destroy(nullptr); };

@@ -60,7 +60,7 @@ void end(fermata_forkjoin* team) {
 // Plain data that rank 0 writes before a fork is seen by all, and theirs is seen after the join.
 void expect_forks_and_joins(std::uint32_t members, std::uint32_t awake_us, std::uint64_t rounds) {
   fermata_forkjoin* team = nullptr;
-  ASSERT_EQ(fermata_forkjoin_create(members, awake_us, &team), FERMATA_OK);
+  ASSERT_EQ(fermata_forkjoin_create(members, 0, awake_us, &team), FERMATA_OK);
   std::uint64_t alone = 0;
   std::vector<std::uint64_t> theirs(members * 16, 0);
   std::atomic<int> wrong{0};
@@ -100,10 +100,10 @@ TEST(ForkJoin, HandsOutWorkAndCollectsNotes) {
 
 TEST(ForkJoin, RefusesCallsOutOfTurn) {
   fermata_forkjoin* team = nullptr;
-  EXPECT_EQ(fermata_forkjoin_create(0, 10, &team), FERMATA_ERR_ARGUMENT);
-  EXPECT_EQ(fermata_forkjoin_create(4097, 10, &team), FERMATA_ERR_ARGUMENT);
-  EXPECT_EQ(fermata_forkjoin_create(2, 10, nullptr), FERMATA_ERR_ARGUMENT);
-  ASSERT_EQ(fermata_forkjoin_create(2, kAwakeUs, &team), FERMATA_OK);
+  EXPECT_EQ(fermata_forkjoin_create(0, 0, 10, &team), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_forkjoin_create(4097, 0, 10, &team), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_forkjoin_create(2, 0, 10, nullptr), FERMATA_ERR_ARGUMENT);
+  ASSERT_EQ(fermata_forkjoin_create(2, 0, kAwakeUs, &team), FERMATA_OK);
   {
     const Others others(team, 2, [](std::uint32_t, const Work&) { return std::uint64_t{0}; });
     std::uint64_t notes = 0;
@@ -128,7 +128,7 @@ TEST(ForkJoin, RefusesCallsOutOfTurn) {
 // The child has none of the team's other threads.
 TEST(ForkJoin, ChildrenAreToldThatTheyAreChildren) {
   fermata_forkjoin* team = nullptr;
-  ASSERT_EQ(fermata_forkjoin_create(2, kAwakeUs, &team), FERMATA_OK);
+  ASSERT_EQ(fermata_forkjoin_create(2, 0, kAwakeUs, &team), FERMATA_OK);
   {
     const Others others(team, 2, [](std::uint32_t, const Work&) { return std::uint64_t{0}; });
     std::uint64_t notes = 0;
