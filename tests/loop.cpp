@@ -218,11 +218,12 @@ std::int32_t Loop::is_over(void* self, std::uint64_t id) {
   return loop.longs_.at(id).is_over ? 1 : 0;
 }
 
-void Loop::end_long(void* self, std::uint64_t id, std::int64_t) {
+std::int32_t Loop::end_long(void* self, std::uint64_t id, std::int64_t) {
   Loop& loop = *end_of(self).loop;
   const std::lock_guard lock(loop.guard_);
   if (!loop.longs_.at(id).is_over) ++loop.counts_.given_up;
   loop.longs_.erase(id);
+  return 1;
 }
 
 // Acknowledges on arrival, as a kernel does, not when the receiving process calls progress().

@@ -107,7 +107,7 @@ class Loop {
   static std::uint64_t receive_long(void* self, std::uint32_t from, std::uint64_t number, void* to,
                                     std::uint64_t bytes);
   static std::int32_t is_over(void* self, std::uint64_t id);
-  static void end_long(void* self, std::uint64_t id, std::int64_t most_ns);
+  static std::int32_t end_long(void* self, std::uint64_t id, std::int64_t most_ns);
 
   void advance(End& end, std::int64_t now);
   Long* other_side(const Long& message);

@@ -19,8 +19,10 @@ extern "C" {
  * it is on (fermata_progress_thread). A thread that waits in another team drives this port, too, while one of
  * its own members has requests of this team. All collectives work over hosts: blocking, nonblocking and
  * persistent. A plan in which members of several hosts use one shared counter does not work over hosts.
- * Blocks between hosts always go through ring buffers, never by single copy. A team that fermata_team_split
- * makes uses its parent's port, even if the new team is on one host, and drives it. */
+ * Blocks between hosts never go by single copy: they go through ring buffers, or as long messages. A call
+ * that ends with an error other than TRUNCATED or TIMEOUT may leave such a message behind. Then its buffers
+ * must stay as they are until the team is destroyed. A team that fermata_team_split makes uses its parent's
+ * port, even if the new team is on one host, and drives it. */
 
 /* -- give a team over hosts its transport --
  * For programs that bring their own transport between hosts: a fabric, sockets, a message library.
@@ -83,14 +85,16 @@ typedef struct fermata_window {
  * - close: does what flush does, and may also wait for the other processes' close, within most_ns. After it
  *   returns, the port never calls land again.
  * The other functions move long messages from the sender's memory to the receiver's without copies. All four
- * are set, or all are NULL: then all data travel as blocks. Long messages are not ordered with lines.
- * - send_long: begins to send. The bytes stay as they are until end_long. *number is set so that the receiver
- *   can tell the message from the others between these two processes. Returns an id for is_over and end_long;
- *   0: this message can't be sent in this way.
+ * are set, or all are NULL: then all data travel as blocks. All processes of a team must agree in this. Long
+ * messages are not ordered with lines. These functions do not block, but for end_long.
+ * - send_long: begins to send. The bytes stay as they are until end_long returns 1. *number is set so that
+ * the receiver can tell the message from the others between these two processes. Returns an id for is_over
+ * and end_long; 0: this message can't be sent in this way.
  * - receive_long: begins to receive the message that has that number and length. Returns an id; 0: no memory.
- * - is_over: returns whether the message's memory is free again, and all bytes are there at the receiver.
- * - end_long: ends the id. If the message is not over, gives it up, and waits for at most most_ns ns until
- *   the port does not touch the memory any more. */
+ * - is_over: returns whether this process's part is over: a receiver has all bytes, and a sender's may
+ * change.
+ * - end_long: gives the message up if it is not over, and waits for at most most_ns ns until the port does
+ * not use its memory. Returns 0 if the port still may, else 1: the id has ended. */
 typedef struct fermata_port {
   size_t size; /* sizeof(fermata_port); or less: FERMATA_PORT_WITHOUT_LONG */
   void* self;  /* first argument of each function */
@@ -104,7 +108,7 @@ typedef struct fermata_port {
   uint64_t (*send_long)(void* self, uint32_t to, const void* from, uint64_t bytes, uint64_t* number);
   uint64_t (*receive_long)(void* self, uint32_t from, uint64_t number, void* to, uint64_t bytes);
   int (*is_over)(void* self, uint64_t id);
-  void (*end_long)(void* self, uint64_t id, int64_t most_ns);
+  int (*end_long)(void* self, uint64_t id, int64_t most_ns);
 } fermata_port;
 
 /* The size of a port that ends after close. */

@@ -91,7 +91,7 @@ BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_
   const BlockTransfer& x = program_->transfers[t];
   Work& w = work_[t];
   if (w.waits_for_long()) [[unlikely]]
-    return finish_long(stage, t);
+    return finish_long(t);
   if (is_local(x.code)) {
     if (x.code == BlockCode::kFold) call_.fold(call_.context, w.to, w.from, w.to, w.elements);
     else if (w.from != w.to) memmove(w.to, w.from, w.elements * call_.element);
@@ -229,10 +229,11 @@ BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint
   const std::size_t limit = this->limit(stage, t);  // after the length in the tag was taken
   if ((tag & kByAddress) != 0) [[unlikely]] {
     if (!w.away) return receive_direct(x, w, limit);
+    if (limit != w.elements) return Moved::kNothing;
     std::uint64_t words[2];
     memcpy(words, line + kDataAt, sizeof words);
-    if (!begin_to_receive_long(x, w, words, limit)) return Moved::kNothing;
-    return end_piece(x, w, false);
+    asm volatile("" : "+m"(words));  // others may write to the ring: read it once
+    return begin_to_receive_long(x, w, words) ? end_piece(x, w, false) : Moved::kNothing;
   }
   const std::size_t elements = piece_elements(w);
   if (w.done + elements > limit) return Moved::kNothing;

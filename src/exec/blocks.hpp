@@ -275,7 +275,8 @@ class BlockOperation {
   }
   // Long messages have begun that are not over.
   bool has_messages() const { return messages_ != 0; }
-  // The operation has failed: gives up its long messages. From then on the port does not use the buffers.
+  // The operation has failed: gives up its long messages. Waits until the port does not use the buffers, but
+  // for 1 s at most.
   void end_messages();
   void forget_mismatch() { status_ = Status::kOk; }  // the piece belonged to another call
   // Ends the operation with kMismatch: member `foreigner` made another call.
@@ -346,11 +347,10 @@ class BlockOperation {
   std::size_t copy_joined(std::uint32_t transfer, std::byte* line);
   std::size_t elements_in_long(const Work& w) const;
   bool begin_to_send_long(const BlockTransfer& transfer, Work& w, net::Line& line);
-  bool begin_to_receive_long(const BlockTransfer& transfer, Work& w, const std::uint64_t* words,
-                             std::size_t limit);
+  bool begin_to_receive_long(const BlockTransfer& transfer, Work& w, const std::uint64_t* words);
   bool long_is_over(const Work& w) const;
-  Moved finish_long(const BlockStage& stage, std::uint32_t transfer);
-  void end_long(Work& w);
+  Moved finish_long(std::uint32_t transfer);
+  void forget_long(Work& w);
   void give_credit_away(const BlockTransfer& transfer, const Work& w, std::uint64_t piece) const;
   void write(const Work& w, const std::byte* from, std::size_t bytes) const;
   std::byte* room_for(const Work& w, std::size_t bytes) const;

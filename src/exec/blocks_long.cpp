@@ -5,11 +5,13 @@
 #include <stdlib.h>
 
 #include "exec/blocks.hpp"
+#include "os/os.hpp"
 
 namespace fermata::exec {
 namespace {
 
 constexpr std::size_t kMostLong = std::size_t{1} << 30;
+constexpr std::int64_t kGiveUpNs = 1'000'000'000;  // how long to wait for messages that were given up
 
 }  // namespace
 
@@ -38,23 +40,23 @@ bool BlockOperation::begin_to_send_long(const BlockTransfer& x, Work& w, net::Li
   return true;
 }
 
-// A line has come that announces a long message. The message goes to its place at once if the receive may
-// write all of it now. Else it goes to memory of its own: the sender must not wait for this member's other
-// transfers. False: the line is not one of this team, or there is no memory.
-bool BlockOperation::begin_to_receive_long(const BlockTransfer& x, Work& w, const std::uint64_t* words,
-                                           std::size_t limit) {
+// A line has come that announces a long message, and the receive may write all that it gets. If it folds, or
+// keeps only a part, the message goes to memory of its own. False: the line is not one of this team, or there
+// is no memory.
+bool BlockOperation::begin_to_receive_long(const BlockTransfer& x, Work& w, const std::uint64_t* words) {
+  const TeamPort& port = call_.team->port();
   const std::uint64_t number = words[0], elements = words[1];
   const bool fits = w.done == 0 && w.in_long == 0 && elements != 0 && elements <= w.elements &&
                     elements <= kMostLong / call_.element;
-  if (!fits) {
+  if (!fits || !port.has_long()) {
     fail(x.peer);
     return false;
   }
   const std::size_t bytes = elements * call_.element;
   std::byte* to = w.to + (w.elements - elements) * call_.element;
-  if (x.code != BlockCode::kReceive || limit != w.elements || w.elements > w.room)
+  if (x.code != BlockCode::kReceive || w.elements > w.room)
     to = w.apart = static_cast<std::byte*>(malloc(bytes));
-  if (to != nullptr) w.long_id = call_.team->port().receive_long(x.peer, number, to, bytes);
+  if (to != nullptr) w.long_id = port.receive_long(x.peer, number, to, bytes);
   if (w.long_id == 0) {
     free(w.apart);
     w.apart = nullptr;
@@ -71,33 +73,45 @@ bool BlockOperation::long_is_over(const Work& w) const {
 }
 
 // All of the transfer that goes through the ring has been moved.
-BlockOperation::Moved BlockOperation::finish_long(const BlockStage& stage, std::uint32_t t) {
+BlockOperation::Moved BlockOperation::finish_long(std::uint32_t t) {
   Work& w = work_[t];
   if (!long_is_over(w)) return Moved::kNothing;
-  if (w.long_id != 0) call_.team->port().end_long(w.long_id);
+  if (w.long_id != 0) call_.team->port().end_long(w.long_id, 0);
   w.long_id = 0;
   if (w.apart == nullptr) {
     w.done = w.elements;
     spend(w.in_long * call_.element);
   } else {
-    const std::size_t first = w.elements - w.in_long;
-    take(program_->transfers[t], w, w.apart + (w.done - first) * call_.element, limit(stage, t) - w.done);
+    const std::size_t turn = (left_ - 1) / call_.element + 1, left = w.elements - w.done;
+    const std::size_t come = w.done - (w.elements - w.in_long);
+    take(program_->transfers[t], w, w.apart + come * call_.element, turn < left ? turn : left);
   }
-  if (is_done(t)) end_long(w);
+  if (is_done(t)) forget_long(w);
   return Moved::kQuietly;
 }
 
-void BlockOperation::end_long(Work& w) {
-  if (w.long_id != 0) call_.team->port().end_long(w.long_id);
+void BlockOperation::forget_long(Work& w) {
   free(w.apart);
-  w.long_id = 0;
   w.apart = nullptr;
+  w.long_id = 0;
   --messages_;
 }
 
+// All messages are given up at once, and then awaited. Memory that the port may still use stays, and the
+// caller's buffers stay the port's (fermata/hosts.h).
 void BlockOperation::end_messages() {
-  for (std::uint32_t t = 0; t < program_->transfer_count; ++t)
-    if (work_[t].long_id != 0 || work_[t].apart != nullptr) end_long(work_[t]);
+  const TeamPort& port = call_.team->port();
+  const std::int64_t until = os::now_ns() + kGiveUpNs;
+  for (const bool waits : {false, true})
+    for (std::uint32_t t = 0; t < program_->transfer_count; ++t) {
+      Work& w = work_[t];
+      if (w.long_id == 0 && w.apart == nullptr) continue;
+      const std::int64_t left = until - os::now_ns();
+      const bool free = w.long_id == 0 || port.end_long(w.long_id, waits && left > 0 ? left : 0);
+      if (!free && !waits) continue;
+      if (!free) w.apart = nullptr;
+      forget_long(w);
+    }
 }
 
 }  // namespace fermata::exec

@@ -13,8 +13,9 @@ namespace {
 constexpr std::int64_t kFlushNs = 1'000'000'000;
 constexpr std::int64_t kCloseNs = 1'000'000'000;
 
-constexpr std::int64_t kEndLongNs = 1'000'000'000;  // how long to wait for a message that was given up
-
+constexpr const char* kIncomplete =
+    "set all functions of the port, or all but the four of long messages, and its size to "
+    "sizeof(fermata_port)";
 constexpr const char* kConnected = "this process has already connected a port to this team";
 
 bool is_whole(const net::Port& p) {
@@ -37,9 +38,7 @@ TeamPort::~TeamPort() {
 Status TeamPort::connect(const net::Port& port, const char** detail) {
   net::Port whole;
   if (port.size == sizeof whole || port.size == net::kPortWithoutLong) memcpy(&whole, &port, port.size);
-  if (!is_whole(whole))
-    return refuse(Status::kArgument, "set all functions of the port, and its size to sizeof(fermata_port)",
-                  detail);
+  if (!is_whole(whole)) return refuse(Status::kArgument, kIncomplete, detail);
   if (!hosts_.are_several())
     return refuse(Status::kArgument, "all members of this team are on one host, so it takes no port", detail);
   if (is_connected()) return refuse(Status::kBusy, kConnected, detail);
@@ -113,7 +112,9 @@ std::uint64_t TeamPort::receive_long(std::uint32_t from, std::uint64_t number, s
   return port_.receive_long(port_.self, rank_in_owner(from), number, to, bytes);
 }
 
-void TeamPort::end_long(std::uint64_t id) const { port_.end_long(port_.self, id, kEndLongNs); }
+bool TeamPort::end_long(std::uint64_t id, std::int64_t most_ns) const {
+  return port_.end_long(port_.self, id, most_ns) != 0;
+}
 
 void TeamPort::land_here(void* self, const net::Line* line, const net::Block* block) {
   auto& port = *static_cast<TeamPort*>(self);

@@ -53,7 +53,7 @@ class TeamPort {
   std::uint64_t receive_long(std::uint32_t from, std::uint64_t number, std::byte* to,
                              std::size_t bytes) const;
   bool is_over(std::uint64_t id) const { return port_.is_over(port_.self, id) != 0; }
-  void end_long(std::uint64_t id) const;  // waits for 1 s at most
+  bool end_long(std::uint64_t id, std::int64_t most_ns) const;
   bool is_gone(std::uint32_t rank) const { return port_.is_gone(port_.self, rank_in_owner(rank)) != 0; }
 
  private:

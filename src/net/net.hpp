@@ -29,7 +29,7 @@
 //   progress() again and again.
 // - Long messages are for transports that can move bytes from the sender's memory to the receiver's without
 //   copies, once the receiver has said where they go. They are not ordered with lines, and do not touch the
-//   window. Their receiver always gets a line that announces them, so it takes each of them.
+//   window. A line announces each of them. All ports of a team have them, or none.
 //
 // Any thread of the process may call any of these functions at any time before close(). A port calls its
 // window's land() from one thread at a time; several ports of a process may call theirs at once. The port is
@@ -105,7 +105,7 @@ struct Port {
   void (*close)(void* self, std::int64_t most_ns) = nullptr;
 
   // Long messages: all four functions, or none.
-  // Begins to send. The bytes stay as they are, and readable, until end_long(). *number names the message
+  // Begins to send. The bytes stay as they are until end_long() returns 1. *number names the message
   // among those from this process to that rank's process. Returns an id for the functions below; 0: the
   // message can't be sent in this way.
   std::uint64_t (*send_long)(void* self, std::uint32_t to, const void* from, std::uint64_t bytes,
@@ -114,12 +114,12 @@ struct Port {
   // 0: there is no memory.
   std::uint64_t (*receive_long)(void* self, std::uint32_t from, std::uint64_t number, void* to,
                                 std::uint64_t bytes) = nullptr;
-  // Not 0: the message's memory is free again, and a receiver has all bytes. If the other process is gone,
-  // that may never be.
+  // Not 0: this process's part of the message is over: a receiver has all bytes, and a sender's may change.
+  // If the other process is gone, or a transfer fails, it never is.
   std::int32_t (*is_over)(void* self, std::uint64_t id) = nullptr;
-  // Ends the id. If the message is not over, the transport gives it up, and waits for at most most_ns until
-  // it does not touch the memory any more.
-  void (*end_long)(void* self, std::uint64_t id, std::int64_t most_ns) = nullptr;
+  // Gives the message up if it is not over, and waits for at most most_ns ns until the transport does not use
+  // its memory. Returns 0 if it still may, else 1: the id has ended.
+  std::int32_t (*end_long)(void* self, std::uint64_t id, std::int64_t most_ns) = nullptr;
 };
 inline constexpr std::size_t kPortWithoutLong = offsetof(Port, send_long);  // bytes
 

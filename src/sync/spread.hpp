@@ -22,15 +22,17 @@ namespace fermata {
 
 // docs/waiting.md says how these were measured.
 struct SpreadConstants {
-  static constexpr std::int64_t kLookNs = 1'000'000;       // ns: between two looks, or up to twice as long
+  static constexpr std::int64_t kLookNs = 1'000'000;       // ns: between two looks, up to twice as long
   static constexpr std::int64_t kMostNs = 10'000'000'000;  // ns: from a move to the next one, at most
-  static constexpr std::int64_t kRests = 64;               // moves take 1 / kRests of a team's time
-  static constexpr std::uint32_t kMostVain = 10;           // so often the rest doubles
+  static constexpr std::int64_t kRests =
+      64;  // moves take 1 / kRests of a team's time, or kMostAtOnce times that
+  static constexpr std::uint32_t kMostVain = 10;  // so often the rest doubles
   // If a call takes 1 / kGain less, the last move has gained; among many, half of one member's share.
   static constexpr std::uint32_t kGain = 16;
   static constexpr std::uint32_t kShare = 8;       // a difference of 1 / kShare of a CPU's members matters,
   static constexpr std::uint32_t kLeastMore = 2;   // members: if it is so many
-  static constexpr std::uint32_t kMostAtOnce = 8;  // so many moves follow each other fast, if all are needed
+  static constexpr std::uint32_t kMostAtOnce = 8;  // if so many moves are needed, they come so much faster
+  static constexpr std::uint32_t kCounted = 64;    // members have so many numbers: more can't be counted
 };
 
 // Where a member should go, and how many members more its CPU has.
@@ -77,12 +79,13 @@ std::uint32_t vain_moves(BasicSigns<A>& signs, std::uint32_t members, std::uint6
   return in_vain;
 }
 
-// Call it now and then, after a wait of the calling member, while its team has no hold. Os: cpu(), now_ns(),
-// and spread(from, to), which moves this thread and returns true, if it can.
+// Call it now and then, after a wait of the calling member, while its team of so many has no hold. Os: cpu(),
+// now_ns(), and spread(from, to), which moves this thread and returns true, if it can.
 template <class A, class Os>
-void spread(BasicSigns<A>& signs, BasicGathering<A>& moves, BasicPace<A>& pace, std::uint64_t call,
-            std::int64_t now, const Os& os) {
+void spread(BasicSigns<A>& signs, BasicGathering<A>& moves, BasicPace<A>& pace, std::uint32_t members,
+            std::uint64_t call, std::int64_t now, const Os& os) {
   using C = SpreadConstants;
+  if (members > C::kCounted) return;
   const std::int64_t next = A::load_relaxed(signs.spread_ns);  // order: relaxed throughout: hints
   if (now < next && next <= now + C::kMostNs) return;
   // Not at regular times: members have their turns at such.

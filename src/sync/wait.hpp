@@ -104,7 +104,7 @@ class BasicAutoWait : WaitConstants {
     begun_ns_ = begun_ns;
     acted_ns_ = now_ns - begun_ns;
     if (acted_ns_ > stall_ns()) return stalled({.now_ns = now_ns, .call = call});
-    if (signs_ != nullptr) spread(*signs_, gathering_, *pace_, call, now_ns, os);
+    if (signs_ != nullptr) spread(*signs_, gathering_, *pace_, members_, call, now_ns, os);
   }
   BasicSigns<A>* signs() const { return signs_; }
   std::uint32_t number() const { return number_; }  // below 64: another one than most others'

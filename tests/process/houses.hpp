@@ -18,9 +18,11 @@ namespace fermata::test {
 
 class Houses {
  public:
-  // hosts_of_ranks: from 0, never descending, and without gaps.
-  Houses(std::vector<int> hosts_of_ranks, const net::LoopOptions& links)
+  // hosts_of_ranks: from 0, never descending, and without gaps. differ: the last host's port has no long
+  // messages.
+  Houses(std::vector<int> hosts_of_ranks, const net::LoopOptions& links, bool differ = false)
       : hosts(std::move(hosts_of_ranks)),
+        differ_(differ),
         loop(std::vector<std::uint32_t>(hosts.begin(), hosts.end()), links) {}
   ~Houses() {
     std::vector<std::thread> ends;
@@ -30,8 +32,11 @@ class Houses {
   Houses(const Houses&) = delete;
   Houses& operator=(const Houses&) = delete;
 
-  const fermata_port* port(int host) {
-    return reinterpret_cast<const fermata_port*>(loop.port(static_cast<std::uint32_t>(host)));
+  // Copied by fermata_team_connect().
+  fermata_port port(int host) {
+    fermata_port port = *reinterpret_cast<const fermata_port*>(loop.port(static_cast<std::uint32_t>(host)));
+    if (differ_ && host == hosts.back()) port.size = FERMATA_PORT_WITHOUT_LONG;
+    return port;
   }
 
   // Runs each rank in a thread of its own; `seconds` limits each wait. Returns each rank's status and detail.
@@ -56,6 +61,7 @@ class Houses {
   }
 
   const std::vector<int> hosts;
+  const bool differ_;
   net::Loop loop;
   std::vector<fermata_team*> teams;  // by host
 
@@ -66,7 +72,8 @@ class Houses {
     for (int host = 0; host <= hosts.back(); ++host) {
       fermata_team*& team = teams.emplace_back(nullptr);
       EXPECT_EQ(create(host, &team), FERMATA_OK) << fermata_error_detail();
-      EXPECT_EQ(fermata_team_connect(team, port(host)), FERMATA_OK) << fermata_error_detail();
+      const fermata_port end = port(host);
+      EXPECT_EQ(fermata_team_connect(team, &end), FERMATA_OK) << fermata_error_detail();
     }
   }
 };

@@ -12,7 +12,7 @@
   X(Allgather) X(Allreduce) X(Bcast) X(Cancel) X(Comm_create) X(Comm_free) X(Comm_group) \
   X(Comm_rank) X(Comm_set_errhandler) X(Comm_size) X(Finalize) X(Finalized) X(Get_count) \
   X(Get_library_version) X(Group_free) X(Ibarrier) X(Init) \
-  X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Query_thread) X(Recv) X(Recv_init) X(Request_free) X(Send) \
+  X(Initialized) X(Irecv) X(Isend) X(Issend) X(Query_thread) X(Recv) X(Recv_init) X(Request_free) X(Send) \
   X(Start) X(Startall) X(Test) X(Testsome) X(Wait) X(Waitall)
 // clang-format on
 

@@ -1,4 +1,5 @@
 // Long messages of an MpiPort: each is an MPI message with a tag of its own.
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <utility>
@@ -22,14 +23,17 @@ std::uint64_t MpiPort::send_long(void* self, std::uint32_t to, const void* from,
   const std::lock_guard lock(p.guard_);
   const int process = p.process_of_[to];
   Peer& peer = p.peers_[static_cast<std::size_t>(process)];
-  if (bytes > INT_MAX || peer.is_lost || peer.has_closed) return 0;
-  *number = peer.longs;
-  const std::uint64_t id = p.add_long({.process = process,
-                                       .tag = tag_of(*number),
-                                       .bytes = static_cast<int>(bytes),
-                                       .at = const_cast<void*>(from)});
-  if (id != 0) ++peer.longs;
-  return id;
+  if (bytes > INT_MAX || peer.is_lost || peer.has_closed || p.longs_.size() >= kTags / 2) return 0;
+  // A message that was given up may still be there, and nobody may receive it instead of this one.
+  const auto is_taken = [&](const auto& one) {
+    return !one.second.receives && one.second.process == process && one.second.tag == tag_of(peer.longs);
+  };
+  while (std::any_of(p.longs_.begin(), p.longs_.end(), is_taken)) ++peer.longs;
+  *number = peer.longs++;
+  return p.add_long({.process = process,
+                     .tag = tag_of(*number),
+                     .bytes = static_cast<int>(bytes),
+                     .at = const_cast<void*>(from)});
 }
 
 std::uint64_t MpiPort::receive_long(void* self, std::uint32_t from, std::uint64_t number, void* to,
@@ -45,9 +49,9 @@ std::uint64_t MpiPort::receive_long(void* self, std::uint32_t from, std::uint64_
 }
 
 // Returns its id; 0: there is no memory.
-std::uint64_t MpiPort::add_long(Long message) {
+std::uint64_t MpiPort::add_long(const Long& message) {
   try {
-    Long& added = longs_[++last_id_] = std::move(message);
+    Long& added = longs_[++last_id_] = message;
     if (may_call()) move_long(added);
     return last_id_;
   } catch (const std::bad_alloc&) {
@@ -55,80 +59,62 @@ std::uint64_t MpiPort::add_long(Long message) {
   }
 }
 
-// Begins the message, or looks whether it is over.
+// Begins the message, or looks whether it is over. Precondition: may_call().
 void MpiPort::move_long(Long& m) {
-  bool& is_lost = peers_[static_cast<std::size_t>(m.process)].is_lost;
-  if (!m.has_begun) {
-    m.has_begun = true;
+  if (m.state == Long::kWaits) {
     const int rc = m.receives ? mpi.Irecv(m.at, m.bytes, MPI_BYTE, m.process, m.tag, comm_, &m.request)
                               : mpi.Isend(m.at, m.bytes, MPI_BYTE, m.process, m.tag, comm_, &m.request);
-    is_lost = is_lost || rc != MPI_SUCCESS;
-    return;
+    m.state = rc == MPI_SUCCESS ? Long::kMoves : Long::kFailed;
+  } else if (m.state == Long::kMoves) {
+    if (m.given_up && m.receives && !m.cancels) mpi.Cancel(&m.request);
+    m.cancels = m.given_up;
+    int over = 0;
+    const int rc = mpi.Test(&m.request, &over, MPI_STATUS_IGNORE);
+    m.state = rc != MPI_SUCCESS ? Long::kFailed : over != 0 ? Long::kOver : Long::kMoves;
   }
-  int over = 0;
-  if (m.request == MPI_REQUEST_NULL) return;
-  is_lost = is_lost || mpi.Test(&m.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS;
-  m.is_over = over != 0;
+  if (m.state == Long::kFailed) peers_[static_cast<std::size_t>(m.process)].is_lost = true;
 }
 
 void MpiPort::move_longs() {
-  for (auto at = longs_.begin(); at != longs_.end();) {
-    Long& m = at->second;
-    if (!m.is_over) move_long(m);
-    at = m.is_over && m.unwanted != nullptr ? longs_.erase(at) : std::next(at);
-  }
+  for (auto& [id, message] : longs_) move_long(message);
 }
 
+bool MpiPort::moves_long() const {
+  return std::any_of(longs_.begin(), longs_.end(),
+                     [](const auto& one) { return one.second.state == Long::kMoves; });
+}
+
+// A message that has failed is never over: its peer is lost.
 int MpiPort::is_over(void* self, std::uint64_t id) {
   MpiPort& p = of(self);
   const std::lock_guard lock(p.guard_);
   const auto found = p.longs_.find(id);
-  return found == p.longs_.end() || found->second.is_over ? 1 : 0;
+  return found != p.longs_.end() && found->second.state == Long::kOver ? 1 : 0;
 }
 
-// A send cannot be cancelled: its receiver takes it when it closes, if not before.
-void MpiPort::end_long(void* self, std::uint64_t id, std::int64_t most_ns) {
+// A send cannot be cancelled. If its receiver has not begun to receive it, it never will, and MPI does not
+// read the message any more. But nothing says so.
+int MpiPort::end_long(void* self, std::uint64_t id, std::int64_t most_ns) {
   MpiPort& p = of(self);
   const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(most_ns);
-  for (bool first = true;; first = false) {
+  for (;;) {
     {
       const std::lock_guard lock(p.guard_);
       const auto found = p.longs_.find(id);
-      if (found == p.longs_.end()) return;
+      if (found == p.longs_.end()) return 1;
       Long& m = found->second;
-      if (p.may_call() && !m.is_over) {
-        if (first && m.receives && m.has_begun) mpi.Cancel(&m.request);
-        if (m.has_begun) p.move();
+      if (m.state == Long::kMoves) {
+        m.given_up = true;
+        if (p.may_call()) p.move();
       }
-      if (m.is_over || !m.has_begun || p.peers_[static_cast<std::size_t>(m.process)].is_lost) {
+      if (m.state != Long::kMoves) {
         p.longs_.erase(found);
-        return;
+        return 1;
       }
     }
-    if (std::chrono::steady_clock::now() >= until) return;
+    if (std::chrono::steady_clock::now() >= until) return 0;
     std::this_thread::yield();
   }
-}
-
-// Receives long messages that were given up here before they came.
-void MpiPort::take_unwanted() {
-  int found = 0;
-  MPI_Status status;
-  int bytes = 0;
-  for (const int source : receives_.sources) {
-    if (mpi.Iprobe(source, MPI_ANY_TAG, comm_, &found, &status) != MPI_SUCCESS) return;
-    if (found != 0 || source == MPI_ANY_SOURCE) break;
-  }
-  if (found == 0) return;
-  if (status.MPI_TAG < kFirstTag || mpi.Get_count(&status, MPI_BYTE, &bytes) != MPI_SUCCESS) return;
-  Long message{.process = status.MPI_SOURCE, .tag = status.MPI_TAG, .bytes = bytes, .receives = true};
-  try {
-    message.unwanted = std::make_unique_for_overwrite<unsigned char[]>(static_cast<std::size_t>(bytes));
-  } catch (const std::bad_alloc&) {
-    return;
-  }
-  message.at = message.unwanted.get();
-  add_long(std::move(message));
 }
 
 }  // namespace fermata::net

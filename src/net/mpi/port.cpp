@@ -207,7 +207,7 @@ int MpiPort::is_gone(void* self, std::uint32_t rank) {
 }
 
 bool MpiPort::all_sent() {
-  bool all = std::all_of(longs_.begin(), longs_.end(), [](const auto& one) { return one.second.is_over; });
+  bool all = true;
   for (Peer& peer : peers_) {
     end_sends(peer);
     all = all && (peer.is_lost || (peer.queue.empty() && peer.sends.empty()));
@@ -231,8 +231,7 @@ void MpiPort::wait_for(std::int64_t most_ns, bool closing) {
       bool over = false;
       if (may_call()) {
         move();
-        if (closing) take_unwanted();
-        over = all_sent() && (!closing || all_closed());
+        over = all_sent() && (!closing || (all_closed() && !moves_long()));
       } else {  // the driver thread sends
         over = true;
         for (const Peer& peer : peers_) over = over && peer.queue.empty();
@@ -271,8 +270,8 @@ void MpiPort::close(void* self, std::int64_t most_ns) {
       }
     }
     p.wait_for(most_ns, true);
-    p.end_requests(p.all_closed() && p.all_sent());
-    if (!p.all_sent()) return;  // MPI may still read the messages
+    p.end_requests(p.all_closed() && p.all_sent() && !p.moves_long());
+    if (!p.all_sent() || p.moves_long()) return;  // MPI may still use the messages
   }
   delete &p;
 }

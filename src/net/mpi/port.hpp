@@ -64,18 +64,21 @@ class MpiPort {
     std::uint64_t flushed = 0;   // `sent` at the last flush()
     std::uint64_t received = 0;  // messages that have landed; `early` has the others
     std::uint64_t expected = 0;  // how many messages there are in all, once the peer has announced it
-    std::uint64_t longs = 0;     // long messages sent there so far
+    std::uint64_t longs = 0;     // the number of the next long message to it
     bool has_closed = false;     // the peer has begun close(); some of its messages may not have landed yet
     bool is_lost = false;
   };
 
-  // A long message is an MPI message of its own, from memory to memory.
+  // A long message is an MPI message of its own, from memory to memory. An entry stays until end_long() has
+  // returned 1: MPI may use its memory until then.
   struct Long {
+    enum State : std::uint8_t { kWaits, kMoves, kOver, kFailed };
     int process = 0, tag = 0, bytes = 0;
     void* at = nullptr;
-    bool receives = false, has_begun = false, is_over = false;
+    bool receives = false;
+    bool given_up = false, cancels = false;
+    State state = kWaits;  // until a thread that may call MPI begins it
     MPI_Request request = MPI_REQUEST_NULL;
-    std::unique_ptr<unsigned char[]> unwanted = {};  // not null: nobody waits for the message
   };
 
   static MpiPort& of(void* self) { return *static_cast<MpiPort*>(self); }
@@ -91,7 +94,7 @@ class MpiPort {
   static std::uint64_t receive_long(void* self, std::uint32_t from, std::uint64_t number, void* to,
                                     std::uint64_t bytes);
   static int is_over(void* self, std::uint64_t id);
-  static void end_long(void* self, std::uint64_t id, std::int64_t most_ns);
+  static int end_long(void* self, std::uint64_t id, std::int64_t most_ns);
 
   // May this thread call MPI? Any may with MPI_THREAD_MULTIPLE, or with MPI_THREAD_SERIALIZED if this process
   // has one member. Otherwise only the thread that made the port may.
@@ -111,10 +114,10 @@ class MpiPort {
   void receive();
   void take(const unsigned char* message, std::size_t bytes, int from);
   void land(Peer& peer, const Letter& letter);
-  std::uint64_t add_long(Long message);
+  std::uint64_t add_long(const Long& message);
   void move_longs();
+  bool moves_long() const;  // MPI may still use the memory of one
   void move_long(Long& message);
-  void take_unwanted();
   bool all_sent();
   bool all_closed() const;
   void wait_for(std::int64_t most_ns, bool closing);

@@ -16,8 +16,8 @@ inline const net::LoopOptions kLinks{.delay_ns = 20'000, .repeat_ns = 2 * kMilli
 class House : public Houses {
  public:
   explicit House(const net::LoopOptions& links, bool tagged = false,
-                 std::vector<int> hosts_of_ranks = {0, 0, 1, 1, 2, 2})
-      : Houses(std::move(hosts_of_ranks), links) {
+                 std::vector<int> hosts_of_ranks = {0, 0, 1, 1, 2, 2}, bool differ = false)
+      : Houses(std::move(hosts_of_ranks), links, differ) {
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.members = static_cast<int>(hosts.size());
     config.tagged = tagged;

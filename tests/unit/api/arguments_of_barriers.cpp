@@ -69,6 +69,16 @@ void ranked_barriers(Checks& all) {
     REFUSED(fermata_ranked_create(4097, &out));
     EXPECT_EQ(out, nullptr);
   };
+  all["fermata_ranked_create_beside"] = [](World&) {
+    fermata_ranked* out = nullptr;
+    REFUSED(fermata_ranked_create_beside(2, 1, nullptr));
+    REFUSED(fermata_ranked_create_beside(0, 1, &out));
+    REFUSED(fermata_ranked_create_beside(4097, 1, &out));
+    EXPECT_EQ(out, nullptr);
+    ASSERT_EQ(fermata_ranked_create_beside(1, UINT32_MAX, &out), FERMATA_OK);
+    FAILS(fermata_ranked_meet(out, 0), FERMATA_OK);
+    fermata_ranked_destroy(out);
+  };
   all["fermata_ranked_destroy"] = [](World&) { fermata_ranked_destroy(nullptr); };
   all["fermata_ranked_meet"] = [](World&) {
     REFUSED(fermata_ranked_meet(nullptr, 0));

@@ -187,7 +187,8 @@ void teams_over_hosts(Checks& all) {
 void teams_in_use(Checks& all) {
   all["fermata_team_size"] = [](World&) { REFUSED(fermata_team_size(nullptr)); };
   all["fermata_team_connect"] = [](World& w) {
-    const fermata_port port = {sizeof port, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+    fermata_port port = {};
+    port.size = sizeof port;
     REFUSED(fermata_team_connect(nullptr, &port));
     REFUSED(fermata_team_connect(w.team, nullptr));
     REFUSED(fermata_team_connect(w.team, &port));

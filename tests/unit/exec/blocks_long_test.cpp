@@ -56,6 +56,7 @@ class Links {
   }
   std::size_t open_messages() const { return ends_[0].longs.size() + ends_[1].longs.size(); }
   bool has_memory = true;
+  bool gone = false;  // the processes
 
  private:
   static End& of(void* self) { return *static_cast<End*>(self); }
@@ -65,7 +66,7 @@ class Links {
     there.land(there.team, line, block);
   }
   static void progress(void*) {}
-  static std::int32_t is_gone(void*, std::uint32_t) { return 0; }
+  static std::int32_t is_gone(void* self, std::uint32_t) { return of(self).links->gone ? 1 : 0; }
   static void flush(void*, std::int64_t) {}
   static void close(void*, std::int64_t) {}
   static std::uint64_t add(End& end, const Side& side) {
@@ -83,7 +84,9 @@ class Links {
     return add(of(self), {static_cast<std::byte*>(to), bytes, number, true});
   }
   static std::int32_t is_over(void* self, std::uint64_t id) { return of(self).longs.at(id).over ? 1 : 0; }
-  static void end_long(void* self, std::uint64_t id, std::int64_t) { of(self).longs.erase(id); }
+  static std::int32_t end_long(void* self, std::uint64_t id, std::int64_t) {
+    return of(self).longs.erase(id) != 0 ? 1 : 0;
+  }
 
   End ends_[2];
 };
@@ -199,7 +202,10 @@ TEST_F(Exchange, BeginsThroughTheRingAndEndsAtItsPlace) {
   EXPECT_FALSE(operation[1].advance(kNobodyIsTold));
   EXPECT_EQ(out[1][100'000 / 8 - 1], value(0, 100'000 / 8 - 1)) << "through the ring";
   EXPECT_EQ(out[1][100'000 / 8], 7u);
+  EXPECT_FALSE(operation[1].lacks(0)) << "rank 0 may have left, its process moves the message";
+  links.gone = true;
   EXPECT_TRUE(operation[1].lacks(0));
+  links.gone = false;
   EXPECT_FALSE(operation[1].ready());
   EXPECT_FALSE(operation[0].advance(kNobodyIsTold));
   EXPECT_EQ(links.move(), 2);
@@ -226,7 +232,7 @@ TEST_F(Exchange, DoesNotOverwriteWhatIsStillToBeSent) {
   prepare(1, in[1].data(), out[1].data(), 0, count);
   EXPECT_FALSE(operation[1].advance(kNobodyIsTold));
   EXPECT_FALSE(operation[0].advance(kNobodyIsTold));
-  EXPECT_EQ(links.move(), 1);
+  EXPECT_EQ(links.move(), 0) << "it has not said where the message goes";
   run();
   expect_values(in[0], 1);
   expect_values(out[1], 0);
@@ -243,6 +249,21 @@ TEST_F(Exchange, FoldsWhatHasCome) {
     for (std::size_t k = 0; k < kLongCount; ++k) wrong += out[1][k] != value(0, k) + value(1, k) ? 1 : 0;
     EXPECT_EQ(wrong, 0u);
   }
+}
+
+// Other requests get their turn, too.
+TEST_F(Exchange, FoldsByFairShares) {
+  only_rank_0_sends();
+  transfers[1][1].code = BlockCode::kReceiveLeft;
+  transfers[1][1].from = {BlockPlace::kInput, 0};
+  for (std::uint32_t r = 0; r < 2; ++r) prepare(r, in[r].data(), out[r].data(), 0);
+  EXPECT_FALSE(operation[0].advance(kNobodyIsTold));
+  EXPECT_FALSE(operation[1].advance(kNobodyIsTold));
+  EXPECT_EQ(links.move(), 1);
+  EXPECT_FALSE(operation[1].advance(kNobodyIsTold, 80'000));
+  EXPECT_EQ(out[1][9'999], value(0, 9'999) + value(1, 9'999));
+  EXPECT_EQ(out[1][10'000], 7u);
+  run(80'000);
 }
 
 TEST_F(Exchange, AShorterReceiverWritesNoMoreThanItsRoom) {
@@ -289,6 +310,24 @@ TEST_F(Exchange, WithoutMemoryTheReceiverFails) {
   EXPECT_FALSE(operation[1].has_messages());
   operation[0].end_messages();
   EXPECT_EQ(links.open_messages(), 0u);
+}
+
+// Two folds into one place: the second message gets memory once the first one is folded.
+TEST_F(Exchange, AMessageWaitsUntilItsReceiveMayWriteAllOfIt) {
+  transfers[0][1] = transfers[0][0];
+  transfers[1][0] = transfers[1][1];
+  for (BlockTransfer& x : transfers[1]) x.code = BlockCode::kReceiveLeft, x.from = {BlockPlace::kOutput, 0};
+  std::fill(out[1].begin(), out[1].end(), 0);
+  for (std::uint32_t r = 0; r < 2; ++r) prepare(r, in[r].data(), out[r].data(), 0);
+  for (int i = 0; i < 3; ++i) {
+    operation[0].advance(kNobodyIsTold);
+    operation[1].advance(kNobodyIsTold);
+    EXPECT_LE(links.open_messages(), 2u) << "one on each side";
+  }
+  run();
+  std::size_t wrong = 0;
+  for (std::size_t k = 0; k < kLongCount; ++k) wrong += out[1][k] != 2 * value(0, k) ? 1 : 0;
+  EXPECT_EQ(wrong, 0u);
 }
 
 // A line that announces what no sender of this team sends.

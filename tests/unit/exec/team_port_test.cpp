@@ -124,6 +124,7 @@ struct LongPort {
     port.is_over = [](void*, std::uint64_t id) { return std::int32_t{id == 3 ? 1 : 0}; };
     port.end_long = [](void* self, std::uint64_t id, std::int64_t) {
       static_cast<LongPort*>(self)->ended = id;
+      return std::int32_t{id == 8 ? 1 : 0};
     };
   }
 };
@@ -147,7 +148,8 @@ TEST(TeamPort, LongMessagesAreForRanksOfThePortOwner) {
   EXPECT_EQ(wired.from, 2U);
   EXPECT_TRUE(subteam.port.is_over(3));
   EXPECT_FALSE(subteam.port.is_over(8));
-  subteam.port.end_long(8);
+  EXPECT_FALSE(subteam.port.end_long(7, 0));
+  EXPECT_TRUE(subteam.port.end_long(8, 0));
   EXPECT_EQ(wired.ended, 8U);
 }
 

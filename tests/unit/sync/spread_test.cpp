@@ -60,7 +60,10 @@ struct Spreading {
       look((call * 7 + 1) % on.size());
     }
   }
-  void look(std::size_t who) { spread(signs, moves[who], pace, call, now, Os{*this, who}); }
+  void look(std::size_t who) {
+    const auto members = static_cast<std::uint32_t>(on.size());
+    spread(signs, moves[who], pace, members, call, now, Os{*this, who});
+  }
   Counts counts() const {
     Counts members(4);
     for (const std::int32_t cpu : on) ++members[static_cast<std::size_t>(cpu)];
@@ -108,6 +111,15 @@ TEST(Spread, ManyMembersSpreadUntilTheyAreAboutEqual) {
     other.calls(2'000, kUs);
     EXPECT_EQ(other.tries > 0, moves) << here << " and " << there;
   }
+}
+
+// Several members have one number there, so the CPUs can't be compared.
+TEST(Spread, MoreMembersThanNumbersStayWhereTheyAre) {
+  Cpus on(32, 1);
+  on.resize(65, 0);
+  Spreading crowd(on);
+  crowd.calls(2'000, kUs);
+  EXPECT_EQ(crowd.tries, 0);
 }
 
 // 16 of 64 must leave: they leave one after the other, and others still make calls between two of them.
