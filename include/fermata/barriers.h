@@ -111,7 +111,7 @@ typedef struct fermata_ranked fermata_ranked;
 FERMATA_API int fermata_ranked_create(uint32_t members, fermata_ranked** out);
 /* Does the same, for a barrier whose threads share the process's CPUs with `beside` other threads that work
  * or wait in barriers, too. If there are fewer CPUs than threads in all, its threads soon give up their CPUs
- * when they wait, as those of a barrier with more members than CPUs do. Errors: as above. */
+ * when they wait, as those of a barrier with more members than CPUs do. Errors: ARGUMENT, MEMORY. */
 FERMATA_API int fermata_ranked_create_beside(uint32_t members, uint32_t beside, fermata_ranked** out);
 /* Frees the barrier. All calls of it must have returned. NULL does nothing. */
 FERMATA_API void fermata_ranked_destroy(fermata_ranked* barrier);

@@ -137,7 +137,7 @@ struct Blocks {
   std::unique_ptr<std::byte[]> bounce;  // between processes: folds copy another process's data into it
   // Between hosts: what goes before a long message (exec::BlockCall).
   std::size_t before_long = SIZE_MAX;
-  Direct single_copy;                   // between processes: the sizes of transfers that use single copy
+  Direct single_copy;    // between processes: the sizes of transfers that use single copy
   SlotHeap heap;         // only rank 0's is used: which parts of the team's heap all members' requests have
   PartsOverHosts parts;  // instead of it in a team over several hosts
   ScanRow scans;
