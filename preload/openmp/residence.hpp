@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "compare.hpp"
 #include "gomp_state.hpp"
 #include "objects.hpp"
 #include "resident.hpp"
@@ -49,9 +50,9 @@ struct Residence {
   std::uint32_t beside;   // threads of other residences, if all together were more than the CPUs
   Looked looked;
   std::uint64_t regions = 0;
-  std::uint64_t lonely_at =
-      0;                 // so many regions before, there were still threads beside, if `beside` is not 0
-  Opening opening = {};  // for kLoop
+  ResidentRegions timed = {};
+  std::uint64_t lonely_at = 0;  // then there were still threads beside, if `beside` is not 0
+  Opening opening = {};         // for kLoop
   Region region;
   // What the memory has in the serial phase and in a region, while it has the other.
   alignas(kLine) std::byte serial[kMostMemory];

@@ -27,15 +27,18 @@ struct Habit {
   std::uint32_t size;    // of the last regions
   std::uint32_t streak;  // how many had it
   std::uint32_t needed;  // so many in a row begin a residence; 0: kFirst
-  bool over;             // this thread ends, or cannot have a residence
-  bool inside;           // in a region of its residence
-  bool league;           // in a teams construct
-  Residence* kept;       // an ended residence, for its memory
+  PlainRegions plain;
+  bool over;        // this thread ends, or cannot have a residence
+  bool inside;      // in a region of its residence
+  bool league;      // in a teams construct
+  Residence* kept;  // an ended residence, for its memory
 };
 __thread Habit habit __attribute__((tls_model("initial-exec"))) = {};
 
 constexpr std::uint32_t kFirst = 8;
 constexpr std::uint32_t kMost = 1u << 20;
+// If the regions of a crowd were faster without a residence, it has none for so many.
+constexpr std::uint32_t kPlainly = 4096;
 // After so many regions without other residences beside it, it is lonely.
 constexpr std::uint64_t kLonely = 4096;
 // A residence of fewer regions, times the streak that began it, was not worth its beginning and end.
@@ -196,6 +199,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
                                                .team_side = {}};
   begin(residence->region, caller, body);
   residence->region.beside = beside;
+  residence->timed.begin();
   residence->progress.settle(run_time, memory);
   memcpy(residence->serial, memory.at, memory.bytes);
   pool.set(residence->serial, 0);
@@ -297,19 +301,21 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
     return nullptr;
   }
   if (Residence* const now = take_serial(); now != nullptr) [[likely]] {
-    bool again = false;
+    bool again = false, plainly = false;
     if (now->run_time == &run_time && (threads == 0 || threads == now->size)) [[likely]] {
       const Settings settings = Settings::now(run_time);
       const bool fits = threads != 0 || static_cast<std::uint32_t>(settings.threads) == now->size;
       const bool waits = waits_rightly(*now);
-      if (fits && waits && settings == now->outside && run_time.level() == 0 && is_up_to_date(*now))
-          [[likely]]
+      plainly = now->crowded && now->timed.are_slow(now->regions, habit.plain.each_ns());
+      if (!plainly && fits && waits && settings == now->outside && run_time.level() == 0 &&
+          is_up_to_date(*now)) [[likely]]
         return now;
-      again = !waits;
+      again = !waits && !plainly;
     }
     resident_serial = now;
     end_residence();
     if (again) habit.needed = 1;  // at once, with other waits
+    if (plainly) habit.needed = kPlainly;
     return nullptr;
   }
   // The program has libgomp within itself, and its own variables beside libgomp's.
@@ -323,7 +329,10 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
     habit.size = size;
     habit.streak = 0;
   }
-  if (size < 2 || ++habit.streak <= (habit.needed != 0 ? habit.needed : kFirst)) return nullptr;
+  if (size < 2) return nullptr;
+  const std::uint32_t needed = habit.needed != 0 ? habit.needed : kFirst;
+  if (++habit.streak <= needed) return habit.plain.begin(habit.streak, needed), nullptr;
+  habit.plain.end(needed);
   const int saved = errno;
   const Looked looked = Looked::now();
   Residence* const begun = may_reside(run_time)

@@ -1,0 +1,62 @@
+// Whether a residence pays. Beside foreign threads that always run, the waits of a crowd in two teams, at
+// barriers and between regions, may cost more than libgomp's. So a crowd's regions are compared with those
+// before the residence.
+#ifndef FERMATA_PRELOAD_OPENMP_COMPARE_HPP
+#define FERMATA_PRELOAD_OPENMP_COMPARE_HPP
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace fermata::preload {
+
+inline std::int64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+// Times the regions of a thread before it has a residence, with the serial phases after them. Small, since
+// each thread has one: microseconds, which start anew after 71 minutes.
+class PlainRegions {
+ public:
+  static constexpr std::uint32_t kTimed = 8;  // regions: so many, the last ones
+  // A region begins, the streak-th of as many as a residence needs.
+  void begin(std::uint32_t streak, std::uint32_t needed) {
+    if (streak + kTimed == needed + 1) begun_us_ = now_us();
+  }
+  // The region after them begins. After fewer than kTimed of them the earlier time stays.
+  void end(std::uint32_t needed) {
+    if (needed >= kTimed) all_us_ = now_us() - begun_us_;
+  }
+  std::int64_t each_ns() const { return std::int64_t{all_us_} * 1'000 / kTimed; }  // 0: not known
+
+ private:
+  static std::uint32_t now_us() { return static_cast<std::uint32_t>(now_ns() / 1'000); }
+  std::uint32_t begun_us_, all_us_;
+};
+
+// Times the regions of a residence.
+class ResidentRegions {
+ public:
+  void begin() { ns_ = now_ns(), regions_ = 0; }
+  // After so many regions. True: those since the last look took kSlower / 2 times as long as `plain_ns`, if
+  // that is not 0. It looks after kFirst regions, and then whenever their number has doubled.
+  bool are_slow(std::uint64_t regions, std::int64_t plain_ns) {
+    if (regions < kFirst || regions < 2 * regions_) [[likely]]
+      return false;
+    const std::int64_t now = now_ns(), each = (now - ns_) / static_cast<std::int64_t>(regions - regions_);
+    ns_ = now, regions_ = regions;
+    return plain_ns != 0 && 2 * each > kSlower * plain_ns;
+  }
+
+ private:
+  static constexpr std::uint64_t kFirst = 64;
+  static constexpr std::int64_t kSlower = 3;
+  std::int64_t ns_ = 0;
+  std::uint64_t regions_ = 0;
+};
+
+}  // namespace fermata::preload
+
+#endif
