@@ -1,6 +1,6 @@
 // Whether a residence pays. Beside foreign threads that always run, the waits of a crowd in two teams, at
 // barriers and between regions, may cost more than libgomp's. So a crowd's regions are compared with those
-// before the residence.
+// before the residence. Times are of one clock, in ns.
 #ifndef FERMATA_PRELOAD_OPENMP_COMPARE_HPP
 #define FERMATA_PRELOAD_OPENMP_COMPARE_HPP
 
@@ -21,38 +21,35 @@ inline std::int64_t now_ns() {
 class PlainRegions {
  public:
   static constexpr std::uint32_t kTimed = 8;  // regions: so many, the last ones
-  // A region begins, the streak-th of as many as a residence needs.
-  void begin(std::uint32_t streak, std::uint32_t needed) {
-    if (streak + kTimed == needed + 1) begun_us_ = now_us();
-  }
-  // The region after them begins. After fewer than kTimed of them the earlier time stays.
-  void end(std::uint32_t needed) {
-    if (needed >= kTimed) all_us_ = now_us() - begun_us_;
-  }
+  // Is the region that begins the first of those, the streak-th of as many as a residence needs?
+  static bool is_first(std::uint32_t streak, std::uint32_t needed) { return streak + kTimed == needed + 1; }
+  void begin(std::int64_t now) { begun_us_ = in_us(now); }
+  // The region after them begins.
+  void end(std::int64_t now) { all_us_ = in_us(now) - begun_us_; }
   std::int64_t each_ns() const { return std::int64_t{all_us_} * 1'000 / kTimed; }  // 0: not known
 
  private:
-  static std::uint32_t now_us() { return static_cast<std::uint32_t>(now_ns() / 1'000); }
+  static std::uint32_t in_us(std::int64_t ns) { return static_cast<std::uint32_t>(ns / 1'000); }
   std::uint32_t begun_us_, all_us_;
 };
 
 // Times the regions of a residence.
 class ResidentRegions {
  public:
-  void begin() { ns_ = now_ns(), regions_ = 0; }
-  // After so many regions. True: those since the last look took kSlower / 2 times as long as `plain_ns`, if
-  // that is not 0. It looks after kFirst regions, and then whenever their number has doubled.
-  bool are_slow(std::uint64_t regions, std::int64_t plain_ns) {
-    if (regions < kFirst || regions < 2 * regions_) [[likely]]
-      return false;
-    const std::int64_t now = now_ns(), each = (now - ns_) / static_cast<std::int64_t>(regions - regions_);
+  void begin(std::int64_t now) { ns_ = now, regions_ = 0; }
+  // After so many regions: shall it be asked? After kFirst regions, and then whenever their number has
+  // doubled. Fewer would say little: beside load, a team's waits cost stalls until they park.
+  bool must_look(std::uint64_t regions) const { return regions >= kFirst && regions >= 2 * regions_; }
+  // True: those since the last look took kSlower / 2 times as long as `plain_ns`, if that is not 0.
+  bool are_slow(std::uint64_t regions, std::int64_t plain_ns, std::int64_t now) {
+    const std::int64_t each = (now - ns_) / static_cast<std::int64_t>(regions - regions_);
     ns_ = now, regions_ = regions;
     return plain_ns != 0 && 2 * each > kSlower * plain_ns;
   }
 
  private:
-  static constexpr std::uint64_t kFirst = 64;
-  static constexpr std::int64_t kSlower = 3;
+  static constexpr std::uint64_t kFirst = 1024;
+  static constexpr std::int64_t kSlower = 4;
   std::int64_t ns_ = 0;
   std::uint64_t regions_ = 0;
 };

@@ -34,6 +34,11 @@ struct Looked {
   static Looked now() { return {callers_known(), loads().added}; }
 };
 
+// How many threads other residences have, if they and `size` threads are more than the CPUs.
+inline std::uint32_t threads_beside(std::uint32_t others, std::uint32_t size, std::uint32_t cpus) {
+  return others + size > cpus ? others : 0;
+}
+
 struct Residence {
   const RunTime* run_time;
   std::uint32_t size;

@@ -134,11 +134,6 @@ void note_threads(std::uint32_t size, std::uint32_t cpus) {
   if (before + size > cpus) ever_crowded.store(true, std::memory_order_relaxed);  // order: see above
 }
 
-// How many threads other residences have, if they and `size` threads are more than the CPUs.
-std::uint32_t threads_beside(std::uint32_t others, std::uint32_t size, std::uint32_t cpus) {
-  return others + size > cpus ? others : 0;
-}
-
 // The memory of a residence with a team of that size, beside so many threads; null: there is none.
 Residence* residence_of(std::uint32_t size, std::uint32_t beside) {
   Residence* kept = habit.kept;
@@ -199,7 +194,7 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
                                                .team_side = {}};
   begin(residence->region, caller, body);
   residence->region.beside = beside;
-  residence->timed.begin();
+  residence->timed.begin(now_ns());
   residence->progress.settle(run_time, memory);
   memcpy(residence->serial, memory.at, memory.bytes);
   pool.set(residence->serial, 0);
@@ -306,7 +301,8 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
       const Settings settings = Settings::now(run_time);
       const bool fits = threads != 0 || static_cast<std::uint32_t>(settings.threads) == now->size;
       const bool waits = waits_rightly(*now);
-      plainly = now->crowded && now->timed.are_slow(now->regions, habit.plain.each_ns());
+      plainly = now->crowded && now->timed.must_look(now->regions) &&
+                now->timed.are_slow(now->regions, habit.plain.each_ns(), now_ns());
       if (!plainly && fits && waits && settings == now->outside && run_time.level() == 0 &&
           is_up_to_date(*now)) [[likely]]
         return now;
@@ -331,8 +327,12 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
   }
   if (size < 2) return nullptr;
   const std::uint32_t needed = habit.needed != 0 ? habit.needed : kFirst;
-  if (++habit.streak <= needed) return habit.plain.begin(habit.streak, needed), nullptr;
-  habit.plain.end(needed);
+  if (++habit.streak <= needed) {
+    if (PlainRegions::is_first(habit.streak, needed)) habit.plain.begin(now_ns());
+    return nullptr;
+  }
+  // After fewer regions the earlier time stays.
+  if (needed >= PlainRegions::kTimed) habit.plain.end(now_ns());
   const int saved = errno;
   const Looked looked = Looked::now();
   Residence* const begun = may_reside(run_time)
