@@ -19,10 +19,12 @@ extern "C" {
  * it is on (fermata_progress_thread). A thread that waits in another team drives this port, too, while one of
  * its own members has requests of this team. All collectives work over hosts: blocking, nonblocking and
  * persistent. A plan in which members of several hosts use one shared counter does not work over hosts.
- * Blocks between hosts never go by single copy: they go through ring buffers, or as long messages. A call
- * that ends with an error other than TRUNCATED or TIMEOUT may leave such a message behind. Then its buffers
- * must stay as they are until the team is destroyed. A team that fermata_team_split makes uses its parent's
- * port, even if the new team is on one host, and drives it. */
+ * Blocks between hosts never go by single copy: they go through ring buffers, or as long messages. A member
+ * gives such messages up if its call ends with an error other than TRUNCATED, TIMEOUT or INTERRUPTED, or if
+ * it leaves before its call has ended. Mostly the port then does not use the call's buffers any more. If it
+ * still may after 1 s, the buffers must stay as they are until the team that has the port is destroyed, and
+ * over MPI until MPI_Finalize. A team that fermata_team_split makes uses its parent's port, even if the new
+ * team is on one host, and drives it. */
 
 /* -- give a team over hosts its transport --
  * For programs that bring their own transport between hosts: a fabric, sockets, a message library.
@@ -84,9 +86,10 @@ typedef struct fermata_window {
  *   land before later lines, also if the time runs out.
  * - close: does what flush does, and may also wait for the other processes' close, within most_ns. After it
  *   returns, the port never calls land again.
- * The other functions move long messages from the sender's memory to the receiver's without copies. All four
- * are set, or all are NULL: then all data travel as blocks. All processes of a team must agree in this. Long
- * messages are not ordered with lines. These functions do not block, but for end_long.
+ *
+ * The four functions after close move long messages from the sender's memory to the receiver's without
+ * copies. All four are set, or all are NULL: then all data travel as blocks. All processes of a team must
+ * agree in this. Long messages are not ordered with lines. These functions do not block, but for end_long.
  * - send_long: begins to send. The bytes stay as they are until end_long returns 1. *number is set so that
  * the receiver can tell the message from the others between these two processes. Returns an id for is_over
  * and end_long; 0: this message can't be sent in this way.
@@ -96,7 +99,7 @@ typedef struct fermata_window {
  * - end_long: gives the message up if it is not over, and waits for at most most_ns ns until the port does
  * not use its memory. Returns 0 if the port still may, else 1: the id has ended. */
 typedef struct fermata_port {
-  size_t size; /* sizeof(fermata_port); or less: FERMATA_PORT_WITHOUT_LONG */
+  size_t size; /* sizeof(fermata_port), or FERMATA_PORT_WITHOUT_LONG */
   void* self;  /* first argument of each function */
   int (*open)(void* self, const fermata_window* window); /* From this call on, lines may come. */
                                                          /* Returns FERMATA_OK or an error. */

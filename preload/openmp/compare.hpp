@@ -1,6 +1,6 @@
 // Whether a residence pays. Beside foreign threads that always run, the waits of a crowd in two teams, at
 // barriers and between regions, may cost more than libgomp's. So a crowd's regions are compared with those
-// before the residence. Times are of one clock, in ns.
+// before the residence, each with the program's work in it and after it. Times are of one clock, in ns.
 #ifndef FERMATA_PRELOAD_OPENMP_COMPARE_HPP
 #define FERMATA_PRELOAD_OPENMP_COMPARE_HPP
 
@@ -36,22 +36,25 @@ class PlainRegions {
 // Times the regions of a residence.
 class ResidentRegions {
  public:
-  void begin(std::int64_t now) { ns_ = now, regions_ = 0; }
+  static constexpr std::uint64_t kFirst = 1024;
+  void begin(std::int64_t now) { ns_ = now, regions_ = 0, times_ = 0; }
   // After so many regions: shall it be asked? After kFirst regions, and then whenever their number has
   // doubled. Fewer would say little: beside load, a team's waits cost stalls until they park.
   bool must_look(std::uint64_t regions) const { return regions >= kFirst && regions >= 2 * regions_; }
-  // True: those since the last look took kSlower / 2 times as long as `plain_ns`, if that is not 0.
+  // True: those since the last look took more than kSlower times as long as `plain_ns`, and so did those
+  // before. plain_ns 0: it is not known. Once may be a pause of the program.
   bool are_slow(std::uint64_t regions, std::int64_t plain_ns, std::int64_t now) {
     const std::int64_t each = (now - ns_) / static_cast<std::int64_t>(regions - regions_);
     ns_ = now, regions_ = regions;
-    return plain_ns != 0 && 2 * each > kSlower * plain_ns;
+    times_ = plain_ns != 0 && each > kSlower * plain_ns ? times_ + 1 : 0;
+    return times_ > 1;
   }
 
  private:
-  static constexpr std::uint64_t kFirst = 1024;
-  static constexpr std::int64_t kSlower = 4;
+  static constexpr std::int64_t kSlower = 2;
   std::int64_t ns_ = 0;
   std::uint64_t regions_ = 0;
+  std::uint32_t times_ = 0;
 };
 
 }  // namespace fermata::preload

@@ -56,7 +56,7 @@ struct Residence {
   Looked looked;
   std::uint64_t regions = 0;
   ResidentRegions timed = {};
-  std::uint64_t lonely_at = 0;  // then there were still threads beside, if `beside` is not 0
+  std::uint64_t lonely_at = 0;  // after so many regions others were last there, if `beside` is not 0
   Opening opening = {};         // for kLoop
   Region region;
   // What the memory has in the serial phase and in a region, while it has the other.
@@ -81,6 +81,19 @@ struct Residence {
     return other == 0;
   }
 };
+
+// Do its threads wait as they should beside those of other residences, `all` threads together? Others may end
+// and begin a residence just now, so one without threads beside looks for a while.
+inline bool waits_rightly(Residence& residence, std::uint32_t all) {
+  constexpr std::uint64_t kLonely = 4096;  // so many regions
+  const std::uint32_t others = all - residence.size;
+  const bool beside = threads_beside(others, residence.size, residence.cpus) != 0;
+  if (beside == (residence.beside != 0)) {
+    residence.lonely_at = residence.regions;
+    return true;
+  }
+  return !beside && residence.regions - residence.lonely_at < kLonely;
+}
 
 }  // namespace fermata::preload
 

@@ -24,9 +24,10 @@ namespace {
 // What a thread remembers about the regions that it enters.
 struct Habit {
   const RunTime* run_time;
-  std::uint32_t size;    // of the last regions
-  std::uint32_t streak;  // how many had it
-  std::uint32_t needed;  // so many in a row begin a residence; 0: kFirst
+  std::uint32_t size;     // of the last regions
+  std::uint32_t streak;   // how many had it
+  std::uint32_t needed;   // so many in a row begin a residence; 0: kFirst
+  std::uint32_t plainly;  // so many regions it has no residence
   PlainRegions plain;
   bool over;        // this thread ends, or cannot have a residence
   bool inside;      // in a region of its residence
@@ -37,10 +38,10 @@ __thread Habit habit __attribute__((tls_model("initial-exec"))) = {};
 
 constexpr std::uint32_t kFirst = 8;
 constexpr std::uint32_t kMost = 1u << 20;
+// A residence of so many regions that waits in the wrong way begins anew at once.
+constexpr std::uint64_t kWorthAgain = 64;
 // If the regions of a crowd were faster without a residence, it has none for so many.
 constexpr std::uint32_t kPlainly = 4096;
-// After so many regions without other residences beside it, it is lonely.
-constexpr std::uint64_t kLonely = 4096;
 // A residence of fewer regions, times the streak that began it, was not worth its beginning and end.
 constexpr std::uint64_t kWorth = 4;
 
@@ -127,11 +128,17 @@ Residence* take_serial() {
   return nullptr;
 }
 
-// A residence of so many threads begins, beside so many CPUs.
-void note_threads(std::uint32_t size, std::uint32_t cpus) {
+// A residence of so many threads is about to begin, beside so many CPUs. Returns how many threads others
+// have, if all together are more. If several begin at a time, only the first one finds none.
+std::uint32_t add_threads(std::uint32_t size, std::uint32_t cpus) {
   // order: relaxed: a hint
   const std::uint32_t before = resident_threads.fetch_add(size, std::memory_order_relaxed);
   if (before + size > cpus) ever_crowded.store(true, std::memory_order_relaxed);  // order: see above
+  return threads_beside(before, size, cpus);
+}
+
+void remove_threads(std::uint32_t size) {
+  resident_threads.fetch_sub(size, std::memory_order_relaxed);  // order: relaxed: a hint
 }
 
 // The memory of a residence with a team of that size, beside so many threads; null: there is none.
@@ -169,10 +176,9 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
   ThreadEnd end;
   if (memory.at == nullptr || !pool.find(memory) || !end.find(memory)) return nullptr;
   const auto cpus = static_cast<std::uint32_t>(run_time.num_procs());
-  // order: relaxed: a hint
-  const std::uint32_t beside = threads_beside(resident_threads.load(std::memory_order_relaxed), size, cpus);
+  const std::uint32_t beside = add_threads(size, cpus);
   Residence* const kept = residence_of(size, beside);
-  if (kept == nullptr) return nullptr;
+  if (kept == nullptr) return remove_threads(size), nullptr;
   fermata_forkjoin* const team = kept->team;
   const bool is_crowded = kept->crowded;
   auto* const residence = new (kept) Residence{.run_time = &run_time,
@@ -205,14 +211,12 @@ Residence* begin_residence(const Caller& caller, std::uint32_t size, const void*
   if (whole) {
     residence->within = Settings::now(run_time);
     residence->leave();
-    if (run_time.level() == 0 && run_time.num_threads() == 1) {
-      note_threads(size, residence->cpus);
-      return residence;
-    }
+    if (run_time.level() == 0 && run_time.num_threads() == 1) return residence;
     residence->enter();
     fermata_forkjoin_fork(team, nullptr, 0);
   }
   run_time.find(gomp::kParallelEnd)();
+  remove_threads(size);
   return nullptr;
 }
 
@@ -233,19 +237,6 @@ bool has_tasks(const Residence& residence) {
   // order: relaxed, both: the join has ordered it
   return residence.region.tasked.load(std::memory_order_relaxed) != 0 ||
          residence.region.decision.load(std::memory_order_relaxed) == kReal;  // order: see above
-}
-
-// Do its threads wait as they should beside those of other residences? Others may end and begin a residence
-// just now, so one without threads beside looks for a while.
-bool waits_rightly(Residence& residence) {
-  // order: relaxed: a hint
-  const std::uint32_t others = resident_threads.load(std::memory_order_relaxed) - residence.size;
-  const bool beside = threads_beside(others, residence.size, residence.cpus) != 0;
-  if (beside == (residence.beside != 0)) {
-    residence.lonely_at = residence.regions;
-    return true;
-  }
-  return !beside && residence.regions - residence.lonely_at < kLonely;
 }
 
 // Objects that have called the run-time library since may be such that there must be no residence.
@@ -300,18 +291,20 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
     if (now->run_time == &run_time && (threads == 0 || threads == now->size)) [[likely]] {
       const Settings settings = Settings::now(run_time);
       const bool fits = threads != 0 || static_cast<std::uint32_t>(settings.threads) == now->size;
-      const bool waits = waits_rightly(*now);
-      plainly = now->crowded && now->timed.must_look(now->regions) &&
-                now->timed.are_slow(now->regions, habit.plain.each_ns(), now_ns());
-      if (!plainly && fits && waits && settings == now->outside && run_time.level() == 0 &&
-          is_up_to_date(*now)) [[likely]]
-        return now;
-      again = !waits && !plainly;
+      if (fits && settings == now->outside && run_time.level() == 0) [[likely]] {
+        plainly = now->crowded && now->timed.must_look(now->regions) &&
+                  now->timed.are_slow(now->regions, habit.plain.each_ns(), now_ns());
+        // order: relaxed: a hint
+        const bool waits = waits_rightly(*now, resident_threads.load(std::memory_order_relaxed));
+        if (waits && !plainly && is_up_to_date(*now)) [[likely]]
+          return now;
+        again = !waits && now->regions >= kWorthAgain;
+      }
     }
     resident_serial = now;
     end_residence();
     if (again) habit.needed = 1;  // at once, with other waits
-    if (plainly) habit.needed = kPlainly;
+    if (plainly) habit.plainly = kPlainly;
     return nullptr;
   }
   // The program has libgomp within itself, and its own variables beside libgomp's.
@@ -324,8 +317,9 @@ Residence* residence_for(const Caller& caller, std::uint32_t threads, Body* body
     habit.run_time = &run_time;
     habit.size = size;
     habit.streak = 0;
+    habit.plain = {};
   }
-  if (size < 2) return nullptr;
+  if (size < 2 || (habit.plainly != 0 && habit.plainly-- != 0)) return nullptr;
   const std::uint32_t needed = habit.needed != 0 ? habit.needed : kFirst;
   if (++habit.streak <= needed) {
     if (PlainRegions::is_first(habit.streak, needed)) habit.plain.begin(now_ns());
@@ -365,6 +359,7 @@ void run(Residence& residence, const Caller& caller, Body* body, void* data, con
     whole = give(residence, {.kind = Work::Kind::kBarrier}, &notes);
   habit.inside = false;
   if (!whole) [[unlikely]] {
+    if (!is_in_child(residence)) remove_threads(residence.size);
     habit.over = true;
     habit.kept = nullptr;
     return;
@@ -387,7 +382,7 @@ void end_residence() {
   fermata_forkjoin_fork(residence.team, nullptr, 0);
   residence.run_time->find(gomp::kParallelEnd)();
   if (!residence.restore()) habit.over = true;
-  resident_threads.fetch_sub(residence.size, std::memory_order_relaxed);  // order: relaxed: a hint
+  remove_threads(residence.size);
   count_episodes(give_back(residence.region));
   const std::uint32_t needed = habit.needed != 0 ? habit.needed : kFirst;
   const bool worth = residence.regions >= kWorth * needed;

@@ -35,12 +35,10 @@ bool BlockOperation::uses_single_copy() const {
   return any_open([&](const BlockTransfer&, std::uint32_t t) { return work_[t].announced != 0; });
 }
 
-// A member that has left has done its part of a long message, which may still come. Only the end of its
-// process is the end of the message.
 bool BlockOperation::lacks(std::uint32_t rank) const {
   return any_open([&](const BlockTransfer& x, std::uint32_t t) {
     if (is_local(x.code) || x.peer != rank || !is_next(t) || peer_has_acted(t)) return false;
-    return !work_[t].waits_for_long() || call_.team->port().is_gone(rank);
+    return !work_[t].waits_for_long() || lacks_long(t);
   });
 }
 

@@ -289,7 +289,7 @@ std::uint64_t BlockOperation::length_come(const Channel& channel, const BlockEdg
 
 // Takes the sender's length from the tag of a block's first piece.
 bool BlockOperation::takes_length_of(Work& w, std::uint64_t tag) const {
-  if (!call_.bounded || w.done != 0) return false;
+  if (!call_.bounded || w.done != 0 || w.in_long != 0) return false;
   const std::uint64_t theirs = length_in(tag, call_.tag);
   if (theirs == 0) return false;
   w.elements = theirs;

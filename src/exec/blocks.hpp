@@ -109,6 +109,7 @@ class BlockOperation {
     std::size_t in_long = 0;      // elements at the end that go by a long message, once it is announced
     std::uint64_t long_id = 0;    // its id at the port; 0: not begun, or over
     std::byte* apart = nullptr;   // a receive: the memory to which the message goes; null: to its place
+    std::int64_t missed_ns = 0;   // when lacks() first missed the message; 0: not yet
     bool waits_for_long() const { return in_long != 0 && done + in_long >= elements; }
   };
 
@@ -146,9 +147,12 @@ class BlockOperation {
   }
   // Long messages have begun that are not over.
   bool has_messages() const { return messages_ != 0; }
-  // The operation has failed: gives up its long messages. Waits until the port does not use the buffers, but
-  // for 1 s at most.
-  void end_messages();
+  // The operation has failed: gives up its long messages. end_messages() waits until that time (os::now_ns())
+  // for those that the port still uses. Call give_up_messages() for all operations that fail before.
+  void give_up_messages() { end_messages(0); }
+  void end_messages(std::int64_t until);
+  // The port may still use the operation's buffers, and its space.
+  bool has_left_messages() const { return has_left_; }
   void forget_mismatch() { status_ = Status::kOk; }  // the piece belonged to another call
   // Ends the operation with kMismatch: member `foreigner` made another call.
   void fail(std::uint32_t foreigner) {
@@ -160,7 +164,7 @@ class BlockOperation {
   // True if this stage still has to send to `rank` or to receive from it.
   bool works_with(std::uint32_t rank) const;
   // True if a transfer of this stage needs something from `rank` that has not come. Data that a member sent
-  // before it left count as come, even if they cannot be taken yet.
+  // before it left count as come, even if they cannot be taken yet. Call it only once that member is gone.
   bool lacks(std::uint32_t rank) const;
   // True if other members may be reading a block of this member.
   bool uses_single_copy() const;
@@ -220,6 +224,7 @@ class BlockOperation {
   bool begin_to_send_long(const BlockTransfer& transfer, Work& w, net::Line& line);
   bool begin_to_receive_long(const BlockTransfer& transfer, Work& w, const std::uint64_t* words);
   bool long_is_over(const Work& w) const;
+  bool lacks_long(std::uint32_t transfer) const;
   Moved finish_long(std::uint32_t transfer);
   void forget_long(Work& w);
   void give_credit_away(const BlockTransfer& transfer, const Work& w, std::uint64_t piece) const;
@@ -249,6 +254,7 @@ class BlockOperation {
   std::size_t left_ = 0;  // bytes that this advance() may still move
   bool moved_ = false;
   bool truncated_ = false;
+  bool has_left_ = false;
   std::uint32_t messages_ = 0;  // transfers with a long message that is not over
 };
 

@@ -11,7 +11,7 @@ namespace fermata::exec {
 namespace {
 
 constexpr std::size_t kMostLong = std::size_t{1} << 30;
-constexpr std::int64_t kGiveUpNs = 1'000'000'000;  // how long to wait for messages that were given up
+constexpr std::int64_t kMissedNs = 1'000'000'000, kMissedByteNs = 10;
 
 }  // namespace
 
@@ -97,21 +97,29 @@ void BlockOperation::forget_long(Work& w) {
   --messages_;
 }
 
-// All messages are given up at once, and then awaited. Memory that the port may still use stays, and the
-// caller's buffers stay the port's (fermata/hosts.h).
-void BlockOperation::end_messages() {
+// Memory that the port may still use stays (fermata/hosts.h).
+void BlockOperation::end_messages(std::int64_t until) {
   const TeamPort& port = call_.team->port();
-  const std::int64_t until = os::now_ns() + kGiveUpNs;
-  for (const bool waits : {false, true})
-    for (std::uint32_t t = 0; t < program_->transfer_count; ++t) {
-      Work& w = work_[t];
-      if (w.long_id == 0 && w.apart == nullptr) continue;
-      const std::int64_t left = until - os::now_ns();
-      const bool free = w.long_id == 0 || port.end_long(w.long_id, waits && left > 0 ? left : 0);
-      if (!free && !waits) continue;
-      if (!free) w.apart = nullptr;
-      forget_long(w);
-    }
+  for (std::uint32_t t = 0; t < program_->transfer_count; ++t) {
+    Work& w = work_[t];
+    if (w.long_id == 0 && w.apart == nullptr) continue;
+    const std::int64_t left = until != 0 ? until - os::now_ns() : 0;
+    const bool is_free = w.long_id == 0 || port.end_long(w.long_id, left > 0 ? left : 0);
+    if (!is_free && until == 0) continue;
+    if (!is_free) w.apart = nullptr, has_left_ = true;
+    forget_long(w);
+  }
+}
+
+// A member that has left has mostly done its part of a long message, which then comes soon: within 1 s, and
+// more for a very long one.
+bool BlockOperation::lacks_long(std::uint32_t t) const {
+  Work& w = work_[t];
+  const std::int64_t now = os::now_ns();
+  if (w.missed_ns == 0) w.missed_ns = now;
+  const auto bytes = static_cast<std::int64_t>(w.in_long * call_.element);
+  return now - w.missed_ns > kMissedNs + bytes * kMissedByteNs ||
+         call_.team->port().is_gone(program_->transfers[t].peer);
 }
 
 }  // namespace fermata::exec

@@ -198,8 +198,10 @@ void Member::leave() {
     say_state<RealAtomics>(log_.line(), static_cast<std::uint32_t>(MemberState::kLeft));
     if (team->shared()) team->segment().memory().disclaim(rank());
     const RequestQueues::Hold hold(queues_);
-    if (queues_.any([](const BlockRequest& r) { return r.operation.uses_single_copy(); }))
-      team->break_with(Status::kMemberLost, rank());
+    const auto is_used = [](const BlockRequest& r) {
+      return r.operation.uses_single_copy() || r.operation.has_messages();
+    };
+    if (queues_.any(is_used)) team->break_with(Status::kMemberLost, rank());
     if (outstanding() || has_requests()) team->segment().wake_everybody();
     team->leave_hosts(rank());
     seat_.set_broken(Status::kBroken);  // from here on callbacks cannot start requests

@@ -41,6 +41,7 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
   work_ = work;
   space_ = space;
   space_elements_ = space_elements;
+  has_left_ = false;
   for (std::uint32_t t = 0; t < program.transfer_count; ++t) {
     const BlockTransfer& x = program.transfers[t];
     const Range from = x.code == BlockCode::kReceive ? Range{nullptr, 0} : locate(x, x.from);
@@ -145,6 +146,7 @@ void BlockOperation::restart() {
     work_[t].done = 0;
     work_[t].announced = 0;
     work_[t].in_long = 0;
+    work_[t].missed_ns = 0;
     work_[t].elements = work_[t].room;
   }
   stage_ = 0;

@@ -173,6 +173,13 @@ void RequestEngine::take_back() {
 
 void RequestEngine::fail(Status status) {
   if (queues_.active != 0) take_back();
+  const auto give_up = [](BlockRequest* first) {
+    for (BlockRequest* r = first; r != nullptr; r = r->next)
+      if (r->operation.has_messages()) r->operation.give_up_messages();
+  };
+  give_up(queues_.ordered.first);
+  give_up(queues_.unordered.first);
+  given_up_until_ = os::now_ns() + kGiveUpNs;
   for (RequestQueue* queue : {&queues_.ordered, &queues_.unordered})
     while (queue->first != nullptr) end(queue->pop(), status);
 }

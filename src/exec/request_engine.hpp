@@ -35,7 +35,7 @@ class RequestEngine : Parts {
   void end(BlockRequest* request, Status status) {
     if (request == queues_.call) queues_.call = nullptr;
     if (request->operation.has_messages()) [[unlikely]]
-      request->operation.end_messages();
+      request->operation.end_messages(given_up_until_ != 0 ? given_up_until_ : os::now_ns() + kGiveUpNs);
     request->active = false;
     --queues_.active;
     ++queues_.ended;
@@ -69,6 +69,9 @@ class RequestEngine : Parts {
   Lengths& lengths_;
   Patience patience_;
   bool taken_back_ = false;
+  // How long to wait for long messages that were given up, and until when, if several requests fail at once.
+  static constexpr std::int64_t kGiveUpNs = 1'000'000'000;
+  std::int64_t given_up_until_ = 0;
 };
 
 }  // namespace fermata::exec

@@ -14,8 +14,8 @@ constexpr std::int64_t kFlushNs = 1'000'000'000;
 constexpr std::int64_t kCloseNs = 1'000'000'000;
 
 constexpr const char* kIncomplete =
-    "set all functions of the port, or all but the four of long messages, and its size to "
-    "sizeof(fermata_port)";
+    "set all functions of the port, or all but the four of long messages, and its size as "
+    "fermata/hosts.h says";
 constexpr const char* kConnected = "this process has already connected a port to this team";
 
 bool is_whole(const net::Port& p) {

@@ -32,7 +32,8 @@ struct SpreadConstants {
   static constexpr std::uint32_t kShare = 8;       // a difference of 1 / kShare of a CPU's members matters,
   static constexpr std::uint32_t kLeastMore = 2;   // members: if it is so many
   static constexpr std::uint32_t kMostAtOnce = 8;  // if so many moves are needed, they come so much faster
-  static constexpr std::uint32_t kCounted = 64;    // members have so many numbers: more can't be counted
+  // Members have so many numbers. In a larger team a CPU with many members can't be counted.
+  static constexpr std::uint32_t kNumbers = 64, kMostCounted = 16;
 };
 
 // Where a member should go, and how many members more its CPU has.
@@ -41,14 +42,14 @@ struct EmptierCpu {
   std::uint32_t here = 0, more = 0;
 };
 
-// The CPU whose members should be joined by a member of this CPU that has moves left.
+// The CPU whose members should be joined by a member of this CPU that has moves left, in a team of so many.
 template <class A>
-EmptierCpu emptier_cpu(const BasicSigns<A>& signs, const BasicGathering<A>& moves, std::int32_t cpu,
-                       std::uint64_t call) {
+EmptierCpu emptier_cpu(const BasicSigns<A>& signs, const BasicGathering<A>& moves, std::uint32_t team,
+                       std::int32_t cpu, std::uint64_t call) {
   using C = SpreadConstants;
   const BasicWaitersHere<A>& waiters = signs.waiters[static_cast<std::uint32_t>(cpu) % kSigned];
   EmptierCpu found{.here = waiters.members()};
-  if (waiters.cpu(call) != cpu) return found;
+  if (waiters.cpu(call) != cpu || (team > C::kNumbers && found.here > C::kMostCounted)) return found;
   const std::uint32_t least = std::max(C::kLeastMore, found.here / C::kShare);
   for (const BasicWaitersHere<A>& there : signs.waiters) {
     const std::uint32_t members = there.members();
@@ -60,7 +61,7 @@ EmptierCpu emptier_cpu(const BasicSigns<A>& signs, const BasicGathering<A>& move
   return found;
 }
 
-// Notes a move in that call, by one of so many members. Returns how often the rest after it doubles.
+// Notes a move in that call, by one of so many members. Returns how many times the rest after it doubles.
 template <class A>
 std::uint32_t vain_moves(BasicSigns<A>& signs, std::uint32_t members, std::uint64_t call, std::int64_t now) {
   // order: relaxed throughout: hints. Others' values may be any.
@@ -85,7 +86,6 @@ template <class A, class Os>
 void spread(BasicSigns<A>& signs, BasicGathering<A>& moves, BasicPace<A>& pace, std::uint32_t members,
             std::uint64_t call, std::int64_t now, const Os& os) {
   using C = SpreadConstants;
-  if (members > C::kCounted) return;
   const std::int64_t next = A::load_relaxed(signs.spread_ns);  // order: relaxed throughout: hints
   if (now < next && next <= now + C::kMostNs) return;
   // Not at regular times: members have their turns at such.
@@ -93,7 +93,7 @@ void spread(BasicSigns<A>& signs, BasicGathering<A>& moves, BasicPace<A>& pace, 
   // order: see above
   if (!A::compare_exchange_relaxed(signs.spread_ns, next, now + C::kLookNs + some)) return;
   const std::int32_t cpu = os.cpu();
-  const EmptierCpu to = emptier_cpu(signs, moves, cpu, call);
+  const EmptierCpu to = emptier_cpu(signs, moves, members, cpu, call);
   if (to.cpu < 0 || !moves.may_move(now)) return;
   A::store_relaxed(signs.spread_ns, now + C::kMostNs);  // order: see above; until it has moved
   const bool moved = os.spread(cpu, to.cpu);

@@ -167,6 +167,8 @@ namespace {
 
 void over(exec::BlockRequest* core, void* context) {
   auto* r = static_cast<fermata_request*>(context);
+  if (core->operation.has_left_messages()) [[unlikely]]
+    leave_memory(*r);
   if (r->theirs != nullptr) [[unlikely]]
     end_with_theirs(*r);
   const Status status = core->status;

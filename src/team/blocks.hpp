@@ -190,6 +190,8 @@ std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std:
 // the request is over, end_with_theirs() copies the result to the caller's buffer.
 bool adapt(exec::BlockRequest* core, std::uint64_t bytes);
 void end_with_theirs(fermata_request& request);
+// A port may still use the request's memory, after a long message that was given up: it is never freed.
+void leave_memory(fermata_request& request);
 // For a split-phase call on lines that was retracted. move_split() makes it again on blocks. Then
 // test_moved() and depart_moved() do the work of fermata_test() and fermata_depart().
 int move_split(fermata_member* member);

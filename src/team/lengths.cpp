@@ -54,6 +54,13 @@ bool adapt(exec::BlockRequest* core, std::uint64_t bytes) {
   return guarded(make) == FERMATA_OK;
 }
 
+void leave_memory(fermata_request& r) {
+  for (auto* own : {&r.space, &r.input}) static_cast<void>(own->release());
+  r.space_bytes = r.input_bytes = 0;
+  if (r.theirs == nullptr) return;
+  for (ZeroedBytes* bytes : {&r.theirs->in, &r.theirs->out}) static_cast<void>(bytes->release());
+}
+
 void end_with_theirs(fermata_request& r) {
   const std::unique_ptr<Theirs> theirs = std::move(r.theirs);
   const std::size_t own = r.checked.mean, both = std::min(own, theirs->bytes);

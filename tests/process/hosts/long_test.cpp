@@ -101,6 +101,17 @@ TEST(LongMessages, ASenderThatDiesIsNamed) {
   EXPECT_EQ(house.loop.counts().given_up, 2U);
 }
 
+// Its process lives, but it makes no more calls.
+TEST(LongMessages, AReceiverThatLeavesInsteadIsNamed) {
+  House house({}, false, {0, 1, 1});
+  const auto ends = house.run(10, [&](fermata_member* m, int rank) {
+    std::vector<std::uint64_t> data(kLongNumbers);
+    return rank == 1 ? static_cast<int>(FERMATA_OK) : broadcast(m, data, rank, 1);
+  });
+  EXPECT_EQ(ends[0].status, FERMATA_ERR_MEMBER_LOST) << ends[0].detail;
+  EXPECT_NE(ends[0].detail.find("rank 1"), std::string::npos) << ends[0].detail;
+}
+
 // One process's port cannot receive what another one sends.
 TEST(LongMessages, PortsThatDifferAreAMismatch) {
   House house({}, false, {0, 1}, true);
@@ -109,6 +120,7 @@ TEST(LongMessages, PortsThatDifferAreAMismatch) {
     return broadcast(m, data, rank, 1);
   });
   EXPECT_EQ(ends[1].status, FERMATA_ERR_MISMATCH) << ends[1].detail;
+  EXPECT_NE(ends[0].status, FERMATA_OK);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -54,9 +55,14 @@ class Links {
         }
     return moved;
   }
+  // Memory of the receiver that the operation has left to the port.
+  void free_left() {
+    for (auto& [id, side] : ends_[1].longs) free(side.at);
+  }
   std::size_t open_messages() const { return ends_[0].longs.size() + ends_[1].longs.size(); }
   bool has_memory = true;
-  bool gone = false;  // the processes
+  bool gone = false;   // the processes
+  bool keeps = false;  // messages that are not over cannot be given up
 
  private:
   static End& of(void* self) { return *static_cast<End*>(self); }
@@ -85,7 +91,10 @@ class Links {
   }
   static std::int32_t is_over(void* self, std::uint64_t id) { return of(self).longs.at(id).over ? 1 : 0; }
   static std::int32_t end_long(void* self, std::uint64_t id, std::int64_t) {
-    return of(self).longs.erase(id) != 0 ? 1 : 0;
+    const auto found = of(self).longs.find(id);
+    if (of(self).links->keeps && !found->second.over) return 0;
+    of(self).longs.erase(found);
+    return 1;
   }
 
   End ends_[2];
@@ -202,7 +211,10 @@ TEST_F(Exchange, BeginsThroughTheRingAndEndsAtItsPlace) {
   EXPECT_FALSE(operation[1].advance(kNobodyIsTold));
   EXPECT_EQ(out[1][100'000 / 8 - 1], value(0, 100'000 / 8 - 1)) << "through the ring";
   EXPECT_EQ(out[1][100'000 / 8], 7u);
-  EXPECT_FALSE(operation[1].lacks(0)) << "rank 0 may have left, its process moves the message";
+  EXPECT_FALSE(operation[1].lacks(0)) << "rank 0 has just left, and its process moves the message";
+  work[1][1].missed_ns -= 20'000'000'000;
+  EXPECT_TRUE(operation[1].lacks(0)) << "it has left long ago";
+  work[1][1].missed_ns = 0;
   links.gone = true;
   EXPECT_TRUE(operation[1].lacks(0));
   links.gone = false;
@@ -308,7 +320,7 @@ TEST_F(Exchange, WithoutMemoryTheReceiverFails) {
   EXPECT_TRUE(operation[1].advance(kNobodyIsTold));
   EXPECT_EQ(operation[1].status(), Status::kMemory);
   EXPECT_FALSE(operation[1].has_messages());
-  operation[0].end_messages();
+  operation[0].end_messages(1);
   EXPECT_EQ(links.open_messages(), 0u);
 }
 
@@ -330,6 +342,29 @@ TEST_F(Exchange, AMessageWaitsUntilItsReceiveMayWriteAllOfIt) {
   EXPECT_EQ(wrong, 0u);
 }
 
+// Memory that the port may still use is not freed, and a message that comes late does no harm.
+TEST_F(Exchange, LeavesMemoryToAPortThatKeepsIt) {
+  only_rank_0_sends();
+  transfers[1][1].code = BlockCode::kReceiveLeft;
+  transfers[1][1].from = {BlockPlace::kInput, 0};
+  for (std::uint32_t r = 0; r < 2; ++r) prepare(r, in[r].data(), out[r].data(), 0);
+  EXPECT_FALSE(operation[0].advance(kNobodyIsTold));
+  EXPECT_FALSE(operation[1].advance(kNobodyIsTold));
+  links.keeps = true;
+  operation[1].give_up_messages();
+  EXPECT_TRUE(operation[1].has_messages()) << "it is still to be awaited";
+  operation[1].end_messages(1);
+  EXPECT_FALSE(operation[1].has_messages());
+  EXPECT_TRUE(operation[1].has_left_messages());
+  EXPECT_EQ(links.move(), 1);
+  links.free_left();
+  links.keeps = false;
+  operation[0].end_messages(1);
+  EXPECT_FALSE(operation[0].has_left_messages());
+  prepare(1, in[1].data(), out[1].data(), 0);
+  EXPECT_FALSE(operation[1].has_left_messages());
+}
+
 // A line that announces what no sender of this team sends.
 TEST_F(Exchange, AnImpossibleLengthIsAMismatch) {
   only_rank_0_sends();
@@ -341,7 +376,7 @@ TEST_F(Exchange, AnImpossibleLengthIsAMismatch) {
   EXPECT_TRUE(operation[1].advance(kNobodyIsTold));
   EXPECT_EQ(operation[1].status(), Status::kMismatch);
   EXPECT_EQ(operation[1].foreigner(), 0u);
-  operation[0].end_messages();
+  operation[0].end_messages(1);
 }
 
 }  // namespace

@@ -39,14 +39,25 @@ TEST(ResidentRegions, LookAtPowersOfTwo) {
   EXPECT_EQ(looks, 5);
 }
 
-TEST(ResidentRegions, AreSlowIfTheyTakeTwiceAsLong) {
+TEST(ResidentRegions, AreSlowIfTheyTwiceTakeTwiceAsLong) {
   ResidentRegions timed;
+  std::int64_t now = 0;
+  std::uint64_t regions = 0;
+  const auto look = [&](std::uint64_t more, std::int64_t each_ns, std::int64_t plain_ns) {
+    regions += more;
+    now += static_cast<std::int64_t>(more) * each_ns;
+    return timed.are_slow(regions, plain_ns, now);
+  };
   timed.begin(0);
-  EXPECT_FALSE(timed.are_slow(64, 10 * kUs, 64 * 20 * kUs));
-  EXPECT_TRUE(timed.are_slow(128, 10 * kUs, 64 * 20 * kUs + 64 * 21 * kUs))
-      << "only those since the last look";
-  timed.begin(0);
-  EXPECT_FALSE(timed.are_slow(64, 0, 64 * 1000 * kUs)) << "it is not known how long others took";
+  EXPECT_FALSE(look(64, 21 * kUs, 10 * kUs)) << "a pause of the program";
+  EXPECT_FALSE(look(64, 20 * kUs, 10 * kUs)) << "only those since the last look";
+  EXPECT_FALSE(look(64, 21 * kUs, 10 * kUs));
+  EXPECT_TRUE(look(64, 21 * kUs, 10 * kUs));
+  timed.begin(now);
+  regions = 0;
+  EXPECT_FALSE(look(64, 21 * kUs, 10 * kUs)) << "another residence";
+  EXPECT_FALSE(look(64, 1000 * kUs, 0)) << "it is not known how long others took";
+  EXPECT_FALSE(look(64, 1000 * kUs, 0));
 }
 
 }  // namespace

@@ -113,13 +113,22 @@ TEST(Spread, ManyMembersSpreadUntilTheyAreAboutEqual) {
   }
 }
 
-// Several members have one number there, so the CPUs can't be compared.
-TEST(Spread, MoreMembersThanNumbersStayWhereTheyAre) {
+// Several members may have one number there, so a CPU with many of them can't be counted.
+TEST(Spread, InLargeTeamsMembersOfFullCpusStayWhereTheyAre) {
   Cpus on(32, 1);
   on.resize(65, 0);
   Spreading crowd(on);
   crowd.calls(2'000, kUs);
   EXPECT_EQ(crowd.tries, 0);
+  Cpus few;
+  for (std::int32_t cpu = 0; cpu < 4; ++cpu) few.resize(few.size() + (cpu == 0 ? 12 : 4), cpu);
+  Spreading sparse(few);
+  const auto look = [&](std::uint32_t team) {
+    return emptier_cpu(sparse.signs, sparse.moves[0], team, 0, sparse.call).cpu;
+  };
+  sparse.calls(20, 1);
+  EXPECT_GT(look(24), 0);
+  EXPECT_GT(look(1'000), 0) << "few members of a large team are there";
 }
 
 // 16 of 64 must leave: they leave one after the other, and others still make calls between two of them.
