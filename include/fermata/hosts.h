@@ -90,14 +90,14 @@ typedef struct fermata_window {
  * The four functions after close move long messages from the sender's memory to the receiver's without
  * copies. All four are set, or all are NULL: then all data travel as blocks. All processes of a team must
  * agree in this. Long messages are not ordered with lines. These functions do not block, but for end_long.
- * - send_long: begins to send. The bytes stay as they are until end_long returns 1. *number is set so that
- * the receiver can tell the message from the others between these two processes. Returns an id for is_over
- * and end_long; 0: this message can't be sent in this way.
- * - receive_long: begins to receive the message that has that number and length. Returns an id; 0: no memory.
- * - is_over: returns whether this process's part is over: a receiver has all bytes, and a sender's may
- * change.
+ * - send_long: begins to send. The bytes stay as they are until end_long returns 1. *number is set so
+ *   that the receiver can tell the message from the others between these two processes. Returns an id for
+ *   is_over and end_long; 0: this message can't be sent in this way.
+ * - receive_long: begins to receive the message that has that number and length. Returns an id; 0: no
+ *   memory.
+ * - is_over: returns whether this process's part is over: a receiver has all bytes, a sender's may change.
  * - end_long: gives the message up if it is not over, and waits for at most most_ns ns until the port does
- * not use its memory. Returns 0 if the port still may, else 1: the id has ended. */
+ *   not use its memory. Returns 0 if the port still may, else 1: the id has ended. */
 typedef struct fermata_port {
   size_t size; /* sizeof(fermata_port), or FERMATA_PORT_WITHOUT_LONG */
   void* self;  /* first argument of each function */

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "os/environment.hpp"
 #include "os/file_limit.hpp"
+#include "preload/common/clock.hpp"
 #include "preload/common/place.hpp"
 
 namespace fermata::stats {
@@ -31,11 +31,7 @@ const char* plan_text = "";
 std::atomic<std::uint32_t> threads{0};
 std::atomic<const char*> reasons[kNotes] = {};  // of the notes in the file
 
-std::uint64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
-}
+std::uint64_t now_ns() { return static_cast<std::uint64_t>(preload::now_ns()); }
 
 // An arrival in 64 bits: the low 16 bits of the episode's number, above a time that wraps after three days.
 constexpr unsigned kTimeBits = 48;

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "begun.hpp"
 #include "notice.hpp"
+#include "preload/common/clock.hpp"
 #include "real.hpp"
 #include "segment.hpp"
 
@@ -95,11 +95,9 @@ bool make_room(bool over_hosts) {
 // better.
 int idle(fermata_member* member, void* pooled) {
   thread_local std::int64_t next_ns = 0;
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  const std::int64_t now_ns = std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-  if (now_ns < next_ns) return 0;
-  next_ns = now_ns + static_cast<const Pooled*>(pooled)->look_every_ns;
+  const std::int64_t now = now_ns();
+  if (now < next_ns) return 0;
+  next_ns = now + static_cast<const Pooled*>(pooled)->look_every_ns;
   const bool yields = set_library_yields != nullptr && set_library_yields(false);
   drive_library();
   if (yields) set_library_yields(true);

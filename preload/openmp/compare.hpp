@@ -4,17 +4,9 @@
 #ifndef FERMATA_PRELOAD_OPENMP_COMPARE_HPP
 #define FERMATA_PRELOAD_OPENMP_COMPARE_HPP
 
-#include <time.h>
-
 #include <cstdint>
 
 namespace fermata::preload {
-
-inline std::int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 // Times the regions of a thread before it has a residence, with the serial phases after them. Small, since
 // each thread has one: microseconds, which start anew after 71 minutes.

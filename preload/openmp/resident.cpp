@@ -12,6 +12,7 @@
 #include "notice.hpp"
 #include "objects.hpp"
 #include "os/environment.hpp"
+#include "preload/common/clock.hpp"
 #include "process_page.hpp"
 #include "residence.hpp"
 

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "finish.h"
+#include "last.h"
 
 enum { kMost = 4096 };
 
@@ -19,8 +20,7 @@ static int first, all, episodes;
 /* For each episode: when the last member of this process came, and when the first one left. All processes are
  * on one machine and share its clock. */
 static double came[kMost], left[kMost];
-static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static int failures, running;
+static int failures;
 
 static double now(void) {
   struct timespec t;
@@ -128,18 +128,7 @@ static void* member(void* which) {
     if (e % 5 == 0) blocks(m, rank, e / 5);
   }
   if (failures != 0) fermata_team_abort(team);
-  /* The thread that drives MPI continues until the other threads are done. */
-  const struct timespec nap = {0, 50000};
-  pthread_mutex_lock(&guard);
-  int others = --running;
-  pthread_mutex_unlock(&guard);
-  for (; rank == first && others > 0; nanosleep(&nap, NULL)) {
-    fermata_progress(m, 0);
-    pthread_mutex_lock(&guard);
-    others = running;
-    pthread_mutex_unlock(&guard);
-  }
-  fermata_member_leave(m);
+  leave(m, rank == first);
   return NULL;
 }
 

@@ -7,15 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "finish.h"
+#include "last.h"
 
 enum { kCount = 100000, kRounds = 4, kMost = 16 };
 
 static fermata_team* team;
-static int first, all, alone, failures, running;
-static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static int first, all, alone, failures;
 
 static void expect(int right, const char* what, int rank) {
   if (right) return;
@@ -63,18 +62,7 @@ static void* member(void* argument) {
     const int status = fermata_broadcast(m, out, kCount * sizeof *out, 0);
     expect(status == FERMATA_ERR_TIMEOUT || status == FERMATA_ERR_MEMBER_LOST, "a call of one rank", rank);
   }
-  /* The thread that drives MPI continues until the other threads are done. */
-  const struct timespec nap = {0, 50000};
-  pthread_mutex_lock(&guard);
-  int others = --running;
-  pthread_mutex_unlock(&guard);
-  for (; rank == first && others > 0; nanosleep(&nap, NULL)) {
-    fermata_progress(m, 0);
-    pthread_mutex_lock(&guard);
-    others = running;
-    pthread_mutex_unlock(&guard);
-  }
-  fermata_member_leave(m);
+  leave(m, rank == first);
   free(in);
   free(out);
   return NULL;

@@ -168,6 +168,13 @@ struct Exchange : testing::Test {
     }
     program[1].transfers = &transfers[1][1];
   }
+  // Rank 0 sends all by a long message, and rank 1 folds it.
+  void prepare_fold(BlockCode code) {
+    only_rank_0_sends();
+    transfers[1][1].code = code;
+    transfers[1][1].from = {BlockPlace::kInput, 0};
+    for (std::uint32_t r = 0; r < 2; ++r) prepare(r, in[r].data(), out[r].data(), 0);
+  }
   void prepare(std::uint32_t rank, std::uint64_t* from, std::uint64_t* to, std::size_t before_long,
                std::size_t count = kLongCount, bool bounded = false) {
     BlockCall call;
@@ -252,10 +259,7 @@ TEST_F(Exchange, DoesNotOverwriteWhatIsStillToBeSent) {
 
 TEST_F(Exchange, FoldsWhatHasCome) {
   for (const BlockCode code : {BlockCode::kReceiveLeft, BlockCode::kReceiveRight}) {
-    only_rank_0_sends();
-    transfers[1][1].code = code;
-    transfers[1][1].from = {BlockPlace::kInput, 0};
-    for (std::uint32_t r = 0; r < 2; ++r) prepare(r, in[r].data(), out[r].data(), 0);
+    prepare_fold(code);
     run();
     std::size_t wrong = 0;
     for (std::size_t k = 0; k < kLongCount; ++k) wrong += out[1][k] != value(0, k) + value(1, k) ? 1 : 0;
@@ -265,10 +269,7 @@ TEST_F(Exchange, FoldsWhatHasCome) {
 
 // Other requests get their turn, too.
 TEST_F(Exchange, FoldsByFairShares) {
-  only_rank_0_sends();
-  transfers[1][1].code = BlockCode::kReceiveLeft;
-  transfers[1][1].from = {BlockPlace::kInput, 0};
-  for (std::uint32_t r = 0; r < 2; ++r) prepare(r, in[r].data(), out[r].data(), 0);
+  prepare_fold(BlockCode::kReceiveLeft);
   EXPECT_FALSE(operation[0].advance(kNobodyIsTold));
   EXPECT_FALSE(operation[1].advance(kNobodyIsTold));
   EXPECT_EQ(links.move(), 1);
@@ -344,10 +345,7 @@ TEST_F(Exchange, AMessageWaitsUntilItsReceiveMayWriteAllOfIt) {
 
 // Memory that the port may still use is not freed, and a message that comes late does no harm.
 TEST_F(Exchange, LeavesMemoryToAPortThatKeepsIt) {
-  only_rank_0_sends();
-  transfers[1][1].code = BlockCode::kReceiveLeft;
-  transfers[1][1].from = {BlockPlace::kInput, 0};
-  for (std::uint32_t r = 0; r < 2; ++r) prepare(r, in[r].data(), out[r].data(), 0);
+  prepare_fold(BlockCode::kReceiveLeft);
   EXPECT_FALSE(operation[0].advance(kNobodyIsTold));
   EXPECT_FALSE(operation[1].advance(kNobodyIsTold));
   links.keeps = true;
