@@ -29,8 +29,9 @@ void trampoline(void* argument) {
   auto& noted = *static_cast<Noted*>(argument);
   const auto rank = static_cast<std::uint32_t>(noted.run_time->thread_num());
   const Stay stay(&noted.region, rank, noted.run_time->level());
+  if (rank == 0) foresee(noted.region);
   noted.body(noted.data);
-  count_part(noted.region, rank, *noted.run_time);
+  count_part(noted.region, rank);
 }
 
 unsigned last_of(auto... rest) {

@@ -36,8 +36,9 @@ void enter(std::int32_t* thread, std::int32_t* rank, Microtask* task, Region* re
            Argument<I>... arguments) {
   if (region == nullptr) return run(task, thread, rank, arguments...);
   const Stay stay(region, static_cast<std::uint32_t>(*rank), static_cast<int>(level));
+  if (*rank == 0) foresee(*region);
   run(task, thread, rank, arguments...);
-  count_part(*region, static_cast<std::uint32_t>(*rank), *region->run_time);
+  count_part(*region, static_cast<std::uint32_t>(*rank));
 }
 
 constexpr std::int32_t kMostArguments = 1024;

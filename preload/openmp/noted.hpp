@@ -54,6 +54,13 @@ inline void begin(Region& region, const Caller& caller, const void* body) {
   region.body = body;
 }
 
+// The region's first thread is about to run its body.
+inline void foresee(Region& region) {
+  if (!expects_barriers(region.body)) return;
+  // order: relaxed: decide() looks again
+  if (region.decision.load(std::memory_order_relaxed) == 0) decide(region, facts(*region.run_time));
+}
+
 // The calling thread's place in the region, unless it has entered another one that is not noted. The first
 // thread here decides whether the region gets a team (team_of()). The next barrier is planned if the region
 // has a team, unless a thread of the region made a task before the last planned barrier or reduction

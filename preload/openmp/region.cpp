@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "notice.hpp"
+#include "preload/common/clock.hpp"
 #include "run_time.hpp"
 #include "watch.hpp"
 
@@ -12,9 +13,10 @@ namespace fermata::preload {
 namespace {
 
 constexpr std::uint32_t kMostMembers = 4096;
-constexpr int kPool = 16;              // cached teams; a program has few sizes
-constexpr std::uint32_t kLooks = 256;  // polls between yields
-constexpr int kTries = 64;             // for the pool's lock; then the region makes a team of its own
+constexpr int kPool = 16;                  // cached teams; a program has few sizes
+constexpr std::int64_t kAwakeNs = 20'000;  // how long a thread polls before it yields: as long as any member
+constexpr std::uint32_t kLooks = 64;       // polls between two looks at the clock
+constexpr int kTries = 64;                 // for the pool's lock; then the region makes a team of its own
 
 struct Pooled {
   fermata_ranked* team;
@@ -91,15 +93,38 @@ fermata_ranked* find_team(const Facts& facts, std::uint32_t beside, Fallback* wh
 
 std::atomic<std::uint64_t> serials{0};
 
+// Bodies whose last region had planned barriers.
+constexpr std::size_t kBodies = 64;
+std::atomic<const void*> bodies[kBodies];
+
+std::atomic<const void*>& expected(const void* body) {
+  const auto address = reinterpret_cast<std::uintptr_t>(body);
+  return bodies[(address ^ address >> 6) % kBodies];
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 // Two threads that both look at the loader's list and at the pool would wait for each other's locks. The one
-// thread that decides takes 0.1 us, or until a fork is over, and depends on no other thread of the region.
+// thread that decides takes 0.1 us, or until a fork is over, and depends on no other thread of the region. If
+// it takes longer, it has lost its CPU. A yield before that would give this CPU away for a whole time slice
+// where others want it: two threads beside two burning processes took 200 to 1,000 us a region, not 5.
 fermata_ranked* await_decision(const Region& region) {
+  std::int64_t end_ns = 0;
   for (std::uint32_t looks = 1;; ++looks) {
     // order: acquire, as kMovedRead. Pairs with decide().
     const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
     if (decision != kDeciding)
       return decision == kReal ? nullptr : reinterpret_cast<fermata_ranked*>(decision);
-    if (looks % kLooks == 0) sched_yield();
+    relax();
+    if (looks % kLooks != 0) continue;
+    if (end_ns == 0) end_ns = now_ns() + kAwakeNs;
+    else if (now_ns() > end_ns) sched_yield();
   }
 }
 
@@ -173,9 +198,19 @@ std::uint64_t give_back(Region& region) {
   return episodes;
 }
 
+bool expects_barriers(const void* body) {
+  return expected(body).load(std::memory_order_relaxed) == body;  // order: relaxed: a hint
+}
+
 void end(Region& region) {
   const bool planned = is_planned(region);
-  count_region(planned, give_back(region));
+  const std::uint64_t episodes = give_back(region);
+  count_region(planned, episodes);
+  // Written only if it changes, since other threads may read it.
+  std::atomic<const void*>& body = expected(region.body);
+  const bool known = body.load(std::memory_order_relaxed) == region.body;  // order: relaxed, both: a hint
+  if (known == (episodes != 0)) return;
+  body.store(known ? nullptr : region.body, std::memory_order_relaxed);  // order: see above
 }
 
 }  // namespace fermata::preload

@@ -54,6 +54,11 @@ bool tasks_are_used();
 // Decides, or waits for the thread that is deciding.
 fermata_ranked* decide(Region& region, const Facts& facts);
 
+// True if the last region with this body, or with another one of its place in a table, had planned barriers.
+// Then the region's first thread decides before it runs the body: threads that decide at the first barrier,
+// all at once, move the region's line three times between two threads, not once.
+bool expects_barriers(const void* body);
+
 inline constexpr std::uintptr_t kReal = 1;
 inline constexpr std::uintptr_t kDeciding = 2;
 

@@ -72,7 +72,7 @@ std::uint64_t execute(Residence& residence, std::uint32_t rank, const Work& work
                                                nullptr, nullptr);
   }
   work.body(work.data);
-  count_part(residence.region, rank, *residence.run_time);
+  count_part(residence.region, rank);
   const bool changed = Settings::now(*residence.run_time) != residence.within;
   return Notes::of(changed, residence.progress.change(before, now, residence.memory.bytes));
 }

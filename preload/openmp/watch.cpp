@@ -33,6 +33,11 @@ void watch() {
 
 __thread Own own = {};
 
+void count_watched_part(Region& region, std::uint32_t rank) {
+  if (rank == 0) region.join.set_members(static_cast<std::uint32_t>(region.run_time->num_threads()));
+  region.join.arrive(rank);
+}
+
 stats::Wait planned_wait(Position position, const void* site) {
   const std::uint64_t serial = position.region->serial;
   if (own.serial != serial) {

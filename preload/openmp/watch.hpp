@@ -36,11 +36,12 @@ inline void count_begin(Region& region, bool resident) {
   if (watched) [[unlikely]]
     region.join.begin(static_cast<const char*>(region.body) + 1, resident);
 }
-inline void count_part(Region& region, std::uint32_t rank, const RunTime& run_time) {
-  if (!watched) [[likely]]
-    return;
-  if (rank == 0) region.join.set_members(static_cast<std::uint32_t>(run_time.num_threads()));
-  region.join.arrive(rank);
+// Out of line: a compiler reads early what the rare branch needs. If each thread reads the region's line, a
+// region without barriers takes 0.2 us longer.
+[[gnu::noinline, gnu::cold]] void count_watched_part(Region& region, std::uint32_t rank);
+inline void count_part(Region& region, std::uint32_t rank) {
+  if (watched) [[unlikely]]
+    count_watched_part(region, rank);
 }
 inline void count_end(Region& region) {
   if (watched) [[unlikely]]

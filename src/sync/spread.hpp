@@ -2,8 +2,8 @@
 //
 // A call takes as long as the switches on the CPU with the most members. The kernel leaves members where they
 // are, even three beside one: all of them have run just now, so it expects their data in that CPU's caches.
-// So one member at a time looks whether its CPU has two members more than another one, and moves there. With
-// many members on a CPU, only an eighth of them matters.
+// So one member at a time looks whether its CPU has two members more, and an eighth more, than another one,
+// and moves to that.
 //
 // It counts heads: where members do not have equal work, another placement may be better. And the kernel,
 // other teams, or other teams of the same threads may move members back. A move after which calls are no
