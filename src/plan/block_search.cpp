@@ -88,7 +88,8 @@ std::optional<Error> refusal_of(const BlockPlanOptions& options) {
 Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile,
                                   const BlockPlanOptions& options, const BlockMeasure& measure) {
   if (auto error = refusal_of(options)) return *error;
-  const PlanKey& key = options.key;
+  PlanKey key = options.key;
+  take_hosts(key, topology);
   BlockPlan plan;
   plan.collective = key.collective;
   plan.bytes = std::bit_ceil(std::max<std::size_t>(1, options.bytes));

@@ -148,6 +148,22 @@ bool words_join_hosts(const Schedule& schedule, const std::vector<std::int32_t>&
   return false;
 }
 
+std::int32_t fan_in(const Schedule& schedule, const std::vector<std::int32_t>& hosts) {
+  std::int32_t most = 0;
+  for (const Stage& stage : schedule.stages) {
+    std::map<std::int32_t, std::int32_t> to_vertex, to_host;
+    for (const Transfer& t : stage.transfers) {
+      if (t.from == t.to) continue;
+      most = std::max(most, ++to_vertex[t.to]);
+      if (schedule.is_word(t.from) || schedule.is_word(t.to)) continue;
+      const std::int32_t from = hosts[static_cast<std::size_t>(t.from)];
+      const std::int32_t to = hosts[static_cast<std::size_t>(t.to)];
+      if (from != to) most = std::max(most, ++to_host[to]);
+    }
+  }
+  return most;
+}
+
 std::int32_t packed_sharers(const Schedule& schedule, const Layouts& layouts, std::int32_t payload) {
   const auto slot = static_cast<std::int32_t>(std::bit_ceil(static_cast<unsigned>(kHeader + payload)));
   const std::int32_t most = std::max(1, layouts.longest_line() / slot);

@@ -51,6 +51,10 @@ std::vector<std::int32_t> hosts_of(const Topology& topology, const PlanKey& key)
 // they must not span hosts.
 bool words_join_hosts(const Schedule& schedule, const std::vector<std::int32_t>& hosts);
 
+// Returns the largest number of signals that come in one stage to one member or word, or from other hosts to
+// one host.
+std::int32_t fan_in(const Schedule& schedule, const std::vector<std::int32_t>& hosts);
+
 // Returns the largest number of edges that share one line in the packed stages. src/plan/layout.cpp puts the
 // slots of all edges around one member (the lower rank of an edge's two ends) side by side.
 std::int32_t packed_sharers(const Schedule& schedule, const Layouts& layouts, std::int32_t payload);

@@ -201,6 +201,13 @@ void add_levels(std::vector<Cluster>& trees, const Cluster& tree) {
   add_tree(trees, innermost(tree));
 }
 
+std::vector<std::int32_t> participants(const Cluster& node) {
+  if (node.children.empty()) return node.ranks;
+  std::vector<std::int32_t> leaders;
+  for (const Cluster& child : node.children) leaders.push_back(child.ranks.front());
+  return leaders;
+}
+
 std::string shape_text(const Cluster& tree) {
   if (tree.children.empty()) return std::to_string(tree.ranks.size());
   std::vector<std::string> parts;

@@ -46,6 +46,8 @@ Cluster cut_below(const Cluster& tree, int depth);
 // The innermost level alone: the leaves as children of one root.
 Cluster innermost(const Cluster& tree);
 int depth_of(const Cluster& tree);  // 0 for a leaf
+// Who signals at this node: the members of a leaf, else the leaders of the children.
+std::vector<std::int32_t> participants(const Cluster& node);
 // Adds the tree unless it is there.
 void add_tree(std::vector<Cluster>& trees, Cluster tree);
 // Adds the tree cut below each depth that is less than its own, from 1 on, and its innermost level alone.

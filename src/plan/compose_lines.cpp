@@ -7,7 +7,9 @@
 #include <string>
 
 #include "algo/algorithm.hpp"
+#include "base/text.hpp"
 #include "plan/choices.hpp"
+#include "plan/level_names.hpp"
 #include "plan/line_search.hpp"
 #include "schedule/compose.hpp"
 
@@ -27,29 +29,34 @@ struct Level {
   std::vector<Option> arrive, release, whole;  // cheapest first
 };
 
+// What one cluster runs: the whole, or an arrival and a release, or one of these.
+struct Picked {
+  std::optional<Option> arrive, release, whole;
+};
+
+// What a composition must consist of. family: the algorithm for all levels where it is applicable; empty: the
+// cheapest one at each level. levels: the names of all levels, from the outermost; empty: as `family` says.
+struct Wish {
+  std::string family;
+  std::vector<LevelName> levels;
+};
+
 struct Joined {
   Schedule arrive, release;
   std::string name;
 };
 
-std::vector<std::int32_t> participants(const Cluster& node) {
-  if (node.children.empty()) return node.ranks;
-  std::vector<std::int32_t> leaders;
-  for (const Cluster& child : node.children) leaders.push_back(child.ranks.front());
-  return leaders;
-}
-
-bool arrives(Collective collective) { return !root_gives(collective); }
-bool releases(Collective collective) { return !root_gets(collective); }
-
 class Composer {
  public:
-  Composer(const Topology& topology, const PlanKey& key, const CostModel& model)
-      : key_(key), model_(model), hosts_(hosts_of(topology, key)), mean_(mean_distance(model)) {}
+  Composer(const Topology& topology, const PlanKey& key, const CostModel& model, std::int32_t most_fan_in)
+      : key_(key),
+        model_(model),
+        hosts_(hosts_of(topology, key)),
+        mean_(mean_distance(model)),
+        most_fan_in_(most_fan_in) {}
 
-  // family: the algorithm for all levels where it is applicable; empty: the cheapest one at each level.
-  Draft compose(const Cluster& tree, const std::string& family) {
-    Joined joined = join(tree, family, true);
+  Draft compose(const Cluster& tree, const Wish& wish) {
+    Joined joined = join(tree, wish, 0);
     Draft draft;
     draft.schedule = arrives(key_.collective) && releases(key_.collective)
                          ? then(joined.arrive, joined.release)
@@ -57,9 +64,15 @@ class Composer {
                                                 : std::move(joined.release);
     draft.schedule.algorithm = joined.name;
     draft.levels = tree;
-    draft.family = (family.empty() ? "greedy" : family) + " along " + shape_text(tree);
+    draft.family = (!wish.levels.empty()  ? joined.name
+                    : wish.family.empty() ? "greedy"
+                                          : wish.family) +
+                   " along " + shape_text(tree);
     return draft;
   }
+
+  // Why the last compositions by names are not what was asked for; empty: they are.
+  const std::string& refusal() const { return refusal_; }
 
  private:
   // Equal clusters have equal matrices and equal costs, so options are stored by the content of the matrices.
@@ -98,6 +111,9 @@ class Composer {
         const Schedule s = build(option, part.members, half);
         // Words carry no data and never span hosts.
         if (!s.words.empty() && (key_.payload > 0 || !one_memory)) continue;
+        if (most_fan_in_ > 0 &&
+            fan_in(s, std::vector(static_cast<std::size_t>(part.members), 0)) > most_fan_in_)
+          continue;
         option.cost_ns = latency_cost(s, part, {});
         options.push_back(option);
       }
@@ -138,13 +154,70 @@ class Composer {
     return options.empty() ? std::nullopt : std::optional<Option>(options.front());
   }
 
-  Joined join_children(const Cluster& node, const std::string& family) {
+  Picked cheapest(const std::vector<std::int32_t>& ranks, bool root, const std::string& family) {
+    const Level& level = level_of(ranks, root);
+    Picked picked{best_of(level.arrive, family), best_of(level.release, family), std::nullopt};
+    const auto whole = best_of(level.whole, family);
+    const double halves =
+        (picked.arrive ? picked.arrive->cost_ns : 0) + (picked.release ? picked.release->cost_ns : 0);
+    // A whole collective at the root needs no departure, so its cost counts once.
+    return root && whole && whole->cost_ns < halves ? Picked{{}, {}, whole} : picked;
+  }
+
+  // The algorithm for this half, or nothing; then refusal() says why.
+  std::optional<Option> by_name(const AlgorithmName& name, const std::vector<std::int32_t>& ranks,
+                                Half half) {
+    const auto members = static_cast<std::int32_t>(ranks.size());
+    const Algorithm& algorithm = *name.algorithm;
+    Option option{&algorithm, name.degree, false, 0};
+    const auto can = [&](Half asked) { return algorithm.applicable(request(members, asked, name.degree)); };
+    if (!can(half)) {
+      option.transposed = half == Half::kRelease && can(Half::kArrive);
+      if (!option.transposed) return refuse(name, members, half, "there is none");
+    }
+    if (algorithm.cuts) return refuse(name, members, half, "it cuts the vector, but a line carries it whole");
+    const Schedule built = option.transposed ? algorithm.build(request(members, Half::kArrive, name.degree))
+                                             : algorithm.build(request(members, half, name.degree));
+    if (built.words.empty()) return option;
+    if (option.transposed) return refuse(name, members, half, "there is none");
+    if (key_.payload > 0) return refuse(name, members, half, "words carry no data");
+    const bool one_memory =
+        std::all_of(ranks.begin(), ranks.end(), [&](std::int32_t r) { return host(r) == host(ranks[0]); });
+    return one_memory ? std::optional(option) : refuse(name, members, half, "a word cannot span hosts");
+  }
+
+  std::optional<Option> refuse(const AlgorithmName& name, std::int32_t members, Half half, const char* why) {
+    if (refusal_.empty())
+      refusal_ = std::string(half == Half::kWhole    ? "a whole by "
+                             : half == Half::kArrive ? "an arrival by "
+                                                     : "a release by ") +
+                 name.algorithm->name + " among " + std::to_string(members) + ": " + why;
+    return std::nullopt;
+  }
+
+  // A level without a release of its own is the whole algorithm at the root, if there is one.
+  Picked named(const std::vector<std::int32_t>& ranks, bool root, const LevelName& name) {
+    Picked picked;
+    const auto members = static_cast<std::int32_t>(ranks.size());
+    const bool both = arrives(key_.collective) && releases(key_.collective);
+    if (root && both && !name.release &&
+        name.arrive.algorithm->applicable(request(members, Half::kWhole, name.arrive.degree))) {
+      picked.whole = by_name(name.arrive, ranks, Half::kWhole);
+      return picked;
+    }
+    if (arrives(key_.collective)) picked.arrive = by_name(name.arrive, ranks, Half::kArrive);
+    if (releases(key_.collective))
+      picked.release = by_name(name.release.value_or(name.arrive), ranks, Half::kRelease);
+    return picked;
+  }
+
+  Joined join_children(const Cluster& node, const Wish& wish, std::size_t depth) {
     Joined all;
     all.arrive = all.release = nothing();
     std::set<std::string> names;
     for (const Cluster& child : node.children) {
       if (child.ranks.size() < 2) continue;
-      Joined one = join(child, family, false);
+      Joined one = join(child, wish, depth + 1);
       all.arrive = beside(all.arrive, one.arrive, Align::kEarly);
       all.release = beside(all.release, one.release, Align::kLate);
       names.insert(one.name);
@@ -153,33 +226,28 @@ class Composer {
     return all;
   }
 
-  Joined join(const Cluster& node, const std::string& family, bool root) {
+  Joined join(const Cluster& node, const Wish& wish, std::size_t depth) {
     const std::vector<std::int32_t> ranks = participants(node);
     const auto members = static_cast<std::int32_t>(ranks.size());
-    Joined below = join_children(node, family);
-    const Level& level = level_of(ranks, root);
-    const auto arrive = best_of(level.arrive, family);
-    const auto release = best_of(level.release, family);
-    const auto whole = best_of(level.whole, family);
-    const double halves = (arrive ? arrive->cost_ns : 0) + (release ? release->cost_ns : 0);
+    Joined below = join_children(node, wish, depth);
+    const Picked picked = wish.levels.empty() ? cheapest(ranks, depth == 0, wish.family)
+                                              : named(ranks, depth == 0, wish.levels[depth]);
     std::string own;
-    // A whole collective at the root needs no departure, so its cost counts once.
-    if (root && whole && whole->cost_ns < halves) {
-      Schedule s = build(*whole, members, Half::kWhole);
+    if (picked.whole) {
+      Schedule s = build(*picked.whole, members, Half::kWhole);
       own = s.algorithm;
       below.arrive = then(below.arrive, lift(s, ranks, key_.members));
-    } else {
-      if (arrive) {
-        Schedule s = build(*arrive, members, Half::kArrive);
-        own = s.algorithm;
-        below.arrive = then(below.arrive, lift(s, ranks, key_.members));
-      }
-      if (release) {
-        Schedule s = build(*release, members, Half::kRelease);
-        if (own.empty()) own = s.algorithm;
-        if (own != s.algorithm) own += "-" + s.algorithm;
-        below.release = then(lift(s, ranks, key_.members), below.release);
-      }
+    }
+    if (picked.arrive) {
+      Schedule s = build(*picked.arrive, members, Half::kArrive);
+      own = s.algorithm;
+      below.arrive = then(below.arrive, lift(s, ranks, key_.members));
+    }
+    if (picked.release) {
+      Schedule s = build(*picked.release, members, Half::kRelease);
+      if (own.empty()) own = s.algorithm;
+      if (own != s.algorithm) own += "-" + s.algorithm;
+      below.release = then(lift(s, ranks, key_.members), below.release);
     }
     below.name = own + (below.name.empty() ? "" : "/" + below.name);
     return below;
@@ -197,35 +265,17 @@ class Composer {
   const CostModel& model_;
   std::vector<std::int32_t> hosts_;
   double mean_ = 0;
+  std::int32_t most_fan_in_ = 0;
+  std::string refusal_;
   std::map<Content, Level> levels_;
 };
-
-// Sorts the participants so that the one nearest to all others comes first and leads. Messages through this
-// leader can avoid a link between hosts that is slower than two others together. Changes only the outermost
-// level, where any order is valid.
-Cluster led_by_the_nearest(const Cluster& tree, const CostModel& model) {
-  Cluster led = tree;
-  const std::vector<std::int32_t> all = participants(tree);
-  const auto reach = [&](std::int32_t leader) {
-    double sum = 0;
-    for (const std::int32_t other : all) sum += distance(model, leader, other);
-    return sum;
-  };
-  std::stable_sort(led.children.begin(), led.children.end(), [&](const Cluster& a, const Cluster& b) {
-    return reach(a.ranks.front()) < reach(b.ranks.front());
-  });
-  if (led.children.empty())
-    std::stable_sort(led.ranks.begin(), led.ranks.end(),
-                     [&](std::int32_t a, std::int32_t b) { return reach(a) < reach(b); });
-  return led;
-}
 
 }  // namespace
 
 std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model,
-                                   const std::vector<Cluster>& trees) {
+                                   const std::vector<Cluster>& trees, std::int32_t most_fan_in) {
   std::vector<Draft> drafts;
-  Composer composer(topology, key, model);
+  Composer composer(topology, key, model, most_fan_in);
   const auto add = [&](Draft draft) {
     const bool known = std::any_of(drafts.begin(), drafts.end(),
                                    [&](const Draft& d) { return same_signals(d.schedule, draft.schedule); });
@@ -234,32 +284,40 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
   for (const Cluster& tree : trees) {
     // The flat drafts already contain the schedules of such a tree.
     if (tree.children.empty() && releases(key.collective) != arrives(key.collective)) continue;
-    add(composer.compose(tree, ""));
+    add(composer.compose(tree, {}));
     if (tree.children.empty()) continue;
     for (const Algorithm& algorithm : algorithms()) {
       const bool fits = !algorithm.cuts && algorithm.applicable({.collective = key.collective, .members = 2});
       if (fits && (algorithm.folding == nullptr || key.collective == Collective::kBarrier))
-        add(composer.compose(tree, algorithm.name));
+        add(composer.compose(tree, {algorithm.name, {}}));
     }
   }
   return drafts;
 }
 
-std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
-                                  const PlanOptions& options) {
-  std::vector<Cluster> trees;
-  const Cluster declared = cluster_by_topology(topology, options.key.cpus, model);
-  const Cluster measured =
-      options.clusters_from_topology ? declared : cluster_by_distance(model, options.sparseness);
-  const bool may_lead =
-      arrives(options.key.collective) && releases(options.key.collective) && !model.hosts.empty();
-  for (const Cluster& tree : {measured, declared}) {
-    add_tree(trees, tree);
-    if (may_lead) add_tree(trees, led_by_the_nearest(tree, model));
-    add_levels(trees, tree);
-    if (options.clusters_from_topology) break;
+Result<std::vector<Draft>> named_levels(const Topology& topology, const PlanKey& key, const CostModel& model,
+                                        const std::string& spelled, const std::vector<Cluster>& trees) {
+  const auto levels = parse_levels(spelled);
+  if (!levels) return levels.error();
+  const auto refuse = [&](const std::string& why) {
+    return Error{Status::kUnsupported, spelled.substr(0, 64) + ": " + why};
+  };
+  std::vector<Draft> drafts;
+  std::vector<Cluster> all = trees;
+  if (levels->size() == 1 && !trees.empty()) all = {cut_below(trees.front(), 0)};
+  std::string shapes, refusal;
+  for (const Cluster& tree : all) {
+    shapes += (shapes.empty() ? "" : ", ") + shape_text(tree);
+    if (static_cast<std::size_t>(depth_of(tree)) + 1 != levels->size()) continue;
+    Composer composer(topology, key, model, 0);
+    Draft draft = composer.compose(tree, {"", *levels});
+    if (composer.refusal().empty()) drafts.push_back(std::move(draft));
+    else if (refusal.empty()) refusal = composer.refusal();
   }
-  return trees;
+  if (!drafts.empty()) return drafts;
+  if (!refusal.empty()) return refuse(refusal);
+  return refuse("it names " + counted(levels->size(), "level") + ", but the clusters of this team are " +
+                shapes);
 }
 
 }  // namespace fermata

@@ -1,9 +1,11 @@
 // Flat candidates for plans on lines: each algorithm of the table over all members.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "algo/algorithm.hpp"
 #include "plan/choices.hpp"
+#include "plan/level_names.hpp"
 #include "plan/line_search.hpp"
 
 namespace fermata {
@@ -82,6 +84,64 @@ Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const st
   if (const std::string flaw = flaw_of_words(draft.schedule, topology, key); !flaw.empty())
     return Error{Status::kUnsupported, spelled + ": " + flaw};
   return draft;
+}
+
+Result<Draft> given_draft(const Topology& topology, const PlanKey& key, const Schedule& schedule) {
+  const auto refuse = [](const std::string& why) { return Error{Status::kArgument, "the schedule " + why}; };
+  if (schedule.collective != key.collective)
+    return refuse(std::string("is of a ") + name_of(schedule.collective) + ", not of a " +
+                  name_of(key.collective));
+  if (schedule.members != key.members)
+    return refuse("has " + std::to_string(schedule.members) + " members, not " + std::to_string(key.members));
+  if (schedule.root != 0) return refuse("has root " + std::to_string(schedule.root) + ", not 0");
+  if (const std::string flaw = flaw_of_words(schedule, topology, key); !flaw.empty())
+    return Error{Status::kUnsupported, "the schedule: " + flaw};
+  return Draft{schedule, everyone(key.members), schedule.algorithm};
+}
+
+namespace {
+
+Result<std::vector<Draft>> one(Result<Draft> draft) {
+  if (!draft) return draft.error();
+  return std::vector{std::move(draft.value())};
+}
+
+Result<std::vector<Draft>> asked_drafts(const Topology& topology, const CostModel& model,
+                                        const PlanOptions& options, std::vector<Candidate>& refused) {
+  const std::string& name = options.algorithm;
+  if (options.schedule && !name.empty())
+    return Error{Status::kArgument, "choose an algorithm or give a schedule, not both"};
+  if (options.schedule) return one(given_draft(topology, options.key, *options.schedule));
+  const auto trees = [&] { return trees_to_try(topology, model, options); };
+  if (names_levels(name)) return named_levels(topology, options.key, model, name, trees());
+  if (!name.empty()) return one(named_draft(topology, options.key, name));
+  std::vector<Draft> drafts = flat_drafts(topology, options.key, refused);
+  if (options.key.members > 2)
+    for (Draft& d : composed_drafts(topology, options.key, model, trees(), options.fan_in))
+      drafts.push_back(std::move(d));
+  return drafts;
+}
+
+}  // namespace
+
+Result<std::vector<Draft>> find_drafts(const Topology& topology, const CostModel& model,
+                                       const PlanOptions& options, std::vector<Candidate>& refused) {
+  auto drafts = asked_drafts(topology, model, options, refused);
+  if (!drafts) return drafts;
+  if (drafts->empty()) return Error{Status::kUnsupported, "no algorithm fits this collective and team"};
+  if (options.fan_in <= 0) return drafts;
+  const std::vector<std::int32_t> hosts = hosts_of(topology, options.key);
+  std::int32_t least = 0;
+  std::erase_if(*drafts, [&](const Draft& d) {
+    const std::int32_t signals = fan_in(d.schedule, hosts);
+    if (signals <= options.fan_in) return false;
+    least = least == 0 ? signals : std::min(least, signals);
+    refused.push_back({d.schedule.algorithm, 0, 0, "refused: a fan-in of " + std::to_string(signals)});
+    return true;
+  });
+  if (!drafts->empty()) return drafts;
+  return Error{Status::kUnsupported, "no schedule has a fan-in of at most " + std::to_string(options.fan_in) +
+                                         "; the least is " + std::to_string(least)};
 }
 
 }  // namespace fermata

@@ -38,7 +38,9 @@ class Search {
   }
 
   Result<Plan> run(const Measure& measure) {
-    if (auto error = find_drafts()) return *error;
+    auto drafts = find_drafts(topology_, model_, options_, refused_);
+    if (!drafts) return drafts.error();
+    drafts_ = std::move(*drafts);
     if (auto error = find_entries()) return *error;
     score();
     choose_finalists();
@@ -60,22 +62,6 @@ class Search {
   }
 
  private:
-  std::optional<Error> find_drafts() {
-    if (!options_.algorithm.empty()) {
-      auto draft = named_draft(topology_, options_.key, options_.algorithm);
-      if (!draft) return draft.error();
-      drafts_.push_back(std::move(draft.value()));
-      return std::nullopt;
-    }
-    drafts_ = flat_drafts(topology_, options_.key, refused_);
-    if (options_.key.members > 2)
-      for (Draft& d :
-           composed_drafts(topology_, options_.key, model_, trees_to_try(topology_, model_, options_)))
-        drafts_.push_back(std::move(d));
-    if (drafts_.empty()) return Error{Status::kUnsupported, "no algorithm fits this collective and team"};
-    return std::nullopt;
-  }
-
   std::optional<Error> find_entries() {
     std::vector<Layouts> layouts;
     for (const LayoutChoice& choice : choices_) layouts.emplace_back(choice);

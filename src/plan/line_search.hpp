@@ -13,6 +13,10 @@
 
 namespace fermata {
 
+// Whether compositions of this collective have an arrival and a release.
+constexpr bool arrives(Collective collective) { return !root_gives(collective); }
+constexpr bool releases(Collective collective) { return !root_gets(collective); }
+
 // A schedule under consideration, before it has a layout.
 struct Draft {
   Schedule schedule;
@@ -41,12 +45,21 @@ std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std
 // does not fit this team.
 Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const std::string& spelled);
 
+// The composition of these levels (level_names.hpp) along each tree with as many. Errors: kParse, and those
+// of parse_algorithm; kUnsupported if an algorithm does not fit a cluster, or no tree has as many levels.
+Result<std::vector<Draft>> named_levels(const Topology& topology, const PlanKey& key, const CostModel& model,
+                                        const std::string& spelled, const std::vector<Cluster>& trees);
+
+// A schedule that the user has made. Error: kArgument if it is of another collective or number of members, or
+// has another root than 0.
+Result<Draft> given_draft(const Topology& topology, const PlanKey& key, const Schedule& schedule);
+
 // Greedy compositions along each tree (heterogeneous-mpi-barriers VII.B). Each cluster gets the cheapest
 // arrival and the cheapest departure. The root gets a whole collective instead if that is cheaper; then its
 // participants need no departure. Further drafts use one algorithm at all levels of a tree where it is
-// applicable.
+// applicable. most_fan_in: of each algorithm in its cluster (PlanOptions::fan_in).
 std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model,
-                                   const std::vector<Cluster>& trees);
+                                   const std::vector<Cluster>& trees, std::int32_t most_fan_in);
 
 // Returns trees for compositions, without duplicates: by distance (not if options.clusters_from_topology), by
 // topology; of these, the outer levels alone, and the innermost clusters directly below the root. For
@@ -54,6 +67,11 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
 // that is nearest to all others.
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
                                   const PlanOptions& options);
+
+// All drafts that the options ask for; those that cannot serve are added to `refused`. Errors: those of the
+// functions above; kArgument if there is an algorithm and a schedule; kUnsupported if no draft remains.
+Result<std::vector<Draft>> find_drafts(const Topology& topology, const CostModel& model,
+                                       const PlanOptions& options, std::vector<Candidate>& refused);
 
 // Times the finalists through the callback (time_in_rounds). Means are trimmed. An entry that cannot be
 // compiled or timed gets a refusal.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,7 @@ struct TeamKey {
 struct PlanKey : TeamKey {
   Collective collective = Collective::kBarrier;
   std::int32_t payload = 0;         // class: 0, 8 or 56 bytes; of plans for blocks: 0
-  std::vector<std::int32_t> hosts;  // of each rank, in a team over several hosts; empty: see hosts_of
+  std::vector<std::int32_t> hosts;  // of each rank, in a team over several hosts; empty: see take_hosts
   bool operator==(const PlanKey&) const = default;
 };
 
@@ -77,8 +78,14 @@ using Measure =
     std::function<Result<double>(const std::vector<std::byte>& program, const PlanKey& key, int repeat)>;
 
 struct PlanOptions {
-  PlanKey key;                          // an empty fingerprint is filled in from the topology
-  std::string algorithm;                // empty: search; else a name as in docs/algorithms.md
+  PlanKey key;  // an empty fingerprint is filled in from the topology
+  // Empty: search; else a name as in docs/algorithms.md, for all members. "kary(8)/linear" is one name for
+  // each level of clusters, from the outermost. "linear-kary(4)" is the arrival by one algorithm and the
+  // release by another.
+  std::string algorithm;
+  std::optional<Schedule> schedule;  // a schedule of the user's, instead of a search
+  // At most so many signals come to a member in one stage, and so many from other hosts to one host; 0: any.
+  std::int32_t fan_in = 0;
   std::string layout;                   // empty: search; else e.g. "packed+2slots", "packed:published"
   bool clusters_from_topology = false;  // the topology's domains instead of measured distances
   double sparseness = 0;                // 0: from the largest relative gap; without one, 0.35
@@ -105,6 +112,11 @@ OpTraits algebra_of(Collective collective);
 
 // Returns what is wrong with the number of CPUs or hosts; empty: nothing.
 std::string placement_flaw(const PlanKey& key);
+
+// If the topology says that the CPUs of the members are on several hosts, the key gets these hosts, unless it
+// has some, numbered in the order of the ranks. Such members are processes. make_plan and make_block_plan do
+// this by themselves; load_plan takes the key as it is.
+void take_hosts(PlanKey& key, const Topology& topology);
 
 // Returns the payload class for which plans are stored: 0, 8 or 56. Only a barrier without tags has class 0.
 std::int32_t payload_class(Collective collective, std::int32_t bytes);

@@ -1,6 +1,9 @@
 // What a plan is asked for, checked; and whether a plan may run at all.
 #include <bit>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "exec/program.hpp"
@@ -29,7 +32,22 @@ Result<PlanKey> normalised(PlanKey key, const Topology& topology) {
   if (key.fingerprint.empty()) key.fingerprint = own;
   if (key.fingerprint != own) return argument("the key's fingerprint belongs to another machine");
   key.payload = payload_class(key.collective, key.payload);
+  take_hosts(key, topology);
   return key;
+}
+
+void take_hosts(PlanKey& key, const Topology& topology) {
+  if (!key.hosts.empty() || key.cpus.size() != static_cast<std::size_t>(key.members)) return;
+  std::map<std::int32_t, std::int32_t> number;  // by the topology's number of the host
+  std::vector<std::int32_t> hosts;
+  for (const std::int32_t cpu : key.cpus) {
+    const Cpu* const found = topology.find(cpu);
+    if (found == nullptr) return;
+    hosts.push_back(number.try_emplace(found->host, static_cast<std::int32_t>(number.size())).first->second);
+  }
+  if (number.size() < 2) return;
+  key.hosts = std::move(hosts);
+  key.engine = Engine::kProcesses;
 }
 
 std::string placement_flaw(const PlanKey& key) {

@@ -13,12 +13,13 @@ namespace {
 
 struct ExplainArguments {
   PlanArguments which;
+  ScheduleChoice schedule;
   std::string file;
   bool matrices = false, json = false;
 };
 
-Plan find(const PlanRequest& request) {
-  if (!request.chosen_profile) {
+Plan find(const PlanRequest& request, const ScheduleChoice& schedule) {
+  if (!request.chosen_profile && !schedule.chosen()) {
     auto cached = load_plan(request.key);
     if (cached) {
       print_contradictions(request, stderr);
@@ -27,9 +28,11 @@ Plan find(const PlanRequest& request) {
     if (cached.error().status != Status::kNotFound) throw CommandError(cached.error().message);
   }
   print_notices(request, stderr);
-  fmt::print(stderr, "note: no such plan in the cache: this is an estimate; `fermata plan` makes one\n");
+  if (!schedule.chosen())
+    fmt::print(stderr, "note: no such plan in the cache: this is an estimate; `fermata plan` makes one\n");
   PlanOptions options;
   options.key = request.key;
+  take_choice(schedule, options);
   return take(make_plan(request.topology, request.profile, options, nullptr));
 }
 
@@ -62,6 +65,7 @@ void add_explain(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "explain", "show a plan: levels, stages, matrices, layout, costs, and why others lost");
   add_plan_selectors(*command, a->which);
+  add_schedule_choice(*command, a->schedule);
   command->add_option("--plan", a->file, "read this plan file instead of the cache");
   command->add_flag("--matrices", a->matrices,
                     "print the stages as boolean matrices up to 16 members, not only up to 8");
@@ -69,8 +73,11 @@ void add_explain(CLI::App& app) {
   command->callback([a] {
     PlanRequest request;
     if (a->file.empty()) request = resolve(a->which);
+    if (a->schedule.chosen() && (request.blocks || !a->file.empty()))
+      throw CommandError(
+          "--algorithm, --layout, --schedule and --fan-in are for plans on lines without --plan");
     if (request.blocks) return explain_blocks(request, a->json);
-    const Plan plan = a->file.empty() ? find(request) : take(load_plan_file(a->file));
+    const Plan plan = a->file.empty() ? find(request, a->schedule) : take(load_plan_file(a->file));
     fmt::print("{}", a->json ? to_json(plan) : explain(plan, a->matrices));
     if (!a->json && !request.hosts.empty()) print_links(request);
   });

@@ -21,7 +21,8 @@ constexpr std::size_t kRunnersUp = 6;
 
 struct PlanningArguments {
   PlanArguments which;
-  std::string algorithm, layout, json, emit, prefix;
+  ScheduleChoice schedule;
+  std::string json, emit, prefix;
   bool estimate = false, no_save = false, declared = false;
   double sparseness = 0;
   int best = kTimedByDefault;
@@ -50,7 +51,7 @@ void print_summary(const Plan& plan) {
 }
 
 void run_blocks(const PlanningArguments& a, const PlanRequest& request) {
-  if (!a.algorithm.empty() || !a.layout.empty() || !a.emit.empty() || a.declared || a.sparseness > 0)
+  if (a.schedule.chosen() || !a.emit.empty() || a.declared || a.sparseness > 0)
     throw CommandError(
         "block operations have no layouts and always compare all algorithms: use only --best, --estimate, "
         "--json and --no-save with them");
@@ -60,8 +61,7 @@ void run_blocks(const PlanningArguments& a, const PlanRequest& request) {
 Plan choose(const PlanningArguments& a, const PlanRequest& request) {
   PlanOptions options;
   options.key = request.key;
-  options.algorithm = a.algorithm;
-  options.layout = a.layout;
+  take_choice(a.schedule, options);
   options.clusters_from_topology = a.declared;
   options.sparseness = a.sparseness;
   const Measure measure = request.here && !a.estimate ? measure_on_this_machine() : nullptr;
@@ -91,8 +91,7 @@ void emit(const PlanningArguments& a, const Plan& plan) {
   PlanningArguments other = a;
   other.which.collective = name_of(is_barrier ? Collective::kAllreduce : Collective::kBarrier);
   if (!is_barrier) other.which.bytes = 0;
-  other.algorithm.clear();
-  other.layout.clear();
+  other.schedule = {.algorithm = {}, .layout = {}, .file = {}, .fan_in = a.schedule.fan_in};
   const Plan second = choose(other, resolve(other.which));
   if (!a.no_save) keep(second);
   const std::string name = a.prefix.empty() ? fmt::format("team{}", plan.key.members) : a.prefix;
@@ -134,8 +133,7 @@ void add_plan(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("plan", "choose, prove and time the best schedule for a team, and save it");
   add_plan_selectors(*command, a->which);
-  command->add_option("--algorithm", a->algorithm, "use this algorithm instead of a search, e.g. 'kary(4)'");
-  command->add_option("--layout", a->layout, "use this layout instead of a search, e.g. packed+2slots");
+  add_schedule_choice(*command, a->schedule);
   command->add_flag("--estimate", a->estimate, "predict only, time nothing");
   command->add_option("--best", a->best, "how many of the predicted best to time first; more may be timed")
       ->check(CLI::Range(1, 200))

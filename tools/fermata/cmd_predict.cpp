@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,8 @@ constexpr int kRepeats = 7;
 
 struct PredictArguments {
   PlanArguments which;
-  std::string algorithm, json;
+  ScheduleChoice schedule;
+  std::string json;
 };
 
 struct Subject {
@@ -28,28 +30,42 @@ struct Subject {
   std::vector<double> samples;
 };
 
-std::vector<Subject> subjects_of(const PlanRequest& request, const std::string& only) {
+constexpr const char* kLayouts[] = {
+    "private",       "private+2slots", "private+4slots",   "private+stride2", "packed",
+    "packed+2slots", "published",      "published+2slots", "private+line128", "private+2slots+line128"};
+
+std::vector<std::string> names_to_try(const ScheduleChoice& choice) {
+  if (!choice.file.empty()) return {""};
+  if (!choice.algorithm.empty()) return {choice.algorithm};
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : algorithms())
+    names.push_back(algorithm.has_degree ? std::string(algorithm.name) + "(2)" : algorithm.name);
+  return names;
+}
+
+std::vector<Subject> subjects_of(const PlanRequest& request, const ScheduleChoice& choice) {
+  PlanOptions options;
+  options.key = request.key;
+  take_choice(choice, options);
+  std::vector<std::string> layouts(std::begin(kLayouts), std::end(kLayouts));
+  if (!choice.layout.empty()) layouts = {choice.layout};
   std::vector<Subject> subjects;
-  if (!only.empty() && find_algorithm(only) == nullptr)
-    throw CommandError("no algorithm is called '" + only + "'");
-  for (const Algorithm& algorithm : algorithms()) {
-    if (!only.empty() && only != algorithm.name) continue;
-    for (const char* layout :
-         {"private", "private+2slots", "private+4slots", "private+stride2", "packed", "packed+2slots",
-          "published", "published+2slots", "private+line128", "private+2slots+line128"}) {
-      PlanOptions options;
-      options.key = request.key;
-      options.algorithm = algorithm.has_degree ? std::string(algorithm.name) + "(2)" : algorithm.name;
+  std::string why;
+  for (const std::string& name : names_to_try(choice)) {
+    options.algorithm = name;
+    for (const std::string& layout : layouts) {
       options.layout = layout;
       auto plan = make_plan(request.topology, request.profile, options, nullptr);
-      if (!plan) continue;  // not applicable, or not proved with so few slots
+      if (!plan) why = plan.error().message;  // not applicable, or not proved with so few slots
+      if (!plan) continue;
       // Words have no slots, so one layout is enough.
       const bool edges = plan->schedule.words.empty();
-      if (!edges && std::string(layout) != "private") continue;
+      if (!edges && layout != layouts.front()) continue;
       auto program = compile_lines(*plan);
       if (program) subjects.push_back({std::move(*plan), std::move(*program), {}});
     }
   }
+  if (subjects.empty()) throw CommandError(why);
   return subjects;
 }
 
@@ -59,10 +75,12 @@ void run(const PredictArguments& a) {
   if (!request.here)
     throw CommandError("this team can't run on this machine: nothing to measure predictions against");
   print_notices(request, stdout);
-  if (request.blocks && !a.algorithm.empty())
-    throw CommandError("block operations always compare all algorithms: remove --algorithm");
+  if (request.blocks && a.schedule.chosen())
+    throw CommandError(
+        "block operations always compare all algorithms: remove --algorithm, --layout, --schedule and "
+        "--fan-in");
   if (request.blocks) return predict_blocks(request, a.json);
-  std::vector<Subject> subjects = subjects_of(request, a.algorithm);
+  std::vector<Subject> subjects = subjects_of(request, a.schedule);
   const Measure measure = measure_on_this_machine();
   for (int repeat = 0; repeat < kRepeats; ++repeat)  // interleaved, so that drift affects all alike
     for (Subject& s : subjects) s.samples.push_back(take(measure(s.program, s.plan.key, repeat)));
@@ -103,7 +121,7 @@ void add_predict(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "predict", "compare predictions with measurements: every algorithm, layout and slot count");
   add_plan_selectors(*command, a->which);
-  command->add_option("--algorithm", a->algorithm, "only this algorithm, without its degree, in all layouts");
+  add_schedule_choice(*command, a->schedule);
   command->add_option("--json", a->json, "also write the table to this file");
   command->callback([a] { run(*a); });
 }

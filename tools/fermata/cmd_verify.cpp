@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -135,14 +133,7 @@ void verify_all(const VerifyArguments& options) {
 }
 
 Schedule chosen(const VerifyArguments& options) {
-  if (!options.file.empty()) {
-    std::ifstream in(options.file);
-    if (!in) throw CommandError("cannot read " + options.file);
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    Result<Schedule> schedule = parse_schedule(text);
-    if (!schedule) throw CommandError(options.file + ": " + schedule.error().message);
-    return *std::move(schedule);
-  }
+  if (!options.file.empty()) return schedule_from_file(options.file);
   const AlgorithmName name = take(parse_algorithm(options.algorithm));
   const Request request{.collective = collective_of(options.collective),
                         .members = options.members,

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "plan/hosts.hpp"
 #include "profile/measure.hpp"
 #include "profile/store.hpp"
+#include "schedule/print.hpp"
 
 namespace fermata::tool {
 
@@ -142,6 +145,38 @@ void add_plan_selectors(CLI::App& command, PlanArguments& a) {
                      "a topology file: printed by `fermata topo` as text or JSON, or hwloc XML");
 }
 
+void add_schedule_choice(CLI::App& command, ScheduleChoice& choice) {
+  command.add_option("--algorithm", choice.algorithm,
+                     "this algorithm instead of a search: 'kary(4)', or one for each level of clusters, "
+                     "outermost first, as plans print them: 'kary(8)/linear/linear'");
+  command.add_option("--layout", choice.layout, "this layout instead of a search, e.g. packed+2slots");
+  command
+      .add_option("--schedule", choice.file,
+                  "a schedule in a file, as `fermata verify` prints it, instead of a search; proved first")
+      ->excludes("--algorithm");
+  command
+      .add_option("--fan-in", choice.fan_in,
+                  "only schedules in which at most so many signals come to a member in one stage, and so "
+                  "many from other hosts to one host")
+      ->check(CLI::Range(1, 16384));
+}
+
+void take_choice(const ScheduleChoice& choice, PlanOptions& options) {
+  options.algorithm = choice.algorithm;
+  options.layout = choice.layout;
+  options.fan_in = choice.fan_in;
+  if (!choice.file.empty()) options.schedule = schedule_from_file(choice.file);
+}
+
+Schedule schedule_from_file(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw CommandError("cannot read " + path);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  Result<Schedule> schedule = parse_schedule(text);
+  if (!schedule) throw CommandError(path + ": " + schedule.error().message);
+  return *std::move(schedule);
+}
+
 void print_contradictions(const PlanRequest& request, std::FILE* to) {
   for (const std::string& text : request.contradictions) fmt::print(to, "note: {}\n", text);
 }
@@ -169,6 +204,7 @@ PlanRequest resolve(const PlanArguments& a) {
   r.key.fingerprint = fingerprint(r.topology);
   r.key.cpus = placement(a, r);
   if (!r.profile.hosts.empty()) take_allocation(r);
+  else take_hosts(r.key, r.topology);
   return r;
 }
 

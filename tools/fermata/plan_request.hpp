@@ -22,6 +22,18 @@ struct PlanArguments {
   std::int64_t bytes = -1;
 };
 
+// Which schedule, instead of the planner's choice.
+struct ScheduleChoice {
+  std::string algorithm, layout, file;
+  int fan_in = 0;
+  bool chosen() const { return !algorithm.empty() || !layout.empty() || !file.empty() || fan_in > 0; }
+};
+
+void add_schedule_choice(CLI::App& command, ScheduleChoice& choice);
+Schedule schedule_from_file(const std::string& path);  // as `fermata verify` prints it; throws CommandError
+// Puts the choice into the options. Reads the file. Throws CommandError.
+void take_choice(const ScheduleChoice& choice, PlanOptions& options);
+
 void add_plan_selectors(CLI::App& command, PlanArguments& arguments);
 
 struct PlanRequest {

@@ -146,6 +146,7 @@ double period(const Profile& p, const std::string& algorithm, const std::vector<
                         .root = 0,
                         .degree = name->degree};
   if (!name->algorithm->applicable(request)) return 0;
+  take_hosts(key, p.topology);
   const LayoutChoice lines{Layout::kPrivate, 1, 1, p.topology.line_bytes > 64 ? 128 : 64};
   return period_cost(name->algorithm->build(request), cost_model(p, p.topology, key), lines);
 }

@@ -190,9 +190,9 @@ void expect_published_within(const Plan& plan, std::int32_t group) {
   }
 }
 
-// An exchange between hosts gains by packing; the arrival before it and the release after it don't.
+// An exchange between packages gains by packing; the arrival before it and the release after it don't.
 TEST(Search, StagesMayHaveLayoutsOfTheirOwn) {
-  const Topology t = machine({.hosts = 2, .cores = 16});
+  const Topology t = machine({.packages = 2, .cores = 16});
   const auto plan = make_plan(t, estimate_profile(t), options_for(t, Collective::kBarrier, 32), nullptr);
   ASSERT_TRUE(plan.ok());
   int mixed = 0;

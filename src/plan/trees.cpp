@@ -1,0 +1,49 @@
+// The trees of clusters along which plans on lines are composed.
+#include <algorithm>
+
+#include "plan/cluster.hpp"
+#include "plan/line_search.hpp"
+
+namespace fermata {
+namespace {
+
+// Sorts the participants so that the one nearest to all others comes first and leads. Messages through this
+// leader can avoid a link between hosts that is slower than two others together. Changes only the outermost
+// level, where any order is valid.
+Cluster led_by_the_nearest(const Cluster& tree, const CostModel& model) {
+  Cluster led = tree;
+  const std::vector<std::int32_t> all = participants(tree);
+  const auto reach = [&](std::int32_t leader) {
+    double sum = 0;
+    for (const std::int32_t other : all) sum += distance(model, leader, other);
+    return sum;
+  };
+  std::stable_sort(led.children.begin(), led.children.end(), [&](const Cluster& a, const Cluster& b) {
+    return reach(a.ranks.front()) < reach(b.ranks.front());
+  });
+  if (led.children.empty())
+    std::stable_sort(led.ranks.begin(), led.ranks.end(),
+                     [&](std::int32_t a, std::int32_t b) { return reach(a) < reach(b); });
+  return led;
+}
+
+}  // namespace
+
+std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
+                                  const PlanOptions& options) {
+  std::vector<Cluster> trees;
+  const Cluster declared = cluster_by_topology(topology, options.key.cpus, model);
+  const Cluster measured =
+      options.clusters_from_topology ? declared : cluster_by_distance(model, options.sparseness);
+  const bool may_lead =
+      arrives(options.key.collective) && releases(options.key.collective) && !model.hosts.empty();
+  for (const Cluster& tree : {measured, declared}) {
+    add_tree(trees, tree);
+    if (may_lead) add_tree(trees, led_by_the_nearest(tree, model));
+    add_levels(trees, tree);
+    if (options.clusters_from_topology) break;
+  }
+  return trees;
+}
+
+}  // namespace fermata
