@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 
 #include "bench/own.hpp"
@@ -57,6 +58,20 @@ Contestant from_entry(const Options& options, const Entry& entry, Case what) {
   return c;
 }
 
+Contestant from_plan(const Options::Made& made, const Case& what) {
+  OwnSubject own{.name = made.name};
+  std::string unavailable;
+  try {
+    own.plan_file = made.plan_file(what);
+  } catch (const std::exception& e) {
+    unavailable = std::string("not available: ") + e.what();
+  }
+  Contestant c = own_contestant(own.name, [own] { return make_own(own); });
+  c.what = what;
+  c.unavailable = unavailable;
+  return c;
+}
+
 }  // namespace
 
 Contestant own_contestant(const std::string& name, std::function<std::unique_ptr<Subject>()> make) {
@@ -67,6 +82,21 @@ Contestant own_contestant(const std::string& name, std::function<std::unique_ptr
   return c;
 }
 
+namespace {
+
+// The CPU of each rank; empty: no member is pinned. Taking CPUs away would unpin members.
+std::vector<int> places_of(const Options& options, const std::vector<int>& cpus, int members) {
+  if (!options.pin || options.load.take_ms != 0) return {};
+  std::vector<int> places;
+  if (options.cpus.empty() && members <= static_cast<int>(cpus.size()))
+    places.assign(cpus.begin(), cpus.begin() + members);
+  for (int r = 0; r < members && !options.cpus.empty(); ++r)
+    places.push_back(options.cpus[static_cast<std::size_t>(r) % options.cpus.size()]);
+  return places;
+}
+
+}  // namespace
+
 std::vector<Contestant> contestants(const Options& options, int members, int bytes, Quantity quantity) {
   std::vector<Contestant> list;
   const std::vector<int> cpus = allowed_cpus();
@@ -75,9 +105,7 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
   base.members = members;
   base.bytes = bytes;
   base.rotating = options.rotating;
-  // Taking CPUs away would unpin members.
-  if (options.pin && options.load.take_ms == 0 && members <= static_cast<int>(cpus.size()))
-    base.cpus.assign(cpus.begin(), cpus.begin() + members);
+  base.cpus = places_of(options, cpus, members);
 
   for (const Engine engine : options.engines) {
     base.engine = engine;
@@ -97,6 +125,9 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
       c.what = base;
       c.stages = own.stages;
       list.push_back(std::move(c));
+    }
+    for (const Options::Made& made : options.made) {
+      list.push_back(from_plan(made, base));
     }
     for (Contestant extra : options.extra) {
       extra.what = base;
@@ -160,6 +191,7 @@ std::string check(const Options& options) {
     return "--engine and --quantity must not be empty";
   if (!(options.seconds > 0)) return "--seconds must be positive";
   if (options.window_s < 0) return "--window must not be negative";
+  if (!(options.skew_ns >= 0 && options.skew_ns <= 1e9)) return "--skew: from 0 to 1 s";
   return check(options.load);
 }
 

@@ -48,7 +48,11 @@ nlohmann::json machine_json(const Options& options, const Outcome& outcome, cons
           {"build", FERMATA_BENCH_BUILD},
           {"flags", FERMATA_BENCH_FLAGS},
           {"commit", FERMATA_BENCH_COMMIT},
-          {"affinity", {{"allowed", cpus}, {"pinned", options.pin ? "where each member has a CPU" : "no"}}},
+          {"affinity",
+           {{"allowed", cpus},
+            {"pinned", !options.pin           ? "no"
+                       : options.cpus.empty() ? "where each member has a CPU"
+                                              : "in turn on " + to_string(options.cpus)}}},
           {"clock_source", first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource")},
           {"load_average", first_line("/proc/loadavg")},
           {"burners", options.load.burners},

@@ -13,6 +13,11 @@ namespace fermata::bench {
 // Stamps of one member. The last one is not used: all later episodes of a batch overwrite it.
 inline constexpr std::uint64_t kMaxStamps = 2048;
 
+// How arrivals are spread under kLatency. kUniform: each member by a random time below the skew.
+// kExponential: by a time with that mean, at most 16 times as long. kOneLate: one random member by the whole
+// skew.
+enum class SkewShape : std::uint8_t { kUniform = 0, kExponential = 1, kOneLate = 2 };
+
 // One batch that the parent orders. It is sent over a socket.
 struct Order {
   Quantity quantity = Quantity::kPeriod;
@@ -25,6 +30,7 @@ struct Order {
   // The spread of arrivals: delay rounds under kLatency, ns under kSkewed and kOverlap. kStagger: the
   // lateness of the late member, in ns.
   std::uint64_t skew_ns = 0;
+  SkewShape shape = SkewShape::kUniform;  // under kLatency
   std::uint64_t seed = 1;
   // Warm-up and batch each end soon after this time: after the second check from then on (Turn::loop()). No
   // limit if it is 0, if roots rotate, or if a root alone gets the result.

@@ -101,6 +101,10 @@ class Own final : public TeamSubject {
   }
 
   std::string plan(const Case& c) {
+    if (!choice_.plan_file.empty()) {
+      const int loaded = fermata_plan_load(choice_.plan_file.c_str(), &plan_);
+      return loaded == FERMATA_OK ? "" : failure("plan", loaded);
+    }
     fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
     static_assert(static_cast<int>(Collective::kReduce) == FERMATA_REDUCE);
     request.members = c.members;
@@ -140,7 +144,7 @@ std::vector<std::string> spellings(const std::vector<std::string>& wanted, int m
 std::vector<OwnSubject> own_subjects(Collective collective, int members, int bytes,
                                      const std::vector<std::string>& algorithms,
                                      const std::vector<std::string>& layouts) {
-  std::vector<OwnSubject> subjects = {{"planned", "", "", 0}};
+  std::vector<OwnSubject> subjects = {{.name = "planned"}};
   if (!rides(collective, bytes)) return subjects;
   for (const std::string& spelled : spellings(algorithms, members)) {
     const Result<AlgorithmName> parsed = parse_algorithm(spelled);
@@ -152,8 +156,10 @@ std::vector<OwnSubject> own_subjects(Collective collective, int members, int byt
       stages = static_cast<int>(parsed->algorithm->build(request).stages.size());
     }  // else the plan request reports the bad name
     for (const std::string& layout : layouts.empty() ? std::vector<std::string>{""} : layouts) {
-      subjects.push_back(
-          {"fermata:" + spelled + (layout.empty() ? "" : "/" + layout), spelled, layout, stages});
+      subjects.push_back({.name = "fermata:" + spelled + (layout.empty() ? "" : "/" + layout),
+                          .algorithm = spelled,
+                          .layout = layout,
+                          .stages = stages});
     }
   }
   return subjects;

@@ -11,10 +11,11 @@
 namespace fermata::bench {
 
 struct OwnSubject {
-  std::string name;       // "planned", "fermata:kary(4)/packed"
-  std::string algorithm;  // "" for the planner's choice
-  std::string layout;
-  int stages = 0;  // of its schedule; 0: unknown before it is planned
+  std::string name = {};       // "planned", "fermata:kary(4)/packed"
+  std::string algorithm = {};  // "" for the planner's choice
+  std::string layout = {};
+  std::string plan_file = {};  // this plan, instead of one that is made
+  int stages = 0;              // of its schedule; 0: unknown before it is planned
 };
 
 // `algorithms`: names of the table, or "all": each one, with degrees 2, 4 and 8 (4 and 8 only up to the

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 
 #include "bench/clock.hpp"
@@ -28,6 +29,12 @@ class Spread {
   explicit Spread(const ProbePlace& place)
       : state_(place.order.seed * 0x9e3779b97f4a7c15u +
                static_cast<std::uint64_t>(place.rank) * 0xbf58476d1ce4e5b9u + 1) {}
+  // The same sequence at all ranks.
+  static Spread common(const ProbePlace& place) {
+    Spread spread(place);
+    spread.state_ = place.order.seed * 0x9e3779b97f4a7c15u + 1;
+    return spread;
+  }
   std::uint64_t operator()() {
     state_ ^= state_ << 13, state_ ^= state_ >> 7, state_ ^= state_ << 17;
     return state_;
@@ -43,14 +50,19 @@ struct PeriodProbe {
   void timed_part() {}
 };
 
-// Each member arrives late by a random number of rounds of delay(), less than Order::skew_ns (here
+// Each member arrives late by a random number of rounds of delay(), by Order::shape and Order::skew_ns (here
 // rounds, not ns). So each member can be the last, and members do not run in lock step.
 class LatencyProbe {
  public:
   explicit LatencyProbe(const ProbePlace& place)
-      : stamps_(place.stamps), skew_(place.order.skew_ns), spread_(place) {}
+      : stamps_(place.stamps),
+        skew_(place.order.skew_ns),
+        shape_(place.order.shape),
+        members_(static_cast<std::uint64_t>(place.members)),
+        rank_(static_cast<std::uint64_t>(place.rank)),
+        spread_(shape_ == SkewShape::kOneLate ? Spread::common(place) : Spread(place)) {}
   void before() {
-    if (skew_ != 0) delay(spread_() % skew_);
+    if (skew_ != 0) delay(lateness());
     stamps_.arrival[at_] = ticks();
   }
   void after() {
@@ -60,9 +72,19 @@ class LatencyProbe {
   void timed_part() { at_ = 0; }
 
  private:
+  std::uint64_t lateness() {
+    const std::uint64_t random = spread_();
+    if (shape_ == SkewShape::kUniform) return random % skew_;
+    if (shape_ == SkewShape::kOneLate) return random % members_ == rank_ ? skew_ : 0;
+    const double uniform = (static_cast<double>(random >> 11) + 1) * 0x1p-53;  // in (0, 1]
+    return static_cast<std::uint64_t>(std::min(-std::log(uniform), 16.0) * static_cast<double>(skew_));
+  }
+
   Stamps& stamps_;
   std::uint64_t at_ = 0;
   const std::uint64_t skew_;
+  const SkewShape shape_;
+  const std::uint64_t members_, rank_;
   Spread spread_;
 };
 

@@ -16,7 +16,6 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
 constexpr double kTooSlowNs = 100e6;  // of an episode; a slower subject would use up the others' rounds
 constexpr double kDelayNs = 100;      // EPCC's delay between episodes
-constexpr double kSkewNs = 300;       // spread of arrivals in latency batches
 // Under load a batch holds many time slices, and several periods of a quota: its length is a time, not a
 // number of episodes. Else slow phases would have long batches.
 constexpr double kWindowNs = 300e6;
@@ -146,7 +145,8 @@ class Group {
     const bool computes = p.who.quantity == Quantity::kSkewed || p.who.quantity == Quantity::kOverlap;
     p.order.delay_rounds = static_cast<std::uint64_t>((computes ? kChunkNs : kDelayNs) * rate_);
     p.order.chunks = computes ? kChunks : 1;
-    p.order.skew_ns = computes ? kApartNs : static_cast<std::uint64_t>(kSkewNs * rate_);
+    p.order.skew_ns = computes ? kApartNs : static_cast<std::uint64_t>(options_.skew_ns * rate_);
+    p.order.shape = options_.shape;
     take_turn(p);
     if (p.error.empty() && cost(p) > kTooSlowNs) take_turn(p);  // the first turn only wakes the members
     if (!p.error.empty()) return;

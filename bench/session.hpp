@@ -42,14 +42,26 @@ struct Options {
   bool own = true;        // Fermata's subjects
   bool floors = true;     // floors and probes
   bool rotating = false;  // rotating roots
-  bool pin = true;        // if there is a CPU for each member
-  double seconds = 10;    // for the rounds of a group
-  double limit_s = 10;    // for one batch; after it the subject counts as hung
-  double window_s = 0;    // the time of a batch; 0: 2 to 20 ms, or 0.3 s under load
+  bool pin = true;        // if there is a CPU for each member, or `cpus` names some
+  // The CPUs of the ranks, in order; larger teams begin again at the first one. Empty: the usable CPUs, in
+  // which case a team with more members is not pinned.
+  std::vector<int> cpus;
+  double skew_ns = 300;  // the spread of arrivals in latency batches
+  SkewShape shape = SkewShape::kUniform;
+  double seconds = 10;  // for the rounds of a group
+  double limit_s = 10;  // for one batch; after it the subject counts as hung
+  double window_s = 0;  // the time of a batch; 0: 2 to 20 ms, or 0.3 s under load
   Load load;
   std::uint64_t seed = 1;
   std::string worker_directory;  // "": beside the tool, or its libexec
   std::string energy_root;       // a folder with another /sys for the energy; "": the machine's
+  // Further plans of Fermata's: makes the file of a plan for a case, whose subject is called `name`. Throws
+  // if there is none.
+  struct Made {
+    std::string name;
+    std::function<std::string(const Case& c)> plan_file;
+  };
+  std::vector<Made> made;
   // The file of a preload ("pthread"); "": it is not installed.
   std::function<std::string(const std::string& name)> preload;
   // further contestants of each engine; contestants() sets their `what` and `quantity`

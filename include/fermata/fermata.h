@@ -95,7 +95,8 @@ typedef struct fermata_plan_request {
   size_t payload;                    /* bytes of each member, 0..56; the plan serves 0..8 or 9..56. */
                                      /* For a barrier: 0, or any other size if it carries tags. */
   const int* cpus;                   /* `members` entries: the OS index of each rank's CPU. NULL: unpinned. */
-  const char* algorithm;             /* e.g. "kary(4)". NULL: the planner chooses. */
+  const char* algorithm;             /* e.g. "kary(4)", or by level, outermost first, "kary(8)/linear". */
+                                     /* NULL: the planner chooses. */
   const char* layout;                /* e.g. "packed+2slots". NULL: the planner chooses. */
                                      /* "packed:published": stage by stage; the last holds for the rest. */
   const fermata_topology* topology;  /* NULL: this machine */

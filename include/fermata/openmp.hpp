@@ -10,10 +10,10 @@
 // as OpenMP demands of barriers. Do not call these functions within work-sharing constructs, tasks, critical,
 // ordered or master.
 //
-// There are two ways to do a call. All threads of a region take the same way in a call: the first thread that
-// comes to a barrier or an allreduce decides for the whole region. If the region makes a task later, one more
-// call may take the first way, and all calls after it take the second way. Both ways fold in rank order, from
-// the left. So the result is the same, bit for bit, at every thread and on both ways.
+// There are two ways to do a call. All threads of a region take the same way in a call: one of them decides
+// for the whole region, at its first barrier or allreduce at the latest. If the region makes a task later,
+// one more call may take the first way, and all calls after it take the second way. Both ways fold in rank
+// order, from the left. So the result is the same, bit for bit, at every thread and on both ways.
 // - First way: libfermata-openmp is in the process and plans this region's barriers. The call uses the team
 //   that the library has for the region. The library is preloaded, or linked by -lfermata-openmp before the
 //   OpenMP run-time.

@@ -54,18 +54,19 @@ inline void begin(Region& region, const Caller& caller, const void* body) {
   region.body = body;
 }
 
-// The region's first thread is about to run its body.
+// The region's first thread is about to run its body. Not within other regions: there many teams would be
+// held for as long as the bodies take.
 inline void foresee(Region& region) {
-  if (!expects_barriers(region.body)) return;
+  if (here.outer->region != nullptr || !expects_barriers(region.body)) return;
   // order: relaxed: decide() looks again
   if (region.decision.load(std::memory_order_relaxed) == 0) decide(region, facts(*region.run_time));
 }
 
 // The calling thread's place in the region, unless it has entered another one that is not noted. The first
-// thread here decides whether the region gets a team (team_of()). The next barrier is planned if the region
-// has a team, unless a thread of the region made a task before the last planned barrier or reduction
-// (has_tasks()). A task that was made since then does not count yet: not all threads know of it. So all
-// threads of the region get the same answer.
+// thread here decides whether the region gets a team (team_of()), if foresee() has not. The next barrier is
+// planned if the region has a team, unless a thread of the region made a task before the last planned barrier
+// or reduction (has_tasks()). A task that was made since then does not count yet: not all threads know of it.
+// So all threads of the region get the same answer.
 inline Position position_at(const Here at) {
   if (at.region->level() != at.level) [[unlikely]]
     return {};

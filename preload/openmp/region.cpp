@@ -93,13 +93,35 @@ fermata_ranked* find_team(const Facts& facts, std::uint32_t beside, Fallback* wh
 
 std::atomic<std::uint64_t> serials{0};
 
-// Bodies whose last region had planned barriers.
+// Whether regions with a body have planned barriers: after kSure of them in a row, the next one is expected
+// to. The table is of hints: threads may write it at the same time.
 constexpr std::size_t kBodies = 64;
-std::atomic<const void*> bodies[kBodies];
+constexpr std::uint32_t kSure = 2;
+struct Expected {
+  std::atomic<const void*> body;
+  std::atomic<std::uint32_t> in_row;
+};
+Expected bodies[kBodies];
 
-std::atomic<const void*>& expected(const void* body) {
+Expected& expected(const void* body) {
   const auto address = reinterpret_cast<std::uintptr_t>(body);
   return bodies[(address ^ address >> 6) % kBodies];
+}
+
+// A region with this body is over. Another body loses its place only if it is not sure. Written only if it
+// changes, since other threads read it.
+void expect(const void* body, bool barriers) {
+  Expected& entry = expected(body);
+  const std::uint32_t in_row = entry.in_row.load(std::memory_order_relaxed);  // order: relaxed: a hint
+  const bool known = entry.body.load(std::memory_order_relaxed) == body;      // order: relaxed: a hint
+  std::uint32_t now = known ? (barriers ? kSure : 0) : in_row;
+  if (known && barriers && in_row < kSure) now = in_row + 1;
+  if (!known && barriers && in_row > 0) now = in_row - 1;
+  if (!known && barriers && in_row == 0) {
+    entry.body.store(body, std::memory_order_relaxed);  // order: relaxed: a hint
+    now = 1;
+  }
+  if (now != in_row) entry.in_row.store(now, std::memory_order_relaxed);  // order: relaxed: a hint
 }
 
 void relax() {
@@ -111,9 +133,10 @@ void relax() {
 }
 
 // Two threads that both look at the loader's list and at the pool would wait for each other's locks. The one
-// thread that decides takes 0.1 us, or until a fork is over, and depends on no other thread of the region. If
-// it takes longer, it has lost its CPU. A yield before that would give this CPU away for a whole time slice
-// where others want it: two threads beside two burning processes took 200 to 1,000 us a region, not 5.
+// thread that decides mostly takes 0.1 us, and depends on no other thread of the region. It takes longer if
+// it has lost its CPU, makes a team, looks at all objects for tasks, or waits for a fork. A yield in the
+// first moment would give this CPU away for a whole time slice where others want it: two threads beside two
+// burning processes took 200 to 1,000 us a region, not 5.
 fermata_ranked* await_decision(const Region& region) {
   std::int64_t end_ns = 0;
   for (std::uint32_t looks = 1;; ++looks) {
@@ -189,9 +212,10 @@ std::uint64_t give_back(Region& region) {
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
   if (decision <= kReal) return 0;
   // order: relaxed: all threads have left the region
-  if (region.tasked.load(std::memory_order_relaxed) != 0) say_fallback(Fallback::kLateTasks);
+  const bool tasked = region.tasked.load(std::memory_order_relaxed) != 0;
   auto* team = reinterpret_cast<fermata_ranked*>(decision);
   const std::uint64_t episodes = fermata_ranked_calls(team, 0) - region.before;
+  if (tasked && episodes != 0) say_fallback(Fallback::kLateTasks);
   // order: relaxed: all threads have left the region
   const bool failed = region.failed.load(std::memory_order_relaxed);
   failed ? fermata_ranked_destroy(team) : give_team(team, region.size, region.beside != 0);
@@ -199,18 +223,18 @@ std::uint64_t give_back(Region& region) {
 }
 
 bool expects_barriers(const void* body) {
-  return expected(body).load(std::memory_order_relaxed) == body;  // order: relaxed: a hint
+  const Expected& entry = expected(body);
+  return entry.body.load(std::memory_order_relaxed) == body &&   // order: relaxed: a hint
+         entry.in_row.load(std::memory_order_relaxed) == kSure;  // order: relaxed: a hint
 }
 
 void end(Region& region) {
   const bool planned = is_planned(region);
   const std::uint64_t episodes = give_back(region);
-  count_region(planned, episodes);
-  // Written only if it changes, since other threads may read it.
-  std::atomic<const void*>& body = expected(region.body);
-  const bool known = body.load(std::memory_order_relaxed) == region.body;  // order: relaxed, both: a hint
-  if (known == (episodes != 0)) return;
-  body.store(known ? nullptr : region.body, std::memory_order_relaxed);  // order: see above
+  count_region(episodes != 0, episodes);
+  // A region that was left to the run-time library says nothing of its body.
+  // order: relaxed: all threads have left the region
+  if (planned || region.decision.load(std::memory_order_relaxed) == 0) expect(region.body, episodes != 0);
 }
 
 }  // namespace fermata::preload

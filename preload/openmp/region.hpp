@@ -1,6 +1,7 @@
-// The decision for one parallel region. Its first thread at a barrier or reduction makes it. Either all
-// barriers within the region are planned ones, of a team that only this region has, or all are the run-time
-// library's. It holds until the region ends, a task is made, or the team fails.
+// The decision for one parallel region. Its first thread at a barrier or reduction makes it, or the thread
+// that enters the region, if it expects barriers there. Either all barriers within the region are planned
+// ones, of a team that only this region has, or all are the run-time library's. It holds until the region
+// ends, a task is made, or the team fails.
 #ifndef FERMATA_PRELOAD_OPENMP_REGION_HPP
 #define FERMATA_PRELOAD_OPENMP_REGION_HPP
 
@@ -54,9 +55,9 @@ bool tasks_are_used();
 // Decides, or waits for the thread that is deciding.
 fermata_ranked* decide(Region& region, const Facts& facts);
 
-// True if the last region with this body, or with another one of its place in a table, had planned barriers.
-// Then the region's first thread decides before it runs the body: threads that decide at the first barrier,
-// all at once, move the region's line three times between two threads, not once.
+// True if the last two regions with this body had planned barriers, as far as is known. Then the next one's
+// first thread decides before it runs the body: threads that decide at the first barrier, all at once, move
+// the region's line three times between two threads, not once.
 bool expects_barriers(const void* body);
 
 inline constexpr std::uintptr_t kReal = 1;

@@ -63,8 +63,8 @@ std::atomic<unsigned long long> looked_at{0};  // objects ever loaded, at the la
 }  // namespace
 
 // dlopen is not called from here: it would search this library's run path instead of its caller's. The
-// loader's count of objects ever loaded serves as well. Reading it takes 60 ns, once per region that has a
-// barrier.
+// loader's count of objects ever loaded serves as well. Reading it takes 60 ns, once per region that has, or
+// is expected to have, a barrier.
 bool tasks_are_used() {
   if (found.load(std::memory_order_relaxed)) return true;  // order: relaxed: it publishes nothing else
   const unsigned long long added = loads().added;

@@ -88,8 +88,7 @@ std::optional<Error> refusal_of(const BlockPlanOptions& options) {
 Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile,
                                   const BlockPlanOptions& options, const BlockMeasure& measure) {
   if (auto error = refusal_of(options)) return *error;
-  PlanKey key = options.key;
-  take_hosts(key, topology);
+  const PlanKey& key = options.key;
   BlockPlan plan;
   plan.collective = key.collective;
   plan.bytes = std::bit_ceil(std::max<std::size_t>(1, options.bytes));

@@ -90,7 +90,9 @@ class Composer {
     return s;
   }
 
-  std::vector<Option> rank_options(const CostModel& part, bool one_memory, Half half) const {
+  // hosts: of the participants
+  std::vector<Option> rank_options(const CostModel& part, const std::vector<std::int32_t>& hosts,
+                                   bool one_memory, Half half) const {
     std::vector<Option> options;
     for (const Algorithm& algorithm : algorithms()) {
       if (algorithm.cuts) continue;
@@ -111,9 +113,7 @@ class Composer {
         const Schedule s = build(option, part.members, half);
         // Words carry no data and never span hosts.
         if (!s.words.empty() && (key_.payload > 0 || !one_memory)) continue;
-        if (most_fan_in_ > 0 &&
-            fan_in(s, std::vector(static_cast<std::size_t>(part.members), 0)) > most_fan_in_)
-          continue;
+        if (most_fan_in_ > 0 && fan_in(s, hosts) > most_fan_in_) continue;
         option.cost_ns = latency_cost(s, part, {});
         options.push_back(option);
       }
@@ -132,6 +132,9 @@ class Composer {
     Content content = part.o;
     content.insert(content.end(), part.l.begin(), part.l.end());
     content.push_back((root ? 1 : 0) + (one_memory ? 2 : 0));
+    std::vector<std::int32_t> hosts;
+    for (const std::int32_t r : ranks) hosts.push_back(host(r));
+    if (most_fan_in_ > 0 && !one_memory) content.insert(content.end(), hosts.begin(), hosts.end());
     const auto [at, fresh] = levels_.try_emplace(std::move(content));
     if (fresh) {
       part.further = further_share(part);
@@ -140,10 +143,11 @@ class Composer {
         part.word_add *= share;
         part.word_read *= share;
       }
-      if (arrives(key_.collective)) at->second.arrive = rank_options(part, one_memory, Half::kArrive);
-      if (releases(key_.collective)) at->second.release = rank_options(part, one_memory, Half::kRelease);
+      if (arrives(key_.collective)) at->second.arrive = rank_options(part, hosts, one_memory, Half::kArrive);
+      if (releases(key_.collective))
+        at->second.release = rank_options(part, hosts, one_memory, Half::kRelease);
       if (root && arrives(key_.collective) && releases(key_.collective))
-        at->second.whole = rank_options(part, one_memory, Half::kWhole);
+        at->second.whole = rank_options(part, hosts, one_memory, Half::kWhole);
     }
     return at->second;
   }
@@ -299,12 +303,18 @@ Result<std::vector<Draft>> named_levels(const Topology& topology, const PlanKey&
                                         const std::string& spelled, const std::vector<Cluster>& trees) {
   const auto levels = parse_levels(spelled);
   if (!levels) return levels.error();
+  const bool halves = arrives(key.collective) && releases(key.collective);
+  for (const LevelName& level : *levels)
+    if (level.release && !halves)
+      return Error{Status::kUnsupported, std::string(name_of(key.collective)) + " has no " +
+                                             (arrives(key.collective) ? "release" : "arrival") +
+                                             ": name one algorithm for each level"};
   const auto refuse = [&](const std::string& why) {
     return Error{Status::kUnsupported, spelled.substr(0, 64) + ": " + why};
   };
   std::vector<Draft> drafts;
   std::vector<Cluster> all = trees;
-  if (levels->size() == 1 && !trees.empty()) all = {cut_below(trees.front(), 0)};
+  if (levels->size() == 1 && !trees.empty()) add_tree(all, cut_below(trees.front(), 0));
   std::string shapes, refusal;
   for (const Cluster& tree : all) {
     shapes += (shapes.empty() ? "" : ", ") + shape_text(tree);

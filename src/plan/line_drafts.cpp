@@ -93,6 +93,7 @@ Result<Draft> given_draft(const Topology& topology, const PlanKey& key, const Sc
                   name_of(key.collective));
   if (schedule.members != key.members)
     return refuse("has " + std::to_string(schedule.members) + " members, not " + std::to_string(key.members));
+  if (schedule.chunks > 1) return Error{Status::kUnsupported, std::string("the schedule: ") + kInPieces};
   if (schedule.root != 0) return refuse("has root " + std::to_string(schedule.root) + ", not 0");
   if (const std::string flaw = flaw_of_words(schedule, topology, key); !flaw.empty())
     return Error{Status::kUnsupported, "the schedule: " + flaw};

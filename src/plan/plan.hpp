@@ -113,9 +113,8 @@ OpTraits algebra_of(Collective collective);
 // Returns what is wrong with the number of CPUs or hosts; empty: nothing.
 std::string placement_flaw(const PlanKey& key);
 
-// If the topology says that the CPUs of the members are on several hosts, the key gets these hosts, unless it
-// has some, numbered in the order of the ranks. Such members are processes. make_plan and make_block_plan do
-// this by themselves; load_plan takes the key as it is.
+// For a described machine: if the CPUs of the members are on several hosts, the key gets these hosts,
+// numbered in the order of the ranks, unless it has some. Such members are processes.
 void take_hosts(PlanKey& key, const Topology& topology);
 
 // Returns the payload class for which plans are stored: 0, 8 or 56. Only a barrier without tags has class 0.

@@ -32,7 +32,6 @@ Result<PlanKey> normalised(PlanKey key, const Topology& topology) {
   if (key.fingerprint.empty()) key.fingerprint = own;
   if (key.fingerprint != own) return argument("the key's fingerprint belongs to another machine");
   key.payload = payload_class(key.collective, key.payload);
-  take_hosts(key, topology);
   return key;
 }
 

@@ -22,25 +22,55 @@ std::vector<Cpu> core_order(const std::vector<Cpu>& cpus) {
   return out;
 }
 
-std::vector<Cpu> round_robin_order(const std::vector<Cpu>& cpus) {
-  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Cpu>> packages;
-  for (const Cpu& c : core_order(cpus)) packages[{c.host, c.package}].push_back(c);
+// Alternates between the domains, which are the values of a field of Cpu on a host.
+std::vector<Cpu> alternating(const std::vector<Cpu>& cpus, std::int32_t Cpu::* domain) {
+  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Cpu>> domains;
+  for (const Cpu& c : core_order(cpus)) domains[{c.host, c.*domain}].push_back(c);
   std::vector<Cpu> out;
   for (std::size_t turn = 0; out.size() < cpus.size(); ++turn) {
-    for (const auto& [id, members] : packages)
+    for (const auto& [id, members] : domains)
       if (turn < members.size()) out.push_back(members[turn]);
   }
   return out;
 }
 
+// The same on every machine, unlike std::shuffle: Fisher-Yates by a linear congruential generator.
+std::vector<Cpu> shuffled(std::vector<Cpu> cpus, std::uint64_t seed) {
+  std::uint64_t state = seed;
+  for (std::size_t left = cpus.size(); left > 1; --left) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    std::swap(cpus[left - 1], cpus[static_cast<std::size_t>((state >> 33) % left)]);
+  }
+  return cpus;
+}
+
+std::vector<Cpu> order_of(const std::vector<Cpu>& cpus, Placement placement, std::uint64_t seed) {
+  switch (placement) {
+    case Placement::kCore: return core_order(cpus);
+    case Placement::kCpu: return cpus;
+    case Placement::kNuma: return alternating(cpus, &Cpu::numa);
+    case Placement::kRoundRobin: return alternating(cpus, &Cpu::package);
+    case Placement::kRandom: return shuffled(cpus, seed);
+  }
+  return cpus;
+}
+
 }  // namespace
 
-std::vector<std::int32_t> place(const Topology& topology, std::int32_t members, Placement placement) {
+std::optional<Placement> placement_from(std::string_view name) {
+  if (name == "core") return Placement::kCore;
+  if (name == "cpu") return Placement::kCpu;
+  if (name == "numa") return Placement::kNuma;
+  if (name == "round-robin") return Placement::kRoundRobin;
+  if (name == "random") return Placement::kRandom;
+  return std::nullopt;
+}
+
+std::vector<std::int32_t> place(const Topology& topology, std::int32_t members, Placement placement,
+                                std::uint64_t seed) {
   std::vector<std::int32_t> out;
   if (topology.cpus.empty() || members < 1) return out;
-  std::vector<Cpu> order = topology.cpus;
-  if (placement == Placement::kCore) order = core_order(topology.cpus);
-  if (placement == Placement::kRoundRobin) order = round_robin_order(topology.cpus);
+  const std::vector<Cpu> order = order_of(topology.cpus, placement, seed);
   // If the cgroup quota is below the affinity, the kernel would throttle members on more CPUs than the quota,
   // in the middle of a wait.
   const std::int32_t limit = topology.usable_cpus();

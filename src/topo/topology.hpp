@@ -4,6 +4,7 @@
 #define FERMATA_TOPO_TOPOLOGY_HPP
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,11 +85,14 @@ Result<Topology> topology_from_regular(const RegularShape& shape);  // os_index 
 Result<std::vector<std::int32_t>> parse_cpu_list(std::string_view text);
 std::string cpu_list(std::vector<std::int32_t> cpus);  // sorted, each CPU once, with ranges
 
-enum class Placement { kCore, kCpu, kRoundRobin };
+enum class Placement { kCore, kCpu, kNuma, kRoundRobin, kRandom };
 // Returns a CPU (os_index) for each member. kCore: one CPU of each core first. kCpu: all SMT siblings of a
-// core before the next core. kRoundRobin: alternating packages. If there are more members than usable CPUs,
-// starts again at the first CPU.
-std::vector<std::int32_t> place(const Topology& topology, std::int32_t members, Placement placement);
+// core before the next core. kNuma, kRoundRobin: alternating NUMA nodes, alternating packages. kRandom: in an
+// order by the seed. If there are more members than usable CPUs, starts again at the first CPU.
+std::vector<std::int32_t> place(const Topology& topology, std::int32_t members, Placement placement,
+                                std::uint64_t seed = 1);
+// "core", "cpu", "numa", "round-robin" or "random".
+std::optional<Placement> placement_from(std::string_view name);
 
 }  // namespace fermata
 #endif

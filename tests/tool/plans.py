@@ -46,6 +46,8 @@ def plans():
     has("a barrier of more than 8 bytes is refused",
         run("plan", "-n", 2, "--collective", "barrier", "--bytes", 9, *of, rc=1).stderr, "8 bytes at most")
     check("an unknown place is refused", run("plan", "-n", 4, "--place", "moon", *of, rc=105).stdout == "")
+    named(of)
+    simulated(of)
     emitted(of)
     explained(known)
     contradicted()
@@ -53,6 +55,68 @@ def plans():
     check("nothing lies outside what was asked for",
           written() == ["machine.json", "plan.json", "profile.json", "schedule"] and
           not written(home) and not written(temporary), (written(), written(home), written(temporary)))
+
+
+def named(of):
+    """Compositions by name, schedules in files, a limit on the fan-in."""
+    text = run("plan", "-n", 8, "--algorithm", "kary(3)/linear", "--no-save", *of).stdout
+    has("a composition by name", text, r"^barrier of 8 threads: kary[(]3[)]/linear in ", "^  levels ")
+    has("more levels than there are",
+        run("plan", "-n", 8, "--algorithm", "linear/" * 4 + "linear", *of, rc=1).stderr,
+        "names 5 levels, but the clusters")
+    printed = run("verify", "--algorithm", "dissemination", "-n", 4).stdout
+    (work / "schedule").write_text(printed)
+    has("a schedule as verify prints it",
+        run("plan", "-n", 4, "--schedule", "schedule", "--no-save", *of).stdout,
+        "^barrier of 4 threads: dissemination in ")
+    has("explain takes it, too", run("explain", "-n", 4, "--schedule", "schedule", *of[:2]).stdout,
+        "dissemination")
+    has("of another team", run("plan", "-n", 5, "--schedule", "schedule", *of, rc=1).stderr,
+        "has 4 members, not 5")
+    (work / "schedule").write_text(printed.replace("  0 -> 1", "  0 -> 2", 1)
+                                   if "  0 -> 1" in printed else "fermata-schedule 2\n")
+    has("a broken one is refused", run("plan", "-n", 4, "--schedule", "schedule", *of, rc=1).stderr,
+        "no candidate can be proved|schedule, line 2")
+    has("a limit on the fan-in", run("plan", "-n", 8, "--fan-in", 1, "--no-save", *of).stdout,
+        "^barrier of 8 threads: ")
+    has("which this algorithm exceeds",
+        run("plan", "-n", 8, "--fan-in", 2, "--algorithm", "linear", *of, rc=1).stderr, "the least is 7")
+    for place in ("numa", "random"):
+        run("plan", "-n", 8, "--place", place, "--json", "named", "--no-save", *of)
+        check(f"--place {place} uses all CPUs", sorted(read("named")["key"]["cpus"]) == list(range(8)))
+    hosts = ("--topology", "hosts", "--estimate", "--no-save")
+    shape = {"hosts": 2, "packages": 1, "numa": 1, "l3": 1, "l2": 0, "cores": 4, "smt": 1}
+    (work / "hosts").write_text(json.dumps({"source": "made up", "model": "two hosts", "line_bytes": 64,
+                                            "regular": shape}))
+    run("plan", "-n", 8, "--json", "named", *hosts)
+    key = read("named")["key"]
+    check("a machine of several hosts", (key.get("hosts"), key["engine"]) == ([0] * 4 + [1] * 4, "processes"),
+          key)
+    has("which no header can serve", run("plan", "-n", 8, "--emit", "none.h", *hosts, rc=1).stderr,
+        "--emit: for the members of one host")
+    for name in ("hosts", "named"):
+        (work / name).unlink()
+
+
+def simulated(of):
+    text = run("simulate", "-n", 8, "--algorithm", "kary(3)", "--trace", "trace", "--json", "simulated",
+               *of[:2]).stdout
+    has("simulate: beside the prediction", text, r"^barrier of 8 members: kary[(]3[)] in ",
+        "^  period +[0-9.]+ ns +[0-9.]+ ns$", "^  latency ", "^  a call +[0-9]+ misses, [0-9]+ stores",
+        "^the critical path of call ", "is the last one to leave$", "sees the signal of member")
+    file = read("simulated")
+    check("its file", file["algorithm"] == "kary(3)" and file["period_ns"] > 0 and file["steady"], file)
+    events = read("trace")["traceEvents"]
+    check("its timeline has a row for each member",
+          {e["tid"] for e in events if e["ph"] == "X"} == set(range(8)), events[:9])
+    again = run("simulate", "-n", 8, "--algorithm", "kary(3)", "--json", "trace", *of[:2])
+    check("the same again", read("trace") == file, again.stdout)
+    text = run("simulate", "-n", 6, "--all", *of[:2]).stdout
+    has("every algorithm", text, "^linear ", "^counter ", "^rank correlation ")
+    has("but no blocks", run("simulate", "-n", 4, "--collective", "scan", *of[:2], rc=1).stderr,
+        "plans on lines only")
+    for name in ("trace", "simulated"):
+        (work / name).unlink()
 
 
 def emitted(of):

@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 
 #include "commands.hpp"
@@ -27,7 +30,8 @@ constexpr const char* kTeams = "teams";        // bench/teams.hpp
 
 struct BenchArguments {
   std::string collective, members = "2", engine = "threads", algorithm = "all", layout, rivals = "all", bytes;
-  std::string quantity = "period", roots = "fixed", json;
+  std::string quantity = "period", roots = "fixed", json, cpus, place, skew;
+  ScheduleChoice schedule;  // its file and its fan-in alone
   bool no_pin = false, no_floors = false, guidelines = false;
   double seconds = 10, limit = 10, window = 0;
   bench::Load load;
@@ -43,6 +47,79 @@ std::vector<int> numbers(const std::string& option, const std::string& list) {
 std::vector<std::string> names(const std::string& list) {
   return list == "none" ? std::vector<std::string>{} : bench::split(list);
 }
+
+// "500", "2us", "1ms:exponential"
+void take_skew(const std::string& text, bench::Options& o) {
+  const std::string wrong = "--skew: a time and a shape, like 500ns, 2us or 1ms:late, not '" + text +
+                            "'; shapes: uniform, "
+                            "exponential, late";
+  std::size_t end = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &end);
+  } catch (const std::exception&) {
+    throw CommandError(wrong);
+  }
+  const std::size_t colon = text.find(':');
+  const std::string unit = text.substr(end, colon == std::string::npos ? colon : colon - end);
+  const std::string shape = colon == std::string::npos ? "uniform" : text.substr(colon + 1);
+  const std::map<std::string, double> units = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}};
+  const std::map<std::string, bench::SkewShape> shapes = {{"uniform", bench::SkewShape::kUniform},
+                                                          {"exponential", bench::SkewShape::kExponential},
+                                                          {"late", bench::SkewShape::kOneLate}};
+  if (!units.contains(unit) || !shapes.contains(shape)) throw CommandError(wrong);
+  o.skew_ns = value * units.at(unit);
+  o.shape = shapes.at(shape);
+}
+
+// The CPUs of the ranks; empty: the usable ones, if there is one for each.
+std::vector<int> cpus_from(const BenchArguments& a) {
+  if (a.cpus.empty() && a.place.empty()) return {};
+  if (a.no_pin) throw CommandError("--no-pin: without --cpus and --place");
+  const Topology here = take(discover_topology());
+  if (!a.place.empty()) return place(here, here.usable_cpus(), *placement_from(a.place), a.seed);
+  const std::vector<std::int32_t> list = take(parse_cpu_list(a.cpus));
+  if (list.empty()) throw CommandError("--cpus: the list is empty");
+  for (const std::int32_t cpu : list)
+    if (here.find(cpu) == nullptr)
+      throw CommandError("--cpus: this process may not use CPU " + std::to_string(cpu));
+  return {list.begin(), list.end()};
+}
+
+// Plan files for one run.
+class PlanFiles {
+ public:
+  PlanFiles() : folder_(std::filesystem::temp_directory_path() / "fermata-bench-XXXXXX") {
+    if (mkdtemp(folder_.data()) == nullptr) throw CommandError("cannot make " + folder_);
+  }
+  ~PlanFiles() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  PlanFiles(const PlanFiles&) = delete;
+  PlanFiles& operator=(const PlanFiles&) = delete;
+
+  std::string make(const ScheduleChoice& choice, const bench::Case& c) {
+    PlanArguments which;
+    which.members = c.members;
+    which.collective = name_of(c.collective);
+    which.engine = c.engine == bench::Engine::kThreads ? "threads" : "processes";
+    which.bytes = c.bytes;
+    PlanRequest request = resolve(which);
+    if (request.blocks) throw CommandError("--schedule and --fan-in are for plans on lines");
+    request.key.cpus.assign(c.cpus.begin(), c.cpus.end());
+    PlanOptions options;
+    options.key = request.key;
+    take_choice(choice, options);
+    const std::string path = fmt::format("{}/{}.json", folder_, ++made_);
+    write_output(path, to_json(take(make_plan(request.topology, request.profile, options, nullptr))));
+    return path;
+  }
+
+ private:
+  std::string folder_;
+  int made_ = 0;
+};
 
 bench::Options options_from(const BenchArguments& a) {
   bench::Options o;
@@ -71,6 +148,19 @@ bench::Options options_from(const BenchArguments& a) {
     throw CommandError("--roots: fixed or rotating, not '" + a.roots + "'");
   o.rotating = a.roots == "rotating";
   o.pin = !a.no_pin;
+  o.cpus = cpus_from(a);
+  if (!a.skew.empty()) {
+    take_skew(a.skew, o);
+    if (o.quantities != std::vector{bench::Quantity::kLatency})
+      throw CommandError("--skew is for --quantity latency");
+  }
+  if (a.schedule.chosen()) {
+    const auto files = std::make_shared<PlanFiles>();
+    const std::string name =
+        a.schedule.file.empty() ? fmt::format("fermata:fan-in={}", a.schedule.fan_in) : "fermata:schedule";
+    o.made.push_back(
+        {name, [files, choice = a.schedule](const bench::Case& c) { return files->make(choice, c); }});
+  }
   o.floors = !a.no_floors;
   o.seconds = a.seconds;
   o.limit_s = a.limit;
@@ -208,6 +298,27 @@ void add_load(CLI::App& command, bench::Load& load) {
                      "After so many ms each subject has only one CPU, after as many again all CPUs");
 }
 
+void add_places(CLI::App& command, BenchArguments& a) {
+  command.add_option("--skew", a.skew,
+                     "With --quantity latency: how late members come, 500ns, 2us:exponential (by that mean) "
+                     "or 1ms:late (one of them); default: 300ns:uniform");
+  command
+      .add_option("--schedule", a.schedule.file,
+                  "Time this schedule, too: a file, as `fermata verify` prints it; proved first")
+      ->check(CLI::ExistingFile);
+  command
+      .add_option("--fan-in", a.schedule.fan_in,
+                  "Time a plan, too, in which at most so many signals come to a member in one stage")
+      ->check(CLI::Range(1, 16384));
+  command.add_option("--cpus", a.cpus, "CPU of each rank, e.g. 0-3,8; repeated if shorter than the team");
+  command
+      .add_option("--place", a.place,
+                  "Pin ranks: one per core first, on all CPUs, across NUMA nodes, across packages, or at "
+                  "random by --seed")
+      ->check(CLI::IsMember({"core", "cpu", "numa", "round-robin", "random"}))
+      ->excludes("--cpus");
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app) {
@@ -243,7 +354,9 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--window", a->window, "Seconds of a batch; default: 2 to 20 ms, under load 0.3 s");
   add_load(*command, a->load);
-  command->add_option("--seed", a->seed, "Seed for the order of subjects in a round")->capture_default_str();
+  add_places(*command, *a);
+  command->add_option("--seed", a->seed, "Seed for the order of subjects in a round, and for --place random")
+      ->capture_default_str();
   command->add_flag(
       "--guidelines", a->guidelines,
       "Check that each collective is as fast as other calls that do the same; exit status 1 if not");

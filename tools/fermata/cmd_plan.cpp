@@ -119,6 +119,8 @@ void run(const PlanningArguments& a) {
     throw CommandError("--prefix: names in C cannot begin with '" + a.prefix + "'");
   const PlanRequest request = resolve(to_plan(a));
   if (request.blocks) return run_blocks(a, request);
+  if (!a.emit.empty() && !request.key.hosts.empty())
+    throw CommandError("--emit: for the members of one host");
   print_notices(request, stdout);
   const Plan plan = choose(a, request);
   write_output(a.json, to_json(plan));

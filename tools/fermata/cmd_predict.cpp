@@ -48,7 +48,10 @@ std::vector<Subject> subjects_of(const PlanRequest& request, const ScheduleChoic
   options.key = request.key;
   take_choice(choice, options);
   std::vector<std::string> layouts(std::begin(kLayouts), std::end(kLayouts));
-  if (!choice.layout.empty()) layouts = {choice.layout};
+  if (!choice.layout.empty()) {
+    take(parse_layouts(choice.layout));
+    layouts = {choice.layout};
+  }
   std::vector<Subject> subjects;
   std::string why;
   for (const std::string& name : names_to_try(choice)) {
@@ -56,13 +59,14 @@ std::vector<Subject> subjects_of(const PlanRequest& request, const ScheduleChoic
     for (const std::string& layout : layouts) {
       options.layout = layout;
       auto plan = make_plan(request.topology, request.profile, options, nullptr);
-      if (!plan) why = plan.error().message;  // not applicable, or not proved with so few slots
-      if (!plan) continue;
+      if (!plan && why.empty()) why = plan.error().message;
+      if (!plan) continue;  // not applicable, or not proved with so few slots
       // Words have no slots, so one layout is enough.
       const bool edges = plan->schedule.words.empty();
       if (!edges && layout != layouts.front()) continue;
       auto program = compile_lines(*plan);
       if (program) subjects.push_back({std::move(*plan), std::move(*program), {}});
+      else if (why.empty()) why = program.error().message;
     }
   }
   if (subjects.empty()) throw CommandError(why);
@@ -105,8 +109,10 @@ void run(const PredictArguments& a) {
                     {"measured_ns", m},
                     {"samples", s.samples}});
   }
-  nlohmann::json out = report_agreement(
-      predicted, measured, fmt::format("{} subjects, {} members", subjects.size(), request.key.members));
+  nlohmann::json out;
+  if (subjects.size() > 1)
+    out = report_agreement(predicted, measured,
+                           fmt::format("{} subjects, {} members", subjects.size(), request.key.members));
   if (a.json.empty()) return;
   out["members"] = request.key.members;
   out["collective"] = name_of(request.key.collective);

@@ -44,6 +44,7 @@ void add_plan(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_simulate(CLI::App& app);
 void add_run(CLI::App& app);  // only on systems with ELF (FERMATA_HAVE_ELF)
 
 }  // namespace fermata::tool

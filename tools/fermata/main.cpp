@@ -11,9 +11,9 @@
 
 namespace {
 constexpr fermata::tool::AddCommand kCommands[] = {
-    fermata::tool::add_doctor,  fermata::tool::add_topo,  fermata::tool::add_profile,
-    fermata::tool::add_verify,  fermata::tool::add_plan,  fermata::tool::add_explain,
-    fermata::tool::add_predict, fermata::tool::add_bench,
+    fermata::tool::add_doctor,  fermata::tool::add_topo,     fermata::tool::add_profile,
+    fermata::tool::add_verify,  fermata::tool::add_plan,     fermata::tool::add_explain,
+    fermata::tool::add_predict, fermata::tool::add_simulate, fermata::tool::add_bench,
 #ifdef FERMATA_HAVE_ELF
     fermata::tool::add_run,
 #endif

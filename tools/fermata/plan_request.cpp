@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "base/text.hpp"
@@ -53,10 +54,7 @@ std::vector<std::int32_t> placement(const PlanArguments& a, const PlanRequest& r
   // A machine that is only described has no scheduler that could place the ranks.
   const std::string place_name = a.place.empty() && !r.here ? "core" : a.place;
   if (place_name.empty()) return {};
-  const Placement how = place_name == "core"  ? Placement::kCore
-                        : place_name == "cpu" ? Placement::kCpu
-                                              : Placement::kRoundRobin;
-  return place(r.topology, r.key.members, how);
+  return place(r.topology, r.key.members, *placement_from(place_name), a.place_seed);
 }
 
 // A plan for processes of the profile's MPI job, as fermata_team_create_mpi would ask for it.
@@ -126,9 +124,12 @@ void add_plan_selectors(CLI::App& command, PlanArguments& a) {
       ->check(CLI::Range(1, 4096));
   command.add_option("--cpus", a.cpus, "CPU of each rank, e.g. 0-3,8; repeated if shorter than the team");
   command
-      .add_option("--place", a.place, "place the ranks: one per core first, on all CPUs, or across packages")
-      ->check(CLI::IsMember({"core", "cpu", "round-robin"}))
+      .add_option("--place", a.place,
+                  "place the ranks: one per core first, on all CPUs, across NUMA nodes, across packages, or "
+                  "at random")
+      ->check(CLI::IsMember({"core", "cpu", "numa", "round-robin", "random"}))
       ->excludes("--cpus");
+  command.add_option("--place-seed", a.place_seed, "the seed of --place random")->capture_default_str();
   command.add_option("--collective", a.collective, "what the members do together")
       ->check(CLI::IsMember({"barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather",
                              "reduce_scatter", "alltoall", "scan", "exscan"}))
@@ -140,9 +141,29 @@ void add_plan_selectors(CLI::App& command, PlanArguments& a) {
   command.add_option("--engine", a.engine, "what the members are")
       ->check(CLI::IsMember({"threads", "processes"}))
       ->capture_default_str();
-  command.add_option("--profile", a.profile, "a profile file (default: this machine's from the cache)");
+  command.add_option(
+      "--profile,--machine", a.profile,
+      "a profile file, of this machine or another one (default: this machine's from the cache)");
   command.add_option("--topology", a.topology,
                      "a topology file: printed by `fermata topo` as text or JSON, or hwloc XML");
+}
+
+void add_memory_costs(CLI::App& command, sim::MemoryCosts& costs) {
+  command.add_option("--miss-share", costs.miss_share, "the share of a signal that is the reader's miss")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--overlap", costs.overlap,
+                  "a load of a stage is issued when the one before it has returned (1) or was issued (2)")
+      ->check(CLI::Range(1, 2))
+      ->capture_default_str();
+  command
+      .add_option("--work", costs.work_ns, "a member's own work for a store or a signal that it takes, ns")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command.add_option("--prefetch", costs.prefetch, "further lines that a miss takes, too")
+      ->check(CLI::Range(0, 16))
+      ->capture_default_str();
 }
 
 void add_schedule_choice(CLI::App& command, ScheduleChoice& choice) {
@@ -171,7 +192,10 @@ void take_choice(const ScheduleChoice& choice, PlanOptions& options) {
 Schedule schedule_from_file(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw CommandError("cannot read " + path);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  // `fermata verify` prints more after the schedule.
+  constexpr std::string_view kEnd = "\nend\n";
+  if (const std::size_t end = text.find(kEnd); end != std::string::npos) text.resize(end + kEnd.size());
   Result<Schedule> schedule = parse_schedule(text);
   if (!schedule) throw CommandError(path + ": " + schedule.error().message);
   return *std::move(schedule);

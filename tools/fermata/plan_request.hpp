@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plan/plan.hpp"
+#include "sim/machine.hpp"
 
 namespace fermata::tool {
 
@@ -20,6 +21,7 @@ struct PlanArguments {
   int members = 0;
   std::string cpus, collective = "barrier", engine = "threads", place, profile, topology;
   std::int64_t bytes = -1;
+  std::uint64_t place_seed = 1;
 };
 
 // Which schedule, instead of the planner's choice.
@@ -28,6 +30,8 @@ struct ScheduleChoice {
   int fan_in = 0;
   bool chosen() const { return !algorithm.empty() || !layout.empty() || !file.empty() || fan_in > 0; }
 };
+
+void add_memory_costs(CLI::App& command, sim::MemoryCosts& costs);  // options of a simulated machine
 
 void add_schedule_choice(CLI::App& command, ScheduleChoice& choice);
 Schedule schedule_from_file(const std::string& path);  // as `fermata verify` prints it; throws CommandError

@@ -36,6 +36,7 @@ PlanKey key_of(const Profile& p, Collective collective, std::int32_t members, st
   key.members = members;
   key.payload = payload_class(collective, bytes);
   key.cpus = place(p.topology, members, placement);
+  take_hosts(key, p.topology);
   return key;
 }
 
@@ -212,6 +213,7 @@ std::string cluster_text(const char* name, std::int32_t hosts, std::int32_t core
     PlanOptions options;
     options.key.members = n;
     options.key.cpus = cpus;
+    take_hosts(options.key, p.topology);
     const auto plan = make_plan(p.topology, p, options, nullptr);
     EXPECT_TRUE(plan.ok());
     text += format("  %6d  %6.1f  %8.1f  %13.1f  %8.1f  %s\n", n, period(p, "linear", cpus) / 1e3,

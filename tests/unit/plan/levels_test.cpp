@@ -29,6 +29,7 @@ PlanOptions options_on(const Profile& p, std::int32_t members, const std::string
   PlanOptions options;
   options.key.members = members;
   options.key.cpus = place(p.topology, members, Placement::kCore);
+  take_hosts(options.key, p.topology);
   options.algorithm = algorithm;
   return options;
 }
@@ -89,7 +90,7 @@ TEST(HostsOfAMachine, OneHostIsOneMemory) {
 
 // ---- Compositions by name
 
-// Each composition that a search of its own prints can be asked for, and is the same schedule.
+// Each composition of several levels that a search prints can be asked for.
 TEST(Levels, WhatAPlanPrintsCanBeNamed) {
   for (const auto& [name, members] :
        {std::pair("mesh-64x16", 64), {"p7ih-drawer", 64}, {"power8-4x6x8", 24}}) {

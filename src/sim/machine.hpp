@@ -1,0 +1,63 @@
+// The simulated machine: what a signal between two cores and a message between two hosts cost, in virtual
+// time. Its values come from a profile, as the planner's do.
+#ifndef FERMATA_SIM_MACHINE_HPP
+#define FERMATA_SIM_MACHINE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "profile/profile.hpp"
+#include "topo/topology.hpp"
+
+namespace fermata::sim {
+
+using Time = std::int64_t;  // virtual time in ps: whole numbers, so that a sum does not depend on its order
+
+constexpr Time from_ns(double ns) { return static_cast<Time>(ns * 1e3 + 0.5); }
+constexpr double to_ns(Time time) { return static_cast<double>(time) / 1e3; }
+
+// What a profile does not say of coherent memory. The defaults are assumptions, made for no machine.
+struct MemoryCosts {
+  // The share of a signal that is the reader's miss; the rest is the writer's invalidation of the readers.
+  double miss_share = 0.5;
+  // How far loads of one stage overlap: a load counts as issued when the one before it has returned (1), or
+  // when that was issued (2).
+  int overlap = 1;
+  double work_ns = 5;  // a member's own work for each store and each signal that it takes
+  int prefetch = 0;    // further lines that a miss takes, too
+};
+
+// All that a run needs to know of the members' places. Cores and hosts have numbers from 0.
+struct Machine {
+  std::int32_t members = 0, cores = 0, hosts = 1;
+  std::uint32_t line_bytes = 64;   // of coherent memory
+  std::vector<std::int32_t> core;  // of each member
+  std::vector<std::int32_t> host;  // of each member
+  std::vector<Time> work;          // of each member, by how many members are on its core
+  std::vector<Time> signal;        // [writer's core x cores + reader's core]: a signal, without own work
+  std::vector<Time> further;       // the same: between two accesses of one core
+  std::vector<Time> message, gap;  // [sender x members + receiver], of members on different hosts; else 0
+  std::vector<Time> send;          // of each member: its own time for a message, without the gap
+  MemoryCosts costs = {};
+
+  Time signal_of(std::int32_t from, std::int32_t to) const { return signal[at(from, to)]; }
+  Time further_of(std::int32_t from, std::int32_t to) const { return further[at(from, to)]; }
+  Time miss(std::int32_t from, std::int32_t to) const {
+    return static_cast<Time>(costs.miss_share * static_cast<double>(signal_of(from, to)));
+  }
+  Time invalidation(std::int32_t from, std::int32_t to) const { return signal_of(from, to) - miss(from, to); }
+
+ private:
+  std::size_t at(std::int32_t from, std::int32_t to) const {
+    return static_cast<std::size_t>(from) * static_cast<std::size_t>(cores) + static_cast<std::size_t>(to);
+  }
+};
+
+// Precondition: key.cpus has an entry for each member, all of them CPUs of the topology.
+Machine machine_of(const Profile& profile, const Topology& topology, const PlanKey& key,
+                   const MemoryCosts& costs);
+
+}  // namespace fermata::sim
+#endif
