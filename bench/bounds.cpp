@@ -56,9 +56,10 @@ int log2_ceiling(int n) { return n <= 1 ? 0 : std::bit_width(static_cast<unsigne
 // run.
 void bound_from_probes(Row& row, const Row* round_trip, const Row* one_switch) {
   const int n = row.what.members;
-  if (row.what.cpus.empty() && n > 1) {
+  if (!has_own_cpus(row.what) && n > 1) {
     // More members than CPUs: on each CPU the last arriver continues without a switch, all others need one.
-    const int cpus = static_cast<int>(allowed_cpus().size());
+    const int cpus =
+        row.what.cpus.empty() ? static_cast<int>(allowed_cpus().size()) : distinct(row.what.cpus);
     if (one_switch == nullptr || n <= cpus) return;
     const int switches = (n + cpus - 1) / cpus - 1;
     row.bound = switches * one_switch->summary.median;

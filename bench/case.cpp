@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/text.hpp"
@@ -54,6 +55,11 @@ std::string to_string(const std::vector<int>& numbers) {
   std::string text;
   for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
   return text;
+}
+
+int distinct(std::vector<int> cpus) {
+  std::sort(cpus.begin(), cpus.end());
+  return static_cast<int>(std::unique(cpus.begin(), cpus.end()) - cpus.begin());
 }
 
 std::vector<int> allowed_cpus() {

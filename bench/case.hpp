@@ -60,6 +60,10 @@ struct Case {
   int doubles() const { return bytes / 8; }
 };
 
+int distinct(std::vector<int> cpus);  // how many different ones
+// Whether each member has a CPU to itself, to which it is pinned.
+inline bool has_own_cpus(const Case& c) { return !c.cpus.empty() && distinct(c.cpus) == c.members; }
+
 // The roots of a turn's episodes in order. Untimed episodes count, too.
 class Roots {
  public:

@@ -95,6 +95,29 @@ std::vector<int> places_of(const Options& options, const std::vector<int>& cpus,
   return places;
 }
 
+// Probes always measure the period of their two members: a round trip, a switch on one CPU. Where --cpus or
+// --place say so, that is on the first two CPUs of the team.
+void add_probes(const Options& options, const std::vector<int>& cpus, std::vector<Contestant>& list) {
+  std::vector<int> probed;
+  for (const int cpu : options.cpus.empty() ? cpus : options.cpus)
+    if (std::find(probed.begin(), probed.end(), cpu) == probed.end()) probed.push_back(cpu);
+  for (const Entry& entry : table()) {
+    if (entry.role != Role::kProbe || !wanted(options, entry)) continue;
+    const bool same_cpu = std::string_view(entry.name) == "probe_switch";
+    if (!same_cpu && probed.size() < 2) continue;
+    for (const Engine engine : {Engine::kThreads, Engine::kProcesses}) {
+      const bool asked = std::any_of(options.engines.begin(), options.engines.end(), [&](Engine e) {
+        return (e == Engine::kThreads) == (engine == Engine::kThreads);
+      });
+      if ((entry.engines & bit(engine)) == 0 || !(asked || engine == Engine::kThreads)) continue;
+      Case two;
+      two.engine = engine;
+      two.cpus = {probed[0], same_cpu ? probed[0] : probed[1]};
+      list.push_back(from_entry(options, entry, two));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Contestant> contestants(const Options& options, int members, int bytes, Quantity quantity) {
@@ -136,22 +159,7 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
   }
   for (Contestant& c : list) c.quantity = quantity;
 
-  // Probes always measure the period of their two members: a round trip, a switch on one CPU.
-  for (const Entry& entry : table()) {
-    if (entry.role != Role::kProbe || !wanted(options, entry)) continue;
-    const bool same_cpu = std::string_view(entry.name) == "probe_switch";
-    if (!same_cpu && cpus.size() < 2) continue;
-    for (const Engine engine : {Engine::kThreads, Engine::kProcesses}) {
-      const bool asked = std::any_of(options.engines.begin(), options.engines.end(), [&](Engine e) {
-        return (e == Engine::kThreads) == (engine == Engine::kThreads);
-      });
-      if ((entry.engines & bit(engine)) == 0 || !(asked || engine == Engine::kThreads)) continue;
-      Case two;
-      two.engine = engine;
-      two.cpus = {cpus[0], same_cpu ? cpus[0] : cpus[1]};
-      list.push_back(from_entry(options, entry, two));
-    }
-  }
+  add_probes(options, cpus, list);
   return list;
 }
 
@@ -191,7 +199,9 @@ std::string check(const Options& options) {
     return "--engine and --quantity must not be empty";
   if (!(options.seconds > 0)) return "--seconds must be positive";
   if (options.window_s < 0) return "--window must not be negative";
-  if (!(options.skew_ns >= 0 && options.skew_ns <= 1e9)) return "--skew: from 0 to 1 s";
+  if (!(options.skew_ns >= 0 && options.skew_ns <= 2e7)) return "--skew: from 0 to 20 ms";
+  if (!options.made.empty() && options.load.beside > 0)
+    return "--schedule and --fan-in: not with --beside, since the second team would need a plan of its own";
   return check(options.load);
 }
 

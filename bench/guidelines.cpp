@@ -14,6 +14,7 @@ Options options_for(const Options& base, Collective collective) {
   Options o = base;
   o.collective = collective;
   o.rivals = o.algorithms = {};
+  o.made = {};
   o.floors = false;
   o.quantities = {Quantity::kPeriod};
   if (collective == Collective::kBarrier) {

@@ -50,9 +50,9 @@ nlohmann::json machine_json(const Options& options, const Outcome& outcome, cons
           {"commit", FERMATA_BENCH_COMMIT},
           {"affinity",
            {{"allowed", cpus},
-            {"pinned", !options.pin           ? "no"
-                       : options.cpus.empty() ? "where each member has a CPU"
-                                              : "in turn on " + to_string(options.cpus)}}},
+            {"pinned", !options.pin || options.load.take_ms != 0 ? "no"
+                       : options.cpus.empty()                    ? "where each member has a CPU"
+                                                                 : "in turn on " + to_string(options.cpus)}}},
           {"clock_source", first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource")},
           {"load_average", first_line("/proc/loadavg")},
           {"burners", options.load.burners},

@@ -32,6 +32,7 @@ class IdleProgress final : public TeamSubject {
 Options options_for(Options o) {
   o.collective = Collective::kAllreduce;
   o.algorithms = {};
+  o.made = {};
   o.floors = false;
   if (o.bytes.empty()) o.bytes = {1 << 20};
   return o;

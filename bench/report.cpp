@@ -90,7 +90,7 @@ bool same_block(const Row& a, const Row& b) {
 }
 
 // Where members share CPUs, how they use them says more than how the times are spread.
-bool shows_use(const Row& row) { return row.what.cpus.empty() && row.role != Role::kProbe; }
+bool shows_use(const Row& row) { return !has_own_cpus(row.what) && row.role != Role::kProbe; }
 
 // The column of the energy takes its room from the subject's name.
 int width_of_subject(const Row& row) { return row.joules ? 25 : 32; }
@@ -108,7 +108,7 @@ std::string heading(const Row& row) {
     if (row.what.cpus.empty()) text += ", not pinned";
   }
   text += "\n";
-  if (row.quantity == Quantity::kLatency && row.bound && !row.what.cpus.empty()) {
+  if (row.quantity == Quantity::kLatency && row.bound && has_own_cpus(row.what)) {
     text += "bound: each subject's stages x the one-way latency of the same run\n";
   } else if (row.bound) {
     text += "bound " + short_number(*row.bound) + ": " + row.bound_source + "\n";

@@ -55,8 +55,8 @@ struct Options {
   std::uint64_t seed = 1;
   std::string worker_directory;  // "": beside the tool, or its libexec
   std::string energy_root;       // a folder with another /sys for the energy; "": the machine's
-  // Further plans of Fermata's: makes the file of a plan for a case, whose subject is called `name`. Throws if
-  // there is none; then the subject is left out.
+  // Further plans of Fermata's: makes the file of a plan for a case, whose subject is called `name`. Throws
+  // if there is none; then the subject is left out.
   struct Made {
     std::string name;
     std::function<std::string(const Case& c)> plan_file;

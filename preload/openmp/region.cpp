@@ -94,9 +94,10 @@ fermata_ranked* find_team(const Facts& facts, std::uint32_t beside, Fallback* wh
 std::atomic<std::uint64_t> serials{0};
 
 // Whether regions with a body have planned barriers: after kSure of them in a row, the next one is expected
-// to. The table is of hints: threads may write it at the same time.
+// to. Up to kMost are counted, so that a body keeps its place beside another one. The table is of hints:
+// threads may write it at the same time.
 constexpr std::size_t kBodies = 64;
-constexpr std::uint32_t kSure = 2;
+constexpr std::uint32_t kSure = 2, kMost = 4;
 struct Expected {
   std::atomic<const void*> body;
   std::atomic<std::uint32_t> in_row;
@@ -108,14 +109,14 @@ Expected& expected(const void* body) {
   return bodies[(address ^ address >> 6) % kBodies];
 }
 
-// A region with this body is over. Another body loses its place only if it is not sure. Written only if it
-// changes, since other threads read it.
+// A region with this body is over. Another body loses its place once such regions have outnumbered its own.
+// Written only if it changes, since other threads read it.
 void expect(const void* body, bool barriers) {
   Expected& entry = expected(body);
   const std::uint32_t in_row = entry.in_row.load(std::memory_order_relaxed);  // order: relaxed: a hint
   const bool known = entry.body.load(std::memory_order_relaxed) == body;      // order: relaxed: a hint
-  std::uint32_t now = known ? (barriers ? kSure : 0) : in_row;
-  if (known && barriers && in_row < kSure) now = in_row + 1;
+  std::uint32_t now = known && !barriers ? 0 : in_row;
+  if (known && barriers && in_row < kMost) now = in_row + 1;
   if (!known && barriers && in_row > 0) now = in_row - 1;
   if (!known && barriers && in_row == 0) {
     entry.body.store(body, std::memory_order_relaxed);  // order: relaxed: a hint
@@ -225,7 +226,7 @@ std::uint64_t give_back(Region& region) {
 bool expects_barriers(const void* body) {
   const Expected& entry = expected(body);
   return entry.body.load(std::memory_order_relaxed) == body &&   // order: relaxed: a hint
-         entry.in_row.load(std::memory_order_relaxed) == kSure;  // order: relaxed: a hint
+         entry.in_row.load(std::memory_order_relaxed) >= kSure;  // order: relaxed: a hint
 }
 
 void end(Region& region) {

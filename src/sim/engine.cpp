@@ -97,7 +97,8 @@ void Engine::settle() {
 
 void Engine::change(const Change& change, Time at) {
   for (const Word& word : change.words) *word.at = word.value;
-  memory_.owned(change.owner, change.line, at);
+  if (change.lands_at >= 0) memory_.landed(change.lands_at, change.line, at);
+  else memory_.changed(change.line, at);
   Member& by = members_[static_cast<std::size_t>(change.by)];
   for (std::size_t k = 0; k < by.own.size(); ++k) {
     if (by.own[k] != change.words.back().at) continue;
@@ -125,6 +126,7 @@ std::uint64_t Engine::load(const std::uint64_t& at) {
   pay(m);
   settle();
   m.own_store = false;
+  m.looked_now = true;
   for (std::size_t k = m.own.size(); k-- > 0;)
     if (m.own[k] == &at) {
       m.own_store = true;
@@ -155,6 +157,7 @@ std::uint64_t Engine::load(const std::uint64_t& at) {
 
 void Engine::pause() {
   Member& m = self();
+  if (!std::exchange(m.looked_now, false)) return;  // a further pause before the next look
   m.owed = 0;
   // A store of its own that others do not see yet: the line changes when they do.
   if (!m.own_store && memory_.ready(machine_.core[static_cast<std::size_t>(me_)], m.line) < 0) return;
@@ -170,10 +173,8 @@ void Engine::store(std::uint64_t& at, std::uint64_t value) {
   const std::uint32_t line = line_of(at);
   const Time seen = memory_.store(core, line, m.now);
   note(What::kStore, line, m.now, seen);
-  std::size_t number = changes_.size();
-  if (free_changes_.empty()) changes_.emplace_back();
-  else number = free_changes_.back(), free_changes_.pop_back();
-  changes_[number] = {{{&at, value}}, line, core, me_, m.now};
+  const std::size_t number = new_change();
+  changes_[number] = {{{&at, value}}, line, -1, me_, m.now};
   m.own.push_back(&at);
   m.own_values.push_back(value);
   push(seen, -1, number);
@@ -190,13 +191,16 @@ std::uint64_t Engine::add(std::uint64_t& at, std::uint64_t by) {
   push(end, me_);
   leave();
   const std::uint64_t before = at;
-  change({{{&at, before + by}}, line, core, me_, since}, end);
+  change({{{&at, before + by}}, line, -1, me_, since}, end);
   return before;
 }
 
 void Engine::send(std::int32_t to, std::vector<Word> words) {
   Member& m = self();
   work(m);
+  const std::uint32_t line = line_of(*words.back().at);
+  const std::size_t number = new_change();
+  changes_[number] = {std::move(words), line, machine_.core[static_cast<std::size_t>(to)], me_, m.now};
   settle();
   const auto from = static_cast<std::size_t>(me_), n = static_cast<std::size_t>(machine_.members);
   const auto at = from * n + static_cast<std::size_t>(to);
@@ -206,14 +210,26 @@ void Engine::send(std::int32_t to, std::vector<Word> words) {
   out = start + machine_.gap[at];
   const Time arrives = std::max(start + machine_.message[at], in);
   in = arrives + machine_.gap[at];
-  const std::uint32_t line = line_of(*words.back().at);
   note(What::kMessage, line, m.now, arrives, to);
-  std::size_t number = changes_.size();
-  if (free_changes_.empty()) changes_.emplace_back();
-  else number = free_changes_.back(), free_changes_.pop_back();
-  changes_[number] = {std::move(words), line, machine_.core[static_cast<std::size_t>(to)], me_, m.now};
   push(arrives, -1, number);
   m.now += machine_.send[from] + machine_.gap[at];
+}
+
+std::size_t Engine::new_change() {
+  if (free_changes_.empty()) {
+    changes_.emplace_back();
+    return changes_.size() - 1;
+  }
+  const std::size_t number = free_changes_.back();
+  free_changes_.pop_back();
+  return number;
+}
+
+void Engine::begin_call() {
+  Member& m = self();
+  pay(m);
+  m.looked = false;
+  m.ahead = -1;
 }
 
 Time Engine::time() {

@@ -63,6 +63,9 @@ class Engine {
   // Until wake_all(time), which another member calls.
   void wait_for_all();
   void wake_all(Time at);
+  // The member begins a call: its loads look ahead from here on.
+  void begin_call();
+  void set_deeds(std::vector<Deed>* deeds) { deeds_ = deeds; }
   // All members end where they are.
   void stop() { stopped_ = true; }
 
@@ -82,18 +85,20 @@ class Engine {
   struct Change {
     std::vector<Word> words;
     std::uint32_t line;
-    std::int32_t owner, by;  // the core that then has the line; the member that did it
+    std::int32_t lands_at;  // of a message: the core to which it comes; else -1
+    std::int32_t by;        // the member that did it
     Time since;
   };
   struct Member {
     ucontext_t context;
     std::unique_ptr<std::byte[]> stack;
     Time now = 0;
-    Time owed = 0;           // its work since the last load, which a pause remits
-    std::uint32_t line = 0;  // of the last load
-    bool own_store = false;  // it got what this member's store had not written yet
-    bool looked = false;     // no store has come after it: it is of this stage
-    Time ahead = -1;         // from when on the stage's next line counts as asked for; -1: from now on
+    Time owed = 0;            // its work since the last load, which a pause remits
+    std::uint32_t line = 0;   // of the last load
+    bool own_store = false;   // it got what this member's store had not written yet
+    bool looked_now = false;  // no pause has come after the last load
+    bool looked = false;      // no store has come after it: it is of this stage
+    Time ahead = -1;          // from when on the stage's next line counts as asked for; -1: from now on
     std::vector<const std::uint64_t*> own;  // its stores that others do not see yet
     std::vector<std::uint64_t> own_values;
     bool over = false;
@@ -113,12 +118,13 @@ class Engine {
   void settle();
   void leave();
   void change(const Change& change, Time at);
+  std::size_t new_change();
   void note(What what, std::uint32_t line, Time begin, Time end, std::int32_t by = -1, Time since = 0);
 
   static thread_local Engine* running_;
   const Machine& machine_;
   std::vector<std::uint64_t>& words_;
-  std::vector<Deed>* const deeds_;
+  std::vector<Deed>* deeds_;
   Memory memory_;
   std::vector<Member> members_;
   std::function<void(std::int32_t)> body_;

@@ -18,13 +18,13 @@ using Time = std::int64_t;  // virtual time in ps: whole numbers, so that a sum 
 constexpr Time from_ns(double ns) { return static_cast<Time>(ns * 1e3 + 0.5); }
 constexpr double to_ns(Time time) { return static_cast<double>(time) / 1e3; }
 
-// What a profile does not say of coherent memory. The defaults are assumptions, made for no machine.
+// What a profile does not say of coherent memory. The defaults are assumptions; docs/simulation.md has more.
 struct MemoryCosts {
   // The share of a signal that is the reader's miss; the rest is the writer's invalidation of the readers.
   double miss_share = 0.5;
   // How far loads of one stage overlap: a load counts as issued when the one before it has returned (1), or
   // when that was issued (2).
-  int overlap = 1;
+  int overlap = 2;
   double work_ns = 5;  // a member's own work for each store and each signal that it takes
   int prefetch = 0;    // further lines that a miss takes, too
 };

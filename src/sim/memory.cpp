@@ -60,6 +60,8 @@ Time Memory::store(std::int32_t core, std::uint32_t line, Time now) {
   const Time seen = std::max(start + takes, last_seen_[c]);
   last_seen_[c] = seen;
   l.free = seen;
+  l.owner = core;
+  l.sharers.clear();
   return seen;
 }
 
@@ -70,10 +72,12 @@ Time Memory::add(std::int32_t core, std::uint32_t line, Time now) {
   const bool moves = l.owner >= 0 && l.owner != core;
   const Time end = start + (moves ? machine_.signal_of(l.owner, core) : farthest(l, core));
   l.free = end;
+  l.owner = core;
+  l.sharers.clear();
   return end;
 }
 
-void Memory::owned(std::int32_t core, std::uint32_t line, Time now) {
+void Memory::landed(std::int32_t core, std::uint32_t line, Time now) {
   Line& l = lines_[line];
   l.owner = core;
   l.sharers.clear();

@@ -7,7 +7,9 @@
 //   invalidation of the farthest core that has the line. If no other core has it, they see it at once.
 // - An atomic add moves the line: a whole signal.
 // - A miss also takes the next lines (MemoryCosts::prefetch), each of which is busy for a miss.
-// Lines serve in the order in which they are asked.
+// Lines serve in the order in which they are asked. So what a line's state will be is known when an access is
+// asked for, and that is the state that is kept here: an access counts from then on for those that come
+// later.
 #ifndef FERMATA_SIM_MEMORY_HPP
 #define FERMATA_SIM_MEMORY_HPP
 
@@ -23,16 +25,18 @@ class Memory {
  public:
   explicit Memory(const Machine& machine);
 
-  // When the core has or had the line's contents in its cache; -1: it does not have them.
+  // When the core has or had the line's contents in its cache; -1: it does not have them, or a store is on
+  // its way.
   Time ready(std::int32_t core, std::uint32_t line);
   // The end of a miss that is asked for at `asked`; the core has the line afterwards.
   Time read(std::int32_t core, std::uint32_t line, Time asked);
-  // When others see a store that its core issues at `now`. Call owned() at that time.
+  // When others see a store that its core issues at `now`. Call changed() with that time then.
   Time store(std::int32_t core, std::uint32_t line, Time now);
-  // The end of an atomic add. Call owned() at that time.
+  // The end of an atomic add. Call changed() with that time then.
   Time add(std::int32_t core, std::uint32_t line, Time now);
-  // The core alone has the line from now on.
-  void owned(std::int32_t core, std::uint32_t line, Time now);
+  void changed(std::uint32_t line, Time now) { lines_[line].changed = now; }
+  // A line that has come from another host is in the core's cache.
+  void landed(std::int32_t core, std::uint32_t line, Time now);
   // When the line's contents last changed.
   Time changed(std::uint32_t line) { return lines_[line].changed; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -12,10 +13,11 @@ namespace fermata::sim {
 namespace {
 
 constexpr std::uint32_t kSpins = 0xffff'0000;  // pauses: a wait ends when its signal comes
-constexpr Time kQuiet = 1'000'000'000;         // ps: after so long nothing is left of a call
+constexpr Time kQuiet = 100'000'000'000;       // ps: after so long nothing is left of a call
 constexpr std::int32_t kWarm = 4;              // calls before the latency of one is taken
 constexpr std::int32_t kMeasured = 3;          // so many latencies, of which the last one counts
-constexpr std::int32_t kLongestCycle = 64;     // calls: after so many at most, times repeat themselves
+constexpr std::int32_t kLongestCycle = 64;  // calls: times repeat themselves after so many at most, or a lap
+constexpr std::int32_t kLeastSame = 8;      // so many calls must repeat earlier ones
 
 // The memory that a program's offsets refer to. Doors are nobody's: members never park here.
 class SharedMemory {
@@ -59,12 +61,13 @@ class Run {
         memory_(words_),
         engine_(machine, words_, options.deeds) {
     for (std::int32_t m = 0; m < key.members; ++m) {
-      std::vector<Step> steps(header_.steps);
-      const auto count = copy_steps(program.data(), header_, static_cast<std::uint32_t>(m), steps.data(),
-                                    static_cast<std::uint32_t>(steps.size()));
-      steps.resize(count);
+      const auto rank = static_cast<std::uint32_t>(m);
+      std::vector<Step> steps(copy_steps(program.data(), header_, rank, nullptr, 0));
+      copy_steps(program.data(), header_, rank, steps.data(), static_cast<std::uint32_t>(steps.size()));
+      for (const Step& step : steps) lap_ = std::max(lap_, lap_of(step));
       steps_.push_back(std::move(steps));
     }
+    engine_.set_deeds(options.deeds_from <= 0 ? options.deeds : nullptr);
   }
 
   Result<Outcome> run() {
@@ -78,12 +81,6 @@ class Run {
                                         std::to_string(static_cast<std::int32_t>(ends_.size()) + 1)};
     outcome_.episodes = static_cast<std::int32_t>(ends_.size());
     outcome_.events = engine_.events();
-    const auto each = [&](std::uint64_t count) {
-      return static_cast<double>(count) / std::max(1, outcome_.episodes);
-    };
-    outcome_.misses = each(engine_.memory().misses);
-    outcome_.stores = each(engine_.memory().stores);
-    outcome_.adds = each(engine_.memory().adds);
     for (const Time end : ends_) outcome_.ends_ns.push_back(to_ns(end));
     return outcome_;
   }
@@ -98,7 +95,8 @@ class Run {
     carried.words = L == Load::kWords ? kPayloadWords : L == Load::kOneWord ? 1 : 0;
     carried.folds = {sum_word, sum_line};
     for (std::uint64_t episode = 1; !engine_over(episode); ++episode) {
-      begin(member, episode);
+      begin(episode);
+      engine_.begin_call();
       for (std::uint32_t i = 0; i < kPayloadWords; ++i) regs[0][i] = contribution(member, episode) + i;
       cursor.template start<L>(memory_, steps.data(), episode, 0, carried.words,
                                [&](std::uint32_t i) { return regs[0][i]; });
@@ -131,7 +129,7 @@ class Run {
   }
 
   // For latencies: all members begin at once, long after the last one has left the call before.
-  void begin(std::int32_t, std::uint64_t episode) {
+  void begin(std::uint64_t episode) {
     if (options_.quantity != Quantity::kLatency || episode == 1) return;
     if (++waiting_ < key_.members) return engine_.wait_for_all();
     waiting_ = 0;
@@ -150,9 +148,24 @@ class Run {
     ++open.members;
     while (!open_.empty() && open_.front().members == key_.members) {
       ends_.push_back(open_.front().last);
+      counts_.push_back({engine_.memory().misses, engine_.memory().stores, engine_.memory().adds});
+      if (options_.deeds_from > 0 && static_cast<std::int32_t>(ends_.size()) == options_.deeds_from)
+        engine_.set_deeds(options_.deeds);
       outcome_.last = open_.front().who;
       open_.erase(open_.begin());
       judge();
+    }
+  }
+
+  // After how many calls a step's slots, or its credits, begin again.
+  static std::int32_t lap_of(const Step& step) {
+    switch (step.code) {
+      case Code::kSend:
+      case Code::kSendAway:
+      case Code::kAwait: return static_cast<std::int32_t>(step.mask) + 1;
+      case Code::kCreditGive:
+      case Code::kCreditGiveAway: return static_cast<std::int32_t>(step.threshold);
+      default: return 1;
     }
   }
 
@@ -162,31 +175,39 @@ class Run {
       if (done < kWarm + kMeasured) return;
       outcome_.ns = to_ns(ends_.back() - begun_);
       outcome_.steady = true;
-      return finish();
+      return finish(kMeasured);
     }
-    for (std::int32_t cycle = 1; cycle <= kLongestCycle && 4 * cycle < done; cycle *= 2) {
-      if (!repeats(cycle)) continue;
+    for (std::int32_t cycle = lap_; cycle <= std::max(kLongestCycle, lap_); cycle *= 2) {
+      if (2 * lap_ + 3 * cycle >= done || !repeats(cycle)) continue;
       outcome_.ns = to_ns(ends_.back() - ends_[static_cast<std::size_t>(done - 1 - cycle)]) / cycle;
       outcome_.steady = true;
-      return finish();
+      return finish(cycle);
     }
     if (done < options_.episodes) return;
-    const std::size_t from = ends_.size() / 2;
-    if (from + 1 < ends_.size())
-      outcome_.ns = to_ns(ends_.back() - ends_[from]) / static_cast<double>(ends_.size() - 1 - from);
-    else outcome_.ns = to_ns(ends_.back());
-    finish();
+    const std::int32_t half = std::max(1, done / 2);
+    outcome_.ns =
+        to_ns(ends_.back() - (half < done ? ends_[static_cast<std::size_t>(done - 1 - half)] : 0)) / half;
+    finish(half);
   }
-  // The last three cycles took the same time, call by call.
+  // Each of the last calls took as long as the one a cycle before it: at least three cycles, and kLeastSame
+  // calls.
   bool repeats(std::int32_t cycle) const {
     const auto n = static_cast<std::int32_t>(ends_.size());
-    for (std::int32_t k = 1; k <= 2 * cycle; ++k) {
-      const auto at = [&](std::int32_t back) { return ends_[static_cast<std::size_t>(n - back)]; };
+    const std::int32_t same = std::max(2 * cycle, kLeastSame);
+    if (same + cycle + 1 > n) return false;
+    const auto at = [&](std::int32_t back) { return ends_[static_cast<std::size_t>(n - back)]; };
+    for (std::int32_t k = 1; k <= same; ++k)
       if (at(k) - at(k + cycle) != at(1) - at(1 + cycle)) return false;
-    }
     return true;
   }
-  void finish() {
+  // calls: the last ones, over which accesses are counted
+  void finish(std::int32_t calls) {
+    const Counts now = counts_.back();
+    const auto from = static_cast<std::int32_t>(counts_.size()) - 1 - calls;
+    const Counts before = from >= 0 ? counts_[static_cast<std::size_t>(from)] : Counts{};
+    outcome_.misses = static_cast<double>(now.misses - before.misses) / calls;
+    outcome_.stores = static_cast<double>(now.stores - before.stores) / calls;
+    outcome_.adds = static_cast<double>(now.adds - before.adds) / calls;
     over_ = true;
     engine_.stop();
   }
@@ -195,6 +216,9 @@ class Run {
     Time last = 0;
     std::int32_t who = 0;  // the last one so far
     std::int32_t members = 0;
+  };
+  struct Counts {
+    std::uint64_t misses = 0, stores = 0, adds = 0;
   };
   const PlanKey& key_;
   const Options& options_;
@@ -205,6 +229,8 @@ class Run {
   std::vector<std::vector<Step>> steps_;
   std::vector<Open> open_;  // calls that some members have ended, the first after ends_
   std::vector<Time> ends_;
+  std::vector<Counts> counts_;  // at each end
+  std::int32_t lap_ = 1;        // calls after which the slots and the credits of all members begin again
   Time latest_ = 0, begun_ = 0;
   std::int32_t waiting_ = 0;
   bool over_ = false;
@@ -225,7 +251,10 @@ Result<Outcome> simulate(const std::vector<std::byte>& program, const PlanKey& k
   for (const std::int32_t cpu : key.cpus)
     if (topology.find(cpu) == nullptr)
       return Error{Status::kArgument, "the machine has no CPU " + std::to_string(cpu)};
-  if (options.episodes < 1) return Error{Status::kArgument, "at least one call is needed"};
+  if (options.episodes < kWarm + kMeasured)
+    return Error{Status::kArgument, "at least " + std::to_string(kWarm + kMeasured) + " calls are needed"};
+  if (std::set<std::int32_t>(key.cpus.begin(), key.cpus.end()).size() != key.cpus.size())
+    return Error{Status::kUnsupported, "members that share a CPU are not simulated"};
   const Machine machine = machine_of(profile, topology, key, options.costs);
   return std::make_unique<Run>(program, key, machine, options)->run();
 }

@@ -22,6 +22,7 @@ struct Options {
   std::int32_t episodes = 1000;  // at most so many; fewer once each further one takes the same time
   MemoryCosts costs = {};
   std::vector<Deed>* deeds = nullptr;  // null: none are noted
+  std::int32_t deeds_from = 0;         // they are noted once so many calls are over
 };
 
 struct Outcome {
@@ -29,13 +30,14 @@ struct Outcome {
   std::int32_t episodes = 0;  // that all members have ended
   bool steady = false;        // each further episode would take the same time
   std::uint64_t events = 0;
-  double misses = 0, stores = 0, adds = 0;  // per episode, of all members
+  double misses = 0, stores = 0, adds = 0;  // per episode, of all members, at the end
   std::vector<double> ends_ns;              // when the last member left each episode
   std::int32_t last = 0;                    // the last member to leave the last episode
 };
 
 // `program` is a compiled plan of this key (compile_lines). Errors: kArgument (the key has no CPU for each
-// member, or a CPU that the topology lacks), kBroken (members would wait for ever, or got a wrong result).
+// member, or a CPU that the topology lacks; fewer than 7 calls), kUnsupported (members share a CPU), kBroken
+// (members would wait for ever, or got a wrong result).
 Result<Outcome> simulate(const std::vector<std::byte>& program, const PlanKey& key, const Topology& topology,
                          const Profile& profile, const Options& options);
 

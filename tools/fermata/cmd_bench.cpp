@@ -276,6 +276,12 @@ void bench_command(const BenchArguments& a) {
   options.preload = [](const std::string& name) {
     return library_beside("preload/" + name.substr(0, name.find('-')), "libfermata-" + name + ".so");
   };
+  const bool plain =
+      !a.guidelines && a.collective != kPlanning && a.collective != kTeams && a.collective != kOverlap;
+  if (!plain && (a.schedule.chosen() || !a.skew.empty()))
+    throw CommandError("--schedule, --fan-in and --skew: with a collective, without --guidelines");
+  if ((a.collective == kPlanning || a.collective == kTeams) && !options.cpus.empty())
+    throw CommandError("--cpus and --place: not with " + a.collective);
   if (a.collective == kPlanning) return planning(options, a);
   if (a.collective == kTeams) return teams(options, a);
   if (a.guidelines) return check_guidelines(options, a);

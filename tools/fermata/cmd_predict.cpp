@@ -1,4 +1,4 @@
-// fermata predict: compares prediction and measurement of each algorithm, layout and slot count.
+// fermata predict: compares prediction, simulation and measurement of each algorithm, layout and slot count.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "plan_request.hpp"
 #include "profile/statistics.hpp"
+#include "sim/simulate.hpp"
 #include "team/measure.hpp"
 
 namespace fermata::tool {
@@ -21,6 +22,7 @@ constexpr int kRepeats = 7;
 struct PredictArguments {
   PlanArguments which;
   ScheduleChoice schedule;
+  sim::MemoryCosts memory;
   std::string json;
 };
 
@@ -73,6 +75,52 @@ std::vector<Subject> subjects_of(const PlanRequest& request, const ScheduleChoic
   return subjects;
 }
 
+// On this machine's costs, with a core for each member; 0: members share CPUs.
+double simulated_ns(const PlanRequest& request, const Subject& s, const sim::MemoryCosts& costs) {
+  PlanKey key = s.plan.key;
+  if (key.members > request.topology.usable_cpus()) return 0;
+  if (key.cpus.empty()) key.cpus = place(request.topology, key.members, Placement::kCore);
+  return take(sim::simulate(s.program, key, request.topology, request.profile, {.costs = costs})).ns;
+}
+
+std::string percent(double found, double measured) {
+  return found > 0 ? fmt::format("{:+.0f}%", 100 * (found - measured) / measured) : "-";
+}
+
+void print_table(const PredictArguments& a, const PlanRequest& request,
+                 const std::vector<Subject>& subjects) {
+  std::vector<double> predicted, simulated, measured;
+  nlohmann::json rows = nlohmann::json::array();
+  fmt::print("{:<24} {:<22} {:>10} {:>10} {:>10} {:>7} {:>7}\n", "period, ns", "", "predicted", "simulated",
+             "measured", "error", "error");
+  for (const Subject& s : subjects) {
+    predicted.push_back(s.plan.predicted_period_ns);
+    simulated.push_back(simulated_ns(request, s, a.memory));
+    measured.push_back(median(s.samples));
+    const double p = predicted.back(), v = simulated.back(), m = measured.back();
+    const std::string layout = to_string(s.plan.layout);
+    const std::string& name = s.plan.schedule.algorithm;
+    fmt::print("{:<24} {:<22} {:>10.1f} {:>10} {:>10.1f} {:>7} {:>7}\n", name, layout, p,
+               v > 0 ? fmt::format("{:.1f}", v) : "-", m, percent(p, m), percent(v, m));
+    rows.push_back({{"algorithm", name},
+                    {"layout", layout},
+                    {"predicted_ns", p},
+                    {"simulated_ns", v},
+                    {"measured_ns", m},
+                    {"samples", s.samples}});
+  }
+  const auto what = fmt::format("{} subjects, {} members", subjects.size(), request.key.members);
+  nlohmann::json out;
+  if (subjects.size() > 1) out = report_agreement(predicted, measured, what);
+  if (subjects.size() > 1 && simulated.front() > 0)
+    out["simulated"] = report_agreement(simulated, measured, "simulated: " + what);
+  if (a.json.empty()) return;
+  out["members"] = request.key.members;
+  out["collective"] = name_of(request.key.collective);
+  out["subjects"] = rows;
+  write_output(a.json, out.dump(1) + "\n");
+}
+
 void run(const PredictArguments& a) {
   check_output(a.json);
   const PlanRequest request = resolve(a.which);
@@ -90,34 +138,7 @@ void run(const PredictArguments& a) {
     for (Subject& s : subjects) s.samples.push_back(take(measure(s.program, s.plan.key, repeat)));
   std::sort(subjects.begin(), subjects.end(),
             [](const Subject& x, const Subject& y) { return median(x.samples) < median(y.samples); });
-  std::vector<double> predicted;
-  std::vector<double> measured;
-  nlohmann::json rows = nlohmann::json::array();
-  fmt::print("{:<24} {:<24} {:>12} {:>12} {:>8}\n", "algorithm", "layout", "predicted ns", "measured ns",
-             "error");
-  for (const Subject& s : subjects) {
-    const double p = s.plan.predicted_period_ns;
-    const double m = median(s.samples);
-    predicted.push_back(p);
-    measured.push_back(m);
-    const std::string layout = to_string(s.plan.layout);
-    const std::string& name = s.plan.schedule.algorithm;
-    fmt::print("{:<24} {:<24} {:>12.1f} {:>12.1f} {:>+7.0f}%\n", name, layout, p, m, 100 * (p - m) / m);
-    rows.push_back({{"algorithm", name},
-                    {"layout", layout},
-                    {"predicted_ns", p},
-                    {"measured_ns", m},
-                    {"samples", s.samples}});
-  }
-  nlohmann::json out;
-  if (subjects.size() > 1)
-    out = report_agreement(predicted, measured,
-                           fmt::format("{} subjects, {} members", subjects.size(), request.key.members));
-  if (a.json.empty()) return;
-  out["members"] = request.key.members;
-  out["collective"] = name_of(request.key.collective);
-  out["subjects"] = rows;
-  write_output(a.json, out.dump(1) + "\n");
+  print_table(a, request, subjects);
 }
 
 }  // namespace
@@ -128,6 +149,7 @@ void add_predict(CLI::App& app) {
       "predict", "compare predictions with measurements: every algorithm, layout and slot count");
   add_plan_selectors(*command, a->which);
   add_schedule_choice(*command, a->schedule);
+  add_memory_costs(*command, a->memory);
   command->add_option("--json", a->json, "also write the table to this file");
   command->callback([a] { run(*a); });
 }

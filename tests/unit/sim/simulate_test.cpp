@@ -169,6 +169,27 @@ TEST(Simulate, StopsWhereTimesRepeat) {
   }
 }
 
+// A broadcast with 16 slots: receivers give credits in every eighth call, and no slot is used again before
+// the 17th. So the first calls, which are faster, are not taken for all.
+TEST(Simulate, StreamsCountTheirCredits) {
+  const Flat f = flat(8, 90, 10);
+  const Plan plan = plan_on(f, 8, "linear", "private+16slots", Collective::kBroadcast, 8);
+  ASSERT_EQ(plan.credit_batch, 8);
+  const sim::Outcome outcome = run(f, plan, {.episodes = 4000});
+  EXPECT_TRUE(outcome.steady);
+  EXPECT_GE(outcome.episodes, 2 * 16);
+  EXPECT_NEAR(outcome.stores, 7 + 7.0 / 8, 1e-9);
+}
+
+// A plan whose members pause several times between two looks, two of them on each core.
+TEST(Simulate, SeveralPausesLoseNoSignal) {
+  const auto p = load_profile_file(std::string(FERMATA_SOURCE_DIR) + "/machines/power8-4x6x8.json");
+  ASSERT_TRUE(p.ok());
+  const Flat f{p->topology, *p};
+  for (const char* layout : {"private+line128+2pauses", "packed+line128+5pauses"})
+    EXPECT_GT(period(f, plan_on(f, 48, "kary(5)", layout)), 0) << layout;
+}
+
 TEST(Simulate, RefusesWhatItCannotRun) {
   const Flat f = flat(4, 90, 10);
   const Plan plan = plan_on(f, 4, "linear", "private");
@@ -184,6 +205,7 @@ TEST(Simulate, RefusesWhatItCannotRun) {
   EXPECT_EQ(status([](PlanKey&, auto&) {}), Status::kOk);
   EXPECT_EQ(status([](PlanKey& key, auto&) { key.cpus.clear(); }), Status::kArgument);
   EXPECT_EQ(status([](PlanKey& key, auto&) { key.cpus[1] = 9; }), Status::kArgument);
+  EXPECT_EQ(status([](PlanKey& key, auto&) { key.cpus[1] = key.cpus[0]; }), Status::kUnsupported);
   EXPECT_EQ(status([](PlanKey& key, auto&) { key.members = 5; }), Status::kArgument);
   EXPECT_EQ(status([](PlanKey&, auto& blob) { blob.resize(40); }), Status::kArgument);
   EXPECT_EQ(status([](PlanKey&, auto&) {}, {.episodes = 0}), Status::kArgument);
@@ -201,7 +223,7 @@ TEST(Simulate, OrdersOfPower8) {
   };
   const double tree = of("kary(5)", "private+line128");
   EXPECT_LT(tree, of("dissemination", "private+line128"));
-  EXPECT_LT(2 * tree, of("kary(5)", "packed+line128"));
+  EXPECT_LT(1.5 * tree, of("kary(5)", "packed+line128"));
   std::vector<double> seventh;  // the seventh member on chip B, C, D
   for (int chip = 1; chip < 4; ++chip) {
     Plan plan = plan_on(f, 7, "kary(5)", "private+line128");
