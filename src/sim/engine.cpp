@@ -23,9 +23,11 @@ Engine::Engine(const Machine& machine, std::vector<std::uint64_t>& words, std::v
 
 Engine::~Engine() = default;
 
-std::uint32_t Engine::line_of(const std::uint64_t& at) const {
-  return static_cast<std::uint32_t>(static_cast<std::size_t>(&at - words_.data()) * sizeof at /
-                                    machine_.line_bytes);
+std::uint32_t Engine::line_of(const std::uint64_t& at, std::int32_t member) const {
+  const std::size_t line = static_cast<std::size_t>(&at - words_.data()) * sizeof at / machine_.line_bytes;
+  const std::int32_t host = machine_.host[static_cast<std::size_t>(member)];
+  return static_cast<std::uint32_t>(line) * static_cast<std::uint32_t>(machine_.hosts) +
+         static_cast<std::uint32_t>(host);
 }
 
 void Engine::push(Time at, std::int32_t member, std::size_t change) {
@@ -33,7 +35,8 @@ void Engine::push(Time at, std::int32_t member, std::size_t change) {
 }
 
 void Engine::note(What what, std::uint32_t line, Time begin, Time end, std::int32_t by, Time since) {
-  if (deeds_ != nullptr) deeds_->push_back({me_, what, line, begin, end, by, since});
+  const auto hosts = static_cast<std::uint32_t>(machine_.hosts);
+  if (deeds_ != nullptr) deeds_->push_back({me_, what, line / hosts, begin, end, by, since});
 }
 
 void Engine::enter(unsigned low, unsigned high) {
@@ -111,8 +114,9 @@ void Engine::change(const Change& change, Time at) {
   for (const Sleeper& sleeper : sleepers->second) {
     push(at, sleeper.member);
     if (deeds_ != nullptr)
-      deeds_->push_back(
-          {sleeper.member, What::kWait, change.line, sleeper.since, at, change.by, change.since});
+      deeds_->push_back({sleeper.member, What::kWait,
+                         change.line / static_cast<std::uint32_t>(machine_.hosts), sleeper.since, at,
+                         change.by, change.since});
   }
   sleepers->second.clear();
 }
@@ -130,11 +134,11 @@ std::uint64_t Engine::load(const std::uint64_t& at) {
   for (std::size_t k = m.own.size(); k-- > 0;)
     if (m.own[k] == &at) {
       m.own_store = true;
-      m.line = line_of(at);
+      m.line = line_of(at, me_);
       return m.own_values[k];
     }
   const std::int32_t core = machine_.core[static_cast<std::size_t>(me_)];
-  const std::uint32_t line = line_of(at);
+  const std::uint32_t line = line_of(at, me_);
   const bool again = m.looked && line == m.line;
   const Time first = again || m.ahead < 0 ? m.now : std::min(m.now, m.ahead);
   const Time asked = std::min(m.now, std::max(first, memory_.changed(line)));
@@ -170,7 +174,7 @@ void Engine::store(std::uint64_t& at, std::uint64_t value) {
   work(m);
   settle();
   const std::int32_t core = machine_.core[static_cast<std::size_t>(me_)];
-  const std::uint32_t line = line_of(at);
+  const std::uint32_t line = line_of(at, me_);
   const Time seen = memory_.store(core, line, m.now);
   note(What::kStore, line, m.now, seen);
   const std::size_t number = new_change();
@@ -185,7 +189,7 @@ std::uint64_t Engine::add(std::uint64_t& at, std::uint64_t by) {
   work(m);
   settle();
   const std::int32_t core = machine_.core[static_cast<std::size_t>(me_)];
-  const std::uint32_t line = line_of(at);
+  const std::uint32_t line = line_of(at, me_);
   const Time since = m.now, end = memory_.add(core, line, m.now);
   note(What::kAdd, line, m.now, end);
   push(end, me_);
@@ -198,7 +202,7 @@ std::uint64_t Engine::add(std::uint64_t& at, std::uint64_t by) {
 void Engine::send(std::int32_t to, std::vector<Word> words) {
   Member& m = self();
   work(m);
-  const std::uint32_t line = line_of(*words.back().at);
+  const std::uint32_t line = line_of(*words.back().at, to);
   const std::size_t number = new_change();
   changes_[number] = {std::move(words), line, machine_.core[static_cast<std::size_t>(to)], me_, m.now};
   settle();

@@ -106,7 +106,8 @@ class Engine {
 
   static void enter(unsigned low, unsigned high);
   Member& self() { return members_[static_cast<std::size_t>(me_)]; }
-  std::uint32_t line_of(const std::uint64_t& at) const;
+  // Of this member's host: hosts have lines of their own.
+  std::uint32_t line_of(const std::uint64_t& at, std::int32_t member) const;
   void push(Time at, std::int32_t member, std::size_t change = 0);
   void pay(Member& m) { m.now += m.owed, m.owed = 0; }
   void work(Member& m) {

@@ -12,7 +12,7 @@ Memory::Memory(const Machine& machine)
 
 Time Memory::ready(std::int32_t core, std::uint32_t line) {
   const Line& l = lines_[line];
-  if (l.owner == core) return 0;
+  if (l.owner == core) return l.owned;
   for (const Sharer& sharer : l.sharers)
     if (sharer.core == core) return sharer.ready;
   return -1;
@@ -29,7 +29,7 @@ Time Memory::read(std::int32_t core, std::uint32_t line, Time asked) {
   read_port_[c] = start + machine_.further_of(l.owner, core);
   if (l.owner != core) l.sharers.push_back({core, end});
   for (int k = 1; k <= machine_.costs.prefetch; ++k) {
-    const std::uint32_t next = line + static_cast<std::uint32_t>(k);
+    const std::uint32_t next = line + static_cast<std::uint32_t>(k * machine_.hosts);
     const auto found = lines_.find(next);
     if (found == lines_.end() || found->second.owner < 0 || ready(core, next) >= 0) continue;
     Line& beside = found->second;
@@ -61,6 +61,7 @@ Time Memory::store(std::int32_t core, std::uint32_t line, Time now) {
   last_seen_[c] = seen;
   l.free = seen;
   l.owner = core;
+  l.owned = seen;
   l.sharers.clear();
   return seen;
 }
@@ -73,15 +74,18 @@ Time Memory::add(std::int32_t core, std::uint32_t line, Time now) {
   const Time end = start + (moves ? machine_.signal_of(l.owner, core) : farthest(l, core));
   l.free = end;
   l.owner = core;
+  l.owned = end;
   l.sharers.clear();
   return end;
 }
 
 void Memory::landed(std::int32_t core, std::uint32_t line, Time now) {
   Line& l = lines_[line];
-  l.owner = core;
-  l.sharers.clear();
   l.changed = now;
+  if (l.free > now) return;
+  l.owner = core;
+  l.owned = now;
+  l.sharers.clear();
 }
 
 }  // namespace fermata::sim

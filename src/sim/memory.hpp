@@ -1,4 +1,5 @@
-// Coherent memory in virtual time: when an access to a line is over. It holds no values.
+// Coherent memory in virtual time: when an access to a line is over. It holds no values. Each host has lines
+// of its own.
 //
 // - A read by a core that has the line is free. Any other one is a miss: it starts once it is asked for, the
 //   line is free, and the core's read port is free. It takes the miss share of a signal from the line's
@@ -35,7 +36,7 @@ class Memory {
   // The end of an atomic add. Call changed() with that time then.
   Time add(std::int32_t core, std::uint32_t line, Time now);
   void changed(std::uint32_t line, Time now) { lines_[line].changed = now; }
-  // A line that has come from another host is in the core's cache.
+  // A message has come to this line. It is in the core's cache, unless another store to it is on its way.
   void landed(std::int32_t core, std::uint32_t line, Time now);
   // When the line's contents last changed.
   Time changed(std::uint32_t line) { return lines_[line].changed; }
@@ -48,7 +49,8 @@ class Memory {
     Time ready;
   };
   struct Line {
-    std::int32_t owner = -1;      // the core that wrote it last
+    std::int32_t owner = -1;      // the core that wrote it last,
+    Time owned = 0;               // and when it had the line to do so
     std::vector<Sharer> sharers;  // further cores that have it
     Time free = 0, changed = 0;
   };

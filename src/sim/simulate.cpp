@@ -59,7 +59,8 @@ class Run {
         header_(program_header(program.data())),
         words_(header_.region_bytes / 8 + 64, 0),
         memory_(words_),
-        engine_(machine, words_, options.deeds) {
+        engine_(machine, words_, options.deeds),
+        most_(options.episodes) {
     for (std::int32_t m = 0; m < key.members; ++m) {
       const auto rank = static_cast<std::uint32_t>(m);
       std::vector<Step> steps(copy_steps(program.data(), header_, rank, nullptr, 0));
@@ -67,6 +68,8 @@ class Run {
       for (const Step& step : steps) lap_ = std::max(lap_, lap_of(step));
       steps_.push_back(std::move(steps));
     }
+    // Enough for slots and credits to begin again.
+    if (options.quantity == Quantity::kPeriod) most_ = std::max(most_, 5 * lap_ + kLeastSame + 2);
     engine_.set_deeds(options.deeds_from <= 0 ? options.deeds : nullptr);
   }
 
@@ -94,7 +97,7 @@ class Run {
     Carried carried;
     carried.words = L == Load::kWords ? kPayloadWords : L == Load::kOneWord ? 1 : 0;
     carried.folds = {sum_word, sum_line};
-    for (std::uint64_t episode = 1; !engine_over(episode); ++episode) {
+    for (std::uint64_t episode = 1; !over_; ++episode) {
       begin(episode);
       engine_.begin_call();
       for (std::uint32_t i = 0; i < kPayloadWords; ++i) regs[0][i] = contribution(member, episode) + i;
@@ -107,9 +110,6 @@ class Run {
     }
   }
 
-  bool engine_over(std::uint64_t episode) const {
-    return episode > static_cast<std::uint64_t>(options_.episodes) || over_;
-  }
   static std::uint64_t contribution(std::int32_t member, std::uint64_t episode) {
     return (static_cast<std::uint64_t>(member) + 1) * episode;
   }
@@ -146,9 +146,10 @@ class Run {
     Open& open = open_[episode - 1 - ends_.size()];
     if (now >= open.last) open.last = now, open.who = member;
     ++open.members;
+    ++ended_;
     while (!open_.empty() && open_.front().members == key_.members) {
       ends_.push_back(open_.front().last);
-      counts_.push_back({engine_.memory().misses, engine_.memory().stores, engine_.memory().adds});
+      counts_.push_back({engine_.memory().misses, engine_.memory().stores, engine_.memory().adds, ended_});
       if (options_.deeds_from > 0 && static_cast<std::int32_t>(ends_.size()) == options_.deeds_from)
         engine_.set_deeds(options_.deeds);
       outcome_.last = open_.front().who;
@@ -183,7 +184,7 @@ class Run {
       outcome_.steady = true;
       return finish(cycle);
     }
-    if (done < options_.episodes) return;
+    if (done < most_) return;
     const std::int32_t half = std::max(1, done / 2);
     outcome_.ns =
         to_ns(ends_.back() - (half < done ? ends_[static_cast<std::size_t>(done - 1 - half)] : 0)) / half;
@@ -195,6 +196,11 @@ class Run {
     const auto n = static_cast<std::int32_t>(ends_.size());
     const std::int32_t same = std::max(2 * cycle, kLeastSame);
     if (same + cycle + 1 > n) return false;
+    // Nor do members get further ahead of each other.
+    const auto ended = [&](std::int32_t back) { return counts_[static_cast<std::size_t>(n - back)].ended; };
+    const auto calls = static_cast<std::uint64_t>(key_.members) * static_cast<std::uint64_t>(cycle);
+    if (ended(1) - ended(1 + cycle) != calls || ended(1 + cycle) - ended(1 + 2 * cycle) != calls)
+      return false;
     const auto at = [&](std::int32_t back) { return ends_[static_cast<std::size_t>(n - back)]; };
     for (std::int32_t k = 1; k <= same; ++k)
       if (at(k) - at(k + cycle) != at(1) - at(1 + cycle)) return false;
@@ -219,6 +225,7 @@ class Run {
   };
   struct Counts {
     std::uint64_t misses = 0, stores = 0, adds = 0;
+    std::uint64_t ended = 0;  // calls that members have ended, one by one
   };
   const PlanKey& key_;
   const Options& options_;
@@ -230,7 +237,9 @@ class Run {
   std::vector<Open> open_;  // calls that some members have ended, the first after ends_
   std::vector<Time> ends_;
   std::vector<Counts> counts_;  // at each end
-  std::int32_t lap_ = 1;        // calls after which the slots and the credits of all members begin again
+  std::uint64_t ended_ = 0;
+  std::int32_t most_ = 0;  // calls at most
+  std::int32_t lap_ = 1;   // calls after which the slots and the credits of all members begin again
   Time latest_ = 0, begun_ = 0;
   std::int32_t waiting_ = 0;
   bool over_ = false;

@@ -19,7 +19,9 @@ enum class Quantity : std::uint8_t { kPeriod, kLatency };
 
 struct Options {
   Quantity quantity = Quantity::kPeriod;
-  std::int32_t episodes = 1000;  // at most so many; fewer once each further one takes the same time
+  // At most so many, but enough for all slots and credits to be used several times; fewer once each further
+  // one takes the same time.
+  std::int32_t episodes = 1000;
   MemoryCosts costs = {};
   std::vector<Deed>* deeds = nullptr;  // null: none are noted
   std::int32_t deeds_from = 0;         // they are noted once so many calls are over

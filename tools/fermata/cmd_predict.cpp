@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "algo/algorithm.hpp"
 #include "block_plans.hpp"
@@ -80,6 +81,7 @@ double simulated_ns(const PlanRequest& request, const Subject& s, const sim::Mem
   PlanKey key = s.plan.key;
   if (key.members > request.topology.usable_cpus()) return 0;
   if (key.cpus.empty()) key.cpus = place(request.topology, key.members, Placement::kCore);
+  if (std::set<std::int32_t>(key.cpus.begin(), key.cpus.end()).size() < key.cpus.size()) return 0;
   return take(sim::simulate(s.program, key, request.topology, request.profile, {.costs = costs})).ns;
 }
 
@@ -105,9 +107,9 @@ void print_table(const PredictArguments& a, const PlanRequest& request,
     rows.push_back({{"algorithm", name},
                     {"layout", layout},
                     {"predicted_ns", p},
-                    {"simulated_ns", v},
                     {"measured_ns", m},
                     {"samples", s.samples}});
+    if (v > 0) rows.back()["simulated_ns"] = v;
   }
   const auto what = fmt::format("{} subjects, {} members", subjects.size(), request.key.members);
   nlohmann::json out;
