@@ -180,8 +180,8 @@ class Composer {
       if (!option.transposed) return refuse(name, members, half, "there is none");
     }
     if (algorithm.cuts) return refuse(name, members, half, "it cuts the vector, but a line carries it whole");
-    const Schedule built = option.transposed ? algorithm.build(request(members, Half::kArrive, name.degree))
-                                             : algorithm.build(request(members, half, name.degree));
+    const Schedule built =
+        algorithm.build(request(members, option.transposed ? Half::kArrive : half, name.degree));
     if (built.words.empty()) return option;
     if (option.transposed) return refuse(name, members, half, "there is none");
     if (key_.payload > 0) return refuse(name, members, half, "words carry no data");

@@ -12,10 +12,9 @@ constexpr std::size_t kStack = 64 * 1024;  // bytes of a member's
 
 thread_local Engine* Engine::running_ = nullptr;
 
-Engine::Engine(const Machine& machine, std::vector<std::uint64_t>& words, std::vector<Deed>* deeds)
+Engine::Engine(const Machine& machine, std::vector<std::uint64_t>& words)
     : machine_(machine),
       words_(words),
-      deeds_(deeds),
       memory_(machine),
       members_(static_cast<std::size_t>(machine.members)),
       out_(static_cast<std::size_t>(machine.hosts), 0),
@@ -34,9 +33,9 @@ void Engine::push(Time at, std::int32_t member, std::size_t change) {
   queue_.push({at, numbers_++, member, change});
 }
 
-void Engine::note(What what, std::uint32_t line, Time begin, Time end, std::int32_t by, Time since) {
-  const auto hosts = static_cast<std::uint32_t>(machine_.hosts);
-  if (deeds_ != nullptr) deeds_->push_back({me_, what, line / hosts, begin, end, by, since});
+void Engine::note(Deed deed) {
+  deed.line /= static_cast<std::uint32_t>(machine_.hosts);
+  if (deeds_ != nullptr) deeds_->push_back(deed);
 }
 
 void Engine::enter(unsigned low, unsigned high) {
@@ -113,10 +112,7 @@ void Engine::change(const Change& change, Time at) {
   if (sleepers == sleepers_.end()) return;
   for (const Sleeper& sleeper : sleepers->second) {
     push(at, sleeper.member);
-    if (deeds_ != nullptr)
-      deeds_->push_back({sleeper.member, What::kWait,
-                         change.line / static_cast<std::uint32_t>(machine_.hosts), sleeper.since, at,
-                         change.by, change.since});
+    note({sleeper.member, What::kWait, change.line, sleeper.since, at, change.by, change.since});
   }
   sleepers->second.clear();
 }
@@ -148,7 +144,7 @@ std::uint64_t Engine::load(const std::uint64_t& at) {
   Time end = std::max(m.now, ready);
   if (ready < 0) {
     end = std::max(m.now, memory_.read(core, line, asked));
-    note(What::kMiss, line, m.now, end);
+    note({me_, What::kMiss, line, m.now, end});
   }
   if (end > m.now) {
     push(end, me_);
@@ -176,7 +172,7 @@ void Engine::store(std::uint64_t& at, std::uint64_t value) {
   const std::int32_t core = machine_.core[static_cast<std::size_t>(me_)];
   const std::uint32_t line = line_of(at, me_);
   const Time seen = memory_.store(core, line, m.now);
-  note(What::kStore, line, m.now, seen);
+  note({me_, What::kStore, line, m.now, seen});
   const std::size_t number = new_change();
   changes_[number] = {{{&at, value}}, line, -1, me_, m.now};
   m.own.push_back(&at);
@@ -191,7 +187,7 @@ std::uint64_t Engine::add(std::uint64_t& at, std::uint64_t by) {
   const std::int32_t core = machine_.core[static_cast<std::size_t>(me_)];
   const std::uint32_t line = line_of(at, me_);
   const Time since = m.now, end = memory_.add(core, line, m.now);
-  note(What::kAdd, line, m.now, end);
+  note({me_, What::kAdd, line, m.now, end});
   push(end, me_);
   leave();
   const std::uint64_t before = at;
@@ -214,7 +210,7 @@ void Engine::send(std::int32_t to, std::vector<Word> words) {
   out = start + machine_.gap[at];
   const Time arrives = std::max(start + machine_.message[at], in);
   in = arrives + machine_.gap[at];
-  note(What::kMessage, line, m.now, arrives, to);
+  note({me_, What::kMessage, line, m.now, arrives, to});
   push(arrives, -1, number);
   m.now += machine_.send[from] + machine_.gap[at];
 }

@@ -33,8 +33,8 @@ struct Deed {
 
 class Engine {
  public:
-  // words: the shared memory, whose lines the model sees. deeds: where each deed is noted; null: nowhere.
-  Engine(const Machine& machine, std::vector<std::uint64_t>& words, std::vector<Deed>* deeds);
+  // words: the shared memory, whose lines the model sees.
+  Engine(const Machine& machine, std::vector<std::uint64_t>& words);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -65,7 +65,7 @@ class Engine {
   void wake_all(Time at);
   // The member begins a call: its loads look ahead from here on.
   void begin_call();
-  void set_deeds(std::vector<Deed>* deeds) { deeds_ = deeds; }
+  void set_deeds(std::vector<Deed>* deeds) { deeds_ = deeds; }  // where each deed is noted from now on
   // All members end where they are.
   void stop() { stopped_ = true; }
 
@@ -120,12 +120,12 @@ class Engine {
   void leave();
   void change(const Change& change, Time at);
   std::size_t new_change();
-  void note(What what, std::uint32_t line, Time begin, Time end, std::int32_t by = -1, Time since = 0);
+  void note(Deed deed);
 
   static thread_local Engine* running_;
   const Machine& machine_;
   std::vector<std::uint64_t>& words_;
-  std::vector<Deed>* deeds_;
+  std::vector<Deed>* deeds_ = nullptr;
   Memory memory_;
   std::vector<Member> members_;
   std::function<void(std::int32_t)> body_;

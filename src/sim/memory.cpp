@@ -47,6 +47,12 @@ Time Memory::farthest(const Line& line, std::int32_t core) const {
   return most;
 }
 
+void Memory::take(Line& line, std::int32_t core, Time at) {
+  line.owner = core;
+  line.owned = at;
+  line.sharers.clear();
+}
+
 Time Memory::store(std::int32_t core, std::uint32_t line, Time now) {
   ++stores;
   const auto c = static_cast<std::size_t>(core);
@@ -60,9 +66,7 @@ Time Memory::store(std::int32_t core, std::uint32_t line, Time now) {
   const Time seen = std::max(start + takes, last_seen_[c]);
   last_seen_[c] = seen;
   l.free = seen;
-  l.owner = core;
-  l.owned = seen;
-  l.sharers.clear();
+  take(l, core, seen);
   return seen;
 }
 
@@ -73,9 +77,7 @@ Time Memory::add(std::int32_t core, std::uint32_t line, Time now) {
   const bool moves = l.owner >= 0 && l.owner != core;
   const Time end = start + (moves ? machine_.signal_of(l.owner, core) : farthest(l, core));
   l.free = end;
-  l.owner = core;
-  l.owned = end;
-  l.sharers.clear();
+  take(l, core, end);
   return end;
 }
 
@@ -83,9 +85,7 @@ void Memory::landed(std::int32_t core, std::uint32_t line, Time now) {
   Line& l = lines_[line];
   l.changed = now;
   if (l.free > now) return;
-  l.owner = core;
-  l.owned = now;
-  l.sharers.clear();
+  take(l, core, now);
 }
 
 }  // namespace fermata::sim

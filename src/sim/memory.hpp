@@ -55,6 +55,7 @@ class Memory {
     Time free = 0, changed = 0;
   };
   Time farthest(const Line& line, std::int32_t core) const;
+  static void take(Line& line, std::int32_t core, Time at);  // the core alone has the line, from then on
 
   const Machine& machine_;
   std::unordered_map<std::uint32_t, Line> lines_;

@@ -59,7 +59,7 @@ class Run {
         header_(program_header(program.data())),
         words_(header_.region_bytes / 8 + 64, 0),
         memory_(words_),
-        engine_(machine, words_, options.deeds),
+        engine_(machine, words_),
         most_(options.episodes) {
     for (std::int32_t m = 0; m < key.members; ++m) {
       const auto rank = static_cast<std::uint32_t>(m);
@@ -266,17 +266,6 @@ Result<Outcome> simulate(const std::vector<std::byte>& program, const PlanKey& k
     return Error{Status::kUnsupported, "members that share a CPU are not simulated"};
   const Machine machine = machine_of(profile, topology, key, options.costs);
   return std::make_unique<Run>(program, key, machine, options)->run();
-}
-
-Measure measure_on(const Topology& topology, const Profile& profile, const MemoryCosts& costs) {
-  return [&topology, &profile, costs](const std::vector<std::byte>& program, const PlanKey& key,
-                                      int) -> Result<double> {
-    Options options;
-    options.costs = costs;
-    const auto outcome = simulate(program, key, topology, profile, options);
-    if (!outcome) return outcome.error();
-    return outcome->ns;
-  };
 }
 
 }  // namespace fermata::sim

@@ -43,8 +43,5 @@ struct Outcome {
 Result<Outcome> simulate(const std::vector<std::byte>& program, const PlanKey& key, const Topology& topology,
                          const Profile& profile, const Options& options);
 
-// For PlanOptions: times finalists on the simulated machine.
-Measure measure_on(const Topology& topology, const Profile& profile, const MemoryCosts& costs);
-
 }  // namespace fermata::sim
 #endif

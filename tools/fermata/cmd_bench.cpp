@@ -78,12 +78,7 @@ std::vector<int> cpus_from(const BenchArguments& a) {
   if (a.no_pin) throw CommandError("--no-pin: without --cpus and --place");
   const Topology here = take(discover_topology());
   if (!a.place.empty()) return place(here, here.usable_cpus(), *placement_from(a.place), a.seed);
-  const std::vector<std::int32_t> list = take(parse_cpu_list(a.cpus));
-  if (list.empty()) throw CommandError("--cpus: the list is empty");
-  for (const std::int32_t cpu : list)
-    if (here.find(cpu) == nullptr)
-      throw CommandError("--cpus: this process may not use CPU " + std::to_string(cpu));
-  return {list.begin(), list.end()};
+  return listed_cpus(a.cpus, here, 0);
 }
 
 // Plan files for one run.
@@ -304,7 +299,7 @@ void add_load(CLI::App& command, bench::Load& load) {
                      "After so many ms each subject has only one CPU, after as many again all CPUs");
 }
 
-void add_places(CLI::App& command, BenchArguments& a) {
+void add_variants(CLI::App& command, BenchArguments& a) {
   command.add_option("--skew", a.skew,
                      "With --quantity latency: how late members come, 500ns, 2us:exponential (by that mean) "
                      "or 1ms:late (one of them); default: 300ns:uniform");
@@ -316,13 +311,7 @@ void add_places(CLI::App& command, BenchArguments& a) {
       .add_option("--fan-in", a.schedule.fan_in,
                   "Time a plan, too, in which at most so many signals come to a member in one stage")
       ->check(CLI::Range(1, 16384));
-  command.add_option("--cpus", a.cpus, "CPU of each rank, e.g. 0-3,8; repeated if shorter than the team");
-  command
-      .add_option("--place", a.place,
-                  "Pin ranks: one per core first, on all CPUs, across NUMA nodes, across packages, or at "
-                  "random by --seed")
-      ->check(CLI::IsMember({"core", "cpu", "numa", "round-robin", "random"}))
-      ->excludes("--cpus");
+  add_places(command, a.cpus, a.place);
 }
 
 }  // namespace
@@ -360,7 +349,7 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--window", a->window, "Seconds of a batch; default: 2 to 20 ms, under load 0.3 s");
   add_load(*command, a->load);
-  add_places(*command, *a);
+  add_variants(*command, *a);
   command->add_option("--seed", a->seed, "Seed for the order of subjects in a round, and for --place random")
       ->capture_default_str();
   command->add_flag(

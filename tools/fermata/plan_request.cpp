@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -40,17 +38,7 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 
 std::vector<std::int32_t> placement(const PlanArguments& a, const PlanRequest& r) {
-  if (!a.cpus.empty()) {
-    const std::vector<std::int32_t> list = take(parse_cpu_list(a.cpus));
-    if (list.empty()) throw CommandError("--cpus: the list is empty");
-    std::vector<std::int32_t> cpus;
-    for (std::int32_t m = 0; m < r.key.members; ++m)
-      cpus.push_back(list[static_cast<std::size_t>(m) % list.size()]);
-    for (const std::int32_t cpu : cpus)
-      if (r.topology.find(cpu) == nullptr)
-        throw CommandError("--cpus: this process may not use CPU " + std::to_string(cpu));
-    return cpus;
-  }
+  if (!a.cpus.empty()) return listed_cpus(a.cpus, r.topology, r.key.members);
   // A machine that is only described has no scheduler that could place the ranks.
   const std::string place_name = a.place.empty() && !r.here ? "core" : a.place;
   if (place_name.empty()) return {};
@@ -119,16 +107,34 @@ void show_progress(double done, const std::string& what) {
   std::fflush(stderr);
 }
 
-void add_plan_selectors(CLI::App& command, PlanArguments& a) {
-  command.add_option("-n,--members", a.members, "members of the team (default: one for each usable CPU)")
-      ->check(CLI::Range(1, 4096));
-  command.add_option("--cpus", a.cpus, "CPU of each rank, e.g. 0-3,8; repeated if shorter than the team");
+std::vector<std::int32_t> listed_cpus(const std::string& list, const Topology& topology,
+                                      std::int32_t members) {
+  const std::vector<std::int32_t> given = take(parse_cpu_list(list));
+  if (given.empty()) throw CommandError("--cpus: the list is empty");
+  const std::size_t count = members > 0 ? static_cast<std::size_t>(members) : given.size();
+  std::vector<std::int32_t> cpus;
+  for (std::size_t m = 0; m < count; ++m) {
+    cpus.push_back(given[m % given.size()]);
+    if (topology.find(cpus.back()) == nullptr)
+      throw CommandError("--cpus: this process may not use CPU " + std::to_string(cpus.back()));
+  }
+  return cpus;
+}
+
+void add_places(CLI::App& command, std::string& cpus, std::string& place) {
+  command.add_option("--cpus", cpus, "CPU of each rank, e.g. 0-3,8; repeated if shorter than the team");
   command
-      .add_option("--place", a.place,
+      .add_option("--place", place,
                   "place the ranks: one per core first, on all CPUs, across NUMA nodes, across packages, or "
                   "at random")
       ->check(CLI::IsMember({"core", "cpu", "numa", "round-robin", "random"}))
       ->excludes("--cpus");
+}
+
+void add_plan_selectors(CLI::App& command, PlanArguments& a) {
+  command.add_option("-n,--members", a.members, "members of the team (default: one for each usable CPU)")
+      ->check(CLI::Range(1, 4096));
+  add_places(command, a.cpus, a.place);
   command.add_option("--place-seed", a.place_seed, "the seed of --place random")->capture_default_str();
   command.add_option("--collective", a.collective, "what the members do together")
       ->check(CLI::IsMember({"barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather",
@@ -190,15 +196,13 @@ void take_choice(const ScheduleChoice& choice, PlanOptions& options) {
 }
 
 Schedule schedule_from_file(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw CommandError("cannot read " + path);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  // `fermata verify` prints more after the schedule.
-  constexpr std::string_view kEnd = "\nend\n";
-  if (const std::size_t end = text.find(kEnd); end != std::string::npos) text.resize(end + kEnd.size());
-  Result<Schedule> schedule = parse_schedule(text);
-  if (!schedule) throw CommandError(path + ": " + schedule.error().message);
-  return *std::move(schedule);
+  return take(load_file<Schedule>(path, [](std::string_view text) {
+    // `fermata verify` prints more after the schedule.
+    constexpr std::string_view kEnd = "\nend\n";
+    if (const std::size_t end = text.find(kEnd); end != std::string_view::npos)
+      text = text.substr(0, end + kEnd.size());
+    return parse_schedule(text);
+  }));
 }
 
 void print_contradictions(const PlanRequest& request, std::FILE* to) {

@@ -39,6 +39,11 @@ Schedule schedule_from_file(const std::string& path);  // as `fermata verify` pr
 void take_choice(const ScheduleChoice& choice, PlanOptions& options);
 
 void add_plan_selectors(CLI::App& command, PlanArguments& arguments);
+void add_places(CLI::App& command, std::string& cpus, std::string& place);  // --cpus and --place
+// The CPUs of a list, one for each member: a short list is repeated. 0 members: each CPU of the list once.
+// Throws CommandError for a list that is empty or malformed, or a CPU that the topology lacks.
+std::vector<std::int32_t> listed_cpus(const std::string& list, const Topology& topology,
+                                      std::int32_t members);
 
 struct PlanRequest {
   Topology topology;
