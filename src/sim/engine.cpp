@@ -197,6 +197,7 @@ std::uint64_t Engine::add(std::uint64_t& at, std::uint64_t by) {
 
 void Engine::send(std::int32_t to, std::vector<Word> words) {
   Member& m = self();
+  ++messages_;
   work(m);
   const std::uint32_t line = line_of(*words.back().at, to);
   const std::size_t number = new_change();

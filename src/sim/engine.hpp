@@ -70,6 +70,7 @@ class Engine {
   void stop() { stopped_ = true; }
 
   std::uint64_t events() const { return events_; }
+  std::uint64_t messages() const { return messages_; }
   const Memory& memory() const { return memory_; }
 
  private:
@@ -141,7 +142,7 @@ class Engine {
   std::vector<Time> out_, in_;  // of each host: when its link is free
   ucontext_t caller_;
   std::int32_t me_ = -1;
-  std::uint64_t numbers_ = 0, events_ = 0;
+  std::uint64_t numbers_ = 0, events_ = 0, messages_ = 0;
   bool stopped_ = false;
 };
 

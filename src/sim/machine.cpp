@@ -56,8 +56,7 @@ Machine machine_of(const Profile& profile, const Topology& topology, const PlanK
     for (std::size_t b = 0; b < cores; ++b) {
       if (a == b) continue;  // a core reads what it has written from its own cache
       const double o = model.o_at(first[a], first[b]), l = model.l_at(first[a], first[b]);
-      // O + L contains the work of both ends.
-      m.signal[a * cores + b] = from_ns(std::max(o + l - 2 * costs.work_ns, 0.25 * (o + l)));
+      m.signal[a * cores + b] = from_ns(without_work(o + l, costs.work_ns));
       m.further[a * cores + b] = from_ns(l);
     }
   if (m.hosts == 1) return m;

@@ -3,6 +3,7 @@
 #ifndef FERMATA_SIM_MACHINE_HPP
 #define FERMATA_SIM_MACHINE_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -28,6 +29,9 @@ struct MemoryCosts {
   double work_ns = 5;  // a member's own work for each store and each signal that it takes
   int prefetch = 0;    // further lines that a miss takes, too
 };
+
+// The part of a signal that is not the work of its two ends; the whole, O + L, takes `ns`.
+inline double without_work(double ns, double work_ns) { return std::max(ns - 2 * work_ns, 0.25 * ns); }
 
 // All that a run needs to know of the members' places. Cores and hosts have numbers from 0.
 struct Machine {

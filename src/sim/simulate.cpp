@@ -149,7 +149,8 @@ class Run {
     ++ended_;
     while (!open_.empty() && open_.front().members == key_.members) {
       ends_.push_back(open_.front().last);
-      counts_.push_back({engine_.memory().misses, engine_.memory().stores, engine_.memory().adds, ended_});
+      counts_.push_back({engine_.memory().misses, engine_.memory().stores, engine_.memory().adds,
+                         engine_.messages(), ended_});
       if (options_.deeds_from > 0 && static_cast<std::int32_t>(ends_.size()) == options_.deeds_from)
         engine_.set_deeds(options_.deeds);
       outcome_.last = open_.front().who;
@@ -214,6 +215,7 @@ class Run {
     outcome_.misses = static_cast<double>(now.misses - before.misses) / calls;
     outcome_.stores = static_cast<double>(now.stores - before.stores) / calls;
     outcome_.adds = static_cast<double>(now.adds - before.adds) / calls;
+    outcome_.messages = static_cast<double>(now.messages - before.messages) / calls;
     over_ = true;
     engine_.stop();
   }
@@ -224,7 +226,7 @@ class Run {
     std::int32_t members = 0;
   };
   struct Counts {
-    std::uint64_t misses = 0, stores = 0, adds = 0;
+    std::uint64_t misses = 0, stores = 0, adds = 0, messages = 0;
     std::uint64_t ended = 0;  // calls that members have ended, one by one
   };
   const PlanKey& key_;

@@ -32,9 +32,9 @@ struct Outcome {
   std::int32_t episodes = 0;  // that all members have ended
   bool steady = false;        // each further episode would take the same time
   std::uint64_t events = 0;
-  double misses = 0, stores = 0, adds = 0;  // per episode, of all members, at the end
-  std::vector<double> ends_ns;              // when the last member left each episode
-  std::int32_t last = 0;                    // the last member to leave the last episode
+  double misses = 0, stores = 0, adds = 0, messages = 0;  // per episode, of all members, at the end
+  std::vector<double> ends_ns;                            // when the last member left each episode
+  std::int32_t last = 0;                                  // the last member to leave the last episode
 };
 
 // `program` is a compiled plan of this key (compile_lines). Errors: kArgument (the key has no CPU for each

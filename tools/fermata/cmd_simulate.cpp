@@ -11,6 +11,7 @@
 #include "block_plans.hpp"
 #include "commands.hpp"
 #include "plan_request.hpp"
+#include "sim/clock.hpp"
 #include "sim/simulate.hpp"
 
 namespace fermata::tool {
@@ -24,6 +25,7 @@ struct SimulateArguments {
   sim::MemoryCosts memory;
   std::string trace, json;
   int episodes = 1000;
+  double scale = 1;
   bool all = false;
 };
 
@@ -115,8 +117,23 @@ Simulated simulated(const PlanRequest& request, PlanOptions options, const sim::
   return s;
 }
 
+// The same schedule and layout, at another clock.
+Simulated scaled(const PlanRequest& request, PlanOptions options, sim::Options how, const Plan& plan,
+                 double clock) {
+  PlanRequest other = request;
+  other.profile = sim::at_clock(std::move(other.profile), clock, how.costs.work_ns);
+  how.costs.work_ns /= clock;
+  how.deeds = nullptr;
+  options.schedule = plan.schedule;
+  options.layout = to_string(plan.layout);
+  options.algorithm.clear();
+  options.fan_in = 0;
+  return simulated(other, options, how);
+}
+
 nlohmann::ordered_json row_of(const Simulated& s) {
-  return {{"algorithm", s.plan.schedule.algorithm},
+  return {{"members", s.plan.key.members},
+          {"algorithm", s.plan.schedule.algorithm},
           {"layout", to_string(s.plan.layout)},
           {"period_ns", s.period.ns},
           {"latency_ns", s.latency.ns},
@@ -126,7 +143,35 @@ nlohmann::ordered_json row_of(const Simulated& s) {
           {"calls", s.period.episodes},
           {"misses", s.period.misses},
           {"stores", s.period.stores},
-          {"adds", s.period.adds}};
+          {"adds", s.period.adds},
+          {"messages", s.period.messages}};
+}
+
+void print_times(const Simulated& s) {
+  fmt::print("  {:<11}{:>9.1f} ns {:>9.1f} ns\n", "period", s.period.ns, s.plan.predicted_period_ns);
+  fmt::print("  {:<11}{:>9.1f} ns {:>9.1f} ns\n", "latency", s.latency.ns, s.plan.predicted_latency_ns);
+}
+
+// What Figure 5 of remote-store-barriers counts. Messages are stores to another host's memory.
+void print_accesses(const sim::Outcome& call, std::int32_t members) {
+  fmt::print("  a call      {:.0f} misses, {:.0f} stores, {:.0f} adds, {:.0f} messages\n", call.misses,
+             call.stores, call.adds, call.messages);
+  fmt::print("  a member    {:.2f} misses, {:.2f} stores, {:.2f} adds, {:.2f} messages in the mean\n",
+             call.misses / members, call.stores / members, call.adds / members, call.messages / members);
+}
+
+// Prints the times at another clock, and which part of them the clock changes. Returns them as JSON.
+nlohmann::ordered_json print_scaled(const Simulated& s, const Simulated& other, double clock) {
+  const sim::ClockSplit split = sim::split_of(s.period.ns, other.period.ns, clock);
+  fmt::print("  with {:g} times the clock\n", clock);
+  print_times(other);
+  fmt::print("  clock       {:.1f} ns of the simulated period scale with it, {:.1f} ns do not\n",
+             split.cycles_ns, split.fixed_ns);
+  nlohmann::ordered_json out = row_of(other);
+  out["clock"] = clock;
+  out["cycles_ns"] = split.cycles_ns;
+  out["fixed_ns"] = split.fixed_ns;
+  return out;
 }
 
 void run_one(const SimulateArguments& a, const PlanRequest& request, const PlanOptions& options) {
@@ -139,24 +184,25 @@ void run_one(const SimulateArguments& a, const PlanRequest& request, const PlanO
   fmt::print("{} of {} members: {} in {}\n", name_of(s.plan.key.collective), s.plan.key.members,
              s.plan.schedule.algorithm, to_string(s.plan.layout));
   fmt::print("  {:<11}{:>12} {:>12}\n", "", "simulated", "predicted");
-  fmt::print("  {:<11}{:>9.1f} ns {:>9.1f} ns\n", "period", s.period.ns, s.plan.predicted_period_ns);
-  fmt::print("  {:<11}{:>9.1f} ns {:>9.1f} ns\n", "latency", s.latency.ns, s.plan.predicted_latency_ns);
-  fmt::print("  a call      {:.0f} misses, {:.0f} stores, {:.0f} adds\n", s.period.misses, s.period.stores,
-             s.period.adds);
+  print_times(s);
+  print_accesses(s.period, s.plan.key.members);
   fmt::print("  simulated   {} calls{}, {} events, {:.2f} s\n", s.period.episodes,
              s.period.steady ? ", then each takes the same time" : "", s.period.events + s.latency.events,
              seconds);
+  nlohmann::ordered_json out = row_of(s);
+  if (a.scale != 1) out["scaled"] = print_scaled(s, scaled(request, options, how, s.plan, a.scale), a.scale);
   if (!a.trace.empty()) {
     write_output(a.trace, timeline(deeds, s.plan.key.cpus));
     print_critical_path(s.period, deeds);
   }
-  write_output(a.json, row_of(s).dump(1) + "\n");
+  write_output(a.json, out.dump(1) + "\n");
 }
 
 // ---- Every algorithm
 
 void run_all(const SimulateArguments& a, const PlanRequest& request, PlanOptions options) {
   if (!a.trace.empty()) throw CommandError("--trace: with one plan, not with --all");
+  if (a.scale != 1) throw CommandError("--scale: with one plan, not with --all");
   const sim::Options how{.episodes = a.episodes, .costs = a.memory};
   std::vector<Simulated> rows;
   for (const Algorithm& algorithm : algorithms())
@@ -218,6 +264,7 @@ void add_simulate(CLI::App& app) {
   command->add_option("--episodes", a->episodes, "calls to simulate at most; fewer where times repeat")
       ->check(CLI::Range(8, 1000000))
       ->capture_default_str();
+  add_clock(*command, a->scale);
   command->add_option("--trace", a->trace,
                       "also write a timeline of who waits for which line to this file, for Perfetto or "
                       "chrome://tracing, and print the critical path of the last call");

@@ -172,6 +172,15 @@ void add_memory_costs(CLI::App& command, sim::MemoryCosts& costs) {
       ->capture_default_str();
 }
 
+CLI::Option* add_clock(CLI::App& command, double& clock) {
+  return command
+      .add_option("--scale", clock,
+                  "also the times with a clock so many times as fast: own work and caches scale, memory and "
+                  "links do not")
+      ->check(CLI::Range(0.01, 100.0))
+      ->capture_default_str();
+}
+
 void add_schedule_choice(CLI::App& command, ScheduleChoice& choice) {
   command.add_option("--algorithm", choice.algorithm,
                      "this algorithm instead of a search: 'kary(4)', or one for each level of clusters, "

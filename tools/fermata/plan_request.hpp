@@ -32,6 +32,7 @@ struct ScheduleChoice {
 };
 
 void add_memory_costs(CLI::App& command, sim::MemoryCosts& costs);  // options of a simulated machine
+CLI::Option* add_clock(CLI::App& command, double& clock);           // --scale (sim/clock.hpp)
 
 void add_schedule_choice(CLI::App& command, ScheduleChoice& choice);
 Schedule schedule_from_file(const std::string& path);  // as `fermata verify` prints it; throws CommandError

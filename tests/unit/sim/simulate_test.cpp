@@ -211,6 +211,24 @@ TEST(Simulate, RefusesWhatItCannotRun) {
   EXPECT_EQ(status([](PlanKey&, auto&) {}, {.episodes = 0}), Status::kArgument);
 }
 
+// A barrier stores once for each signal, however its members wait (remote-store-barriers, section IV.C): to
+// memory of its host, or as a message.
+TEST(Simulate, StoresAreTheSignals) {
+  Flat f;
+  f.topology = *topology_from_regular({.hosts = 4, .cores = 4});
+  f.profile = estimate_profile(f.topology);
+  for (const char* algorithm : {"linear/linear", "kary(2)/linear", "dissemination"}) {
+    const Plan plan = plan_on(f, 16, algorithm, "private");
+    int within = 0, between = 0;
+    for (const Stage& stage : plan.schedule.stages)
+      for (const Transfer& t : stage.transfers) ++(t.from / 4 == t.to / 4 ? within : between);
+    const sim::Outcome outcome = run(f, plan, {});
+    EXPECT_EQ(outcome.stores, within) << algorithm;
+    EXPECT_EQ(outcome.messages, between) << algorithm;
+    EXPECT_GT(between, 0) << algorithm;
+  }
+}
+
 // ---- The papers' orders (power8-barriers, Table IV and sections VI.B, VI.F, VI.G)
 
 TEST(Simulate, OrdersOfPower8) {
