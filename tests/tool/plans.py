@@ -48,6 +48,7 @@ def plans():
     check("an unknown place is refused", run("plan", "-n", 4, "--place", "moon", *of, rc=105).stdout == "")
     named(of)
     simulated(of)
+    law()
     emitted(of)
     explained(known)
     contradicted()
@@ -103,6 +104,7 @@ def simulated(of):
                *of[:2]).stdout
     has("simulate: beside the prediction", text, r"^barrier of 8 members: kary[(]3[)] in ",
         "^  period +[0-9.]+ ns +[0-9.]+ ns$", "^  latency ", "^  a call +[0-9]+ misses, [0-9]+ stores",
+        "^  a member +[0-9.]+ misses, .* 0.00 messages",
         "^the critical path of call ", "is the last one to leave$", "sees the signal of member")
     file = read("simulated")
     check("its file", file["algorithm"] == "kary(3)" and file["period_ns"] > 0 and file["steady"], file)
@@ -111,11 +113,61 @@ def simulated(of):
           {e["tid"] for e in events if e["ph"] == "X"} == set(range(8)), events[:9])
     again = run("simulate", "-n", 8, "--algorithm", "kary(3)", "--json", "trace", *of[:2])
     check("the same again", read("trace") == file, again.stdout)
+    text = run("simulate", "-n", 8, "--algorithm", "kary(3)", "--scale", 2, "--json", "trace",
+               *of[:2]).stdout
+    has("at another clock", text, "^  with 2 times the clock$",
+        "^  clock +[0-9.]+ ns of the simulated period scale with it, ")
+    scaled = read("trace")["scaled"]
+    check("its parts are the whole",
+          abs(scaled["cycles_ns"] + scaled["fixed_ns"] - file["period_ns"]) < 0.01 and
+          0 < scaled["period_ns"] < file["period_ns"] and scaled["algorithm"] == "kary(3)", scaled)
+    has("with one plan", run("simulate", "-n", 6, "--all", "--scale", 2, *of[:2], rc=1).stderr,
+        "not with --all")
     text = run("simulate", "-n", 6, "--all", *of[:2]).stdout
     has("every algorithm", text, "^linear ", "^counter ", "^rank correlation ")
     has("but no blocks", run("simulate", "-n", 4, "--collective", "scan", *of[:2], rc=1).stderr,
         "plans on lines only")
     for name in ("trace", "simulated"):
+        (work / name).unlink()
+
+
+def law():
+    """Barriers over hosts by the law of remote-store-barriers, the model and the simulation."""
+    has("the law alone", run("predict", "--hosts", "64,262144", "--cores", "16,768").stdout,
+        "^law: equation 2 of remote-store-barriers$", r"^  t = [(]0.0216 c [+] 2.4928[)] ln n [+] 0.0561 c ",
+        "^     64    16    13.08        -                 -$", "^ 262144   768   281.54 ",
+        "the machine has fewer: the law alone")
+    shape = {"hosts": 4, "packages": 1, "numa": 1, "l3": 1, "l2": 0, "cores": 4, "smt": 2}
+    (work / "hosts").write_text(json.dumps({"source": "made up", "model": "four hosts", "line_bytes": 64,
+                                            "regular": shape}))
+    of = ("--topology", "hosts", "--cores", "1,2,4", "--algorithm", "kary(2)/linear")
+    text = run("predict", "--hosts", "1,2,4", *of, "--points", "points", "--json", "law", "--scale", 2).stdout
+    has("law, model and simulation", text, "^latency of a barrier, us$", r" model x2 +sim. x2  plan$",
+        "^ +1 +1 +0.43 +- +- +- +-$", r"^ +1 +4 .* linear$", r"^ +4 +1 .* kary[(]2[)]$",
+        r"^ +4 +4 +[0-9.]+ +[0-9.]+ +[-+][0-9]+% +[0-9.]+ +[-+][0-9]+% .* kary[(]2[)]/linear$",
+        "one member waits for nobody", "^fit of 8 times of the model$", "^fit of 8 simulated times$",
+        "^  with ln n R2 [01].[0-9]+; at least ", "^  with n    R2 ", "^  worst +[-+][0-9.]+ us: n = ")
+    file = read("law")
+    rows = {(r["hosts"], r["cores"]): r for r in file["rows"]}
+    check("its file", len(rows) == 9 and file["quantity"] == "latency" and file["law"]["a2"] == 2.4928 and
+          all(0 < r["scaled_simulated_us"] < r["simulated_us"] for r in rows.values() if "plan" in r) and
+          "simulated_us" not in rows[1, 1] and file["fits"]["simulated"]["points"] == 8, file)
+    text = run("predict", "--fit", "points", "--hosts", 1000, "--cores", 64, "--json", "law").stdout
+    has("the law of these points", text, "^fit of 8 points in points$", "^law: the fit$", "^   1000    64 ")
+    fit = read("law")["fit"]
+    check("is the one of the simulation", all(
+        abs(fit[k] - file["fits"]["simulated"][k]) < 1e-9 for k in ("a1", "a2", "b1", "b2")) and
+        fit["log"]["r2"] == file["fits"]["simulated"]["log"]["r2"], (fit, file["fits"]))
+    (work / "points").write_text("hosts,cores,latency_us\n2,4,none\n")
+    has("a bad file is refused", run("predict", "--fit", "points", rc=1).stderr,
+        "points: line 2: expected hosts")
+    (work / "points").write_text("hosts,cores,latency_us\n2,4,3\n4,4,5\n8,4,6\n")
+    has("too few points, too", run("predict", "--fit", "points", rc=1).stderr, "3 points cannot be fitted")
+    has("--members is refused", run("predict", "--hosts", 2, "-n", 4, *of, rc=1).stderr, "remove --members")
+    has("a law of barriers", run("predict", "--hosts", 2, "--collective", "scan", *of, rc=1).stderr,
+        "the law is one of barriers")
+    run("predict", "--hosts", 2, rc=107)
+    for name in ("hosts", "law", "points"):
         (work / name).unlink()
 
 

@@ -11,6 +11,7 @@
 #include "block_plans.hpp"
 #include "commands.hpp"
 #include "plan_request.hpp"
+#include "predict_law.hpp"
 #include "profile/statistics.hpp"
 #include "sim/simulate.hpp"
 #include "team/measure.hpp"
@@ -24,6 +25,7 @@ struct PredictArguments {
   PlanArguments which;
   ScheduleChoice schedule;
   sim::MemoryCosts memory;
+  LawArguments law;
   std::string json;
 };
 
@@ -125,6 +127,7 @@ void print_table(const PredictArguments& a, const PlanRequest& request,
 
 void run(const PredictArguments& a) {
   check_output(a.json);
+  if (a.law.wanted()) return predict_law(a.law, a.which, a.schedule, a.memory, a.json);
   const PlanRequest request = resolve(a.which);
   if (!request.here)
     throw CommandError("this team can't run on this machine: nothing to measure predictions against");
@@ -152,6 +155,7 @@ void add_predict(CLI::App& app) {
   add_plan_selectors(*command, a->which);
   add_schedule_choice(*command, a->schedule);
   add_memory_costs(*command, a->memory);
+  add_law(*command, a->law);
   command->add_option("--json", a->json, "also write the table to this file");
   command->callback([a] { run(*a); });
 }
