@@ -159,7 +159,10 @@ FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank,
  * The others wait once for each piece of work: with one signal each of them says that it is ready, and with
  * one signal it gets the next piece. All that a thread did before its signal is visible to the one that gets
  * it. Waits are those of ranked barriers, but none is reported as a stall, and none is taken for the sign of
- * a loaded machine because it is long. The functions are in libfermata-rt. */
+ * a loaded machine because it is long.
+ *
+ * A team by fermata_forkjoin_create_folding folds data of any size at the join (fermata_forkjoin_fold). The
+ * functions are in libfermata-rt. */
 
 typedef struct fermata_forkjoin fermata_forkjoin;
 
@@ -176,6 +179,9 @@ typedef struct fermata_forkjoin fermata_forkjoin;
  * ARGUMENT, MEMORY. */
 FERMATA_API int fermata_forkjoin_create(uint32_t members, uint32_t beside, uint32_t awake_us,
                                         fermata_forkjoin** out);
+/* Makes a team for threads that call fermata_forkjoin_fold as equals. They wait as the threads of a ranked
+ * barrier do: a long wait may be reported as a stall. beside: as above. Errors: ARGUMENT, MEMORY. */
+FERMATA_API int fermata_forkjoin_create_folding(uint32_t members, uint32_t beside, fermata_forkjoin** out);
 /* Frees the team. All calls of it must have returned, so the others must have left their loop. NULL does
  * nothing. */
 FERMATA_API void fermata_forkjoin_destroy(fermata_forkjoin* team);
@@ -195,6 +201,23 @@ FERMATA_API int fermata_forkjoin_join(fermata_forkjoin* team, uint64_t* notes);
  * not wait. data may be NULL if bytes is 0. Errors: ARGUMENT (also without a join since the last fork),
  * FORKED. */
 FERMATA_API int fermata_forkjoin_fork(fermata_forkjoin* team, const void* data, size_t bytes);
+/* Returns how many joins, awaits and folds the rank has begun so far; 0 if the rank is not valid. Only a
+ * thread that may make the rank's calls may call this. */
+FERMATA_API uint64_t fermata_forkjoin_calls(const fermata_forkjoin* team, uint32_t rank);
+
+/* -- fold data of any size into that of rank 0 --
+ * For a reduction over data that stays where it is: only its address moves. Each rank calls
+ * fermata_forkjoin_fold in place of a join or an await, and rank 0 then calls fermata_forkjoin_fork with no
+ * bytes. For at most 56 bytes that all ranks need, fermata_ranked_allreduce is mostly faster. */
+
+/* Rank 0's call returns when its data has the fold of all ranks' data. It then calls fermata_forkjoin_fork
+ * with no bytes, and the calls of the others return. Until then others read a rank's data, and write partial
+ * folds into it. Neighbours fold first, as in a binomial tree: ((0 op 1) op (2 op 3)) op ..., always in the
+ * same order. fold: computes acc = acc op other, for two ranks' data; several ranks may call it at the same
+ * time, each with its own context. Errors: ARGUMENT, BUSY (rank 0: a join or fold without a fork since),
+ * FORKED, MISMATCH (others await without a fold; the team cannot be used again). */
+FERMATA_API int fermata_forkjoin_fold(fermata_forkjoin* team, uint32_t rank, void* data, fermata_fold fold,
+                                      void* context);
 
 #ifdef __cplusplus
 }

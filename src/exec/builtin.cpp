@@ -17,7 +17,8 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::uint32_t kMostStages = 13;  // log2(4096) for dissemination, and one more
+constexpr std::uint32_t kMostStages = 24;  // log2(4096) for dissemination, twice for binomial
+constexpr std::uint32_t kMostRounds = 13;  // of dissemination
 // With more members, members x members slots cost more than the detour through one member.
 constexpr std::uint32_t kMostComplete = 8;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
@@ -55,10 +56,11 @@ class Maker {
 
   std::size_t most_signals() const {
     switch (plan_.algorithm) {
-      case Builtin::kDissemination: return std::size_t{members_} * kMostStages;
+      case Builtin::kDissemination: return std::size_t{members_} * kMostRounds;
       case Builtin::kCounter: return 0;
       case Builtin::kComplete: return std::size_t{members_} * members_;
-      case Builtin::kLinear: return std::size_t{members_} * 2;
+      case Builtin::kLinear:
+      case Builtin::kBinomial: return std::size_t{members_} * 2;
       case Builtin::kButterfly: return 2;
     }
     return 0;
@@ -93,6 +95,16 @@ class Maker {
         end_stage();
         for (std::uint32_t i = 1; i < members_; ++i) signal(0, i, Fold::kCopy);
         end_stage();
+        break;
+      case Builtin::kBinomial:
+        for (std::uint32_t bit = 1; bit < members_; bit *= 2) {
+          for (std::uint32_t i = bit; i < members_; i += 2 * bit) signal(i, i - bit, Fold::kCombineRight);
+          end_stage();
+        }
+        for (std::uint32_t bit = std::bit_ceil(members_) / 2; bit > 0; bit /= 2) {
+          for (std::uint32_t i = bit; i < members_; i += 2 * bit) signal(i - bit, i, Fold::kCopy);
+          end_stage();
+        }
         break;
       case Builtin::kButterfly:
         signal(0, 1, Fold::kCombineLeft);
@@ -227,7 +239,8 @@ class Maker {
 
   void name(ProgramHeader& header) const {
     // by name: this library has no table; tests/unit/ranked/builtin_test.cpp compares names and programs.
-    static constexpr const char* kNames[] = {"dissemination", "counter", "complete", "linear", "butterfly"};
+    static constexpr const char* kNames[] = {"dissemination", "counter",  "complete",
+                                             "linear",        "binomial", "butterfly"};
     snprintf(header.algorithm, sizeof header.algorithm, "%s", kNames[static_cast<int>(plan_.algorithm)]);
     char* at = header.layout;
     const char* const end = at + sizeof header.layout;
@@ -266,8 +279,8 @@ BuiltinPlan builtin_allreduce(std::uint32_t members, std::uint32_t payload) {
           .pauses = 4};
 }
 
-BuiltinPlan builtin_forkjoin(std::uint32_t members) {
-  return {.algorithm = Builtin::kLinear,
+BuiltinPlan builtin_forkjoin(std::uint32_t members, bool tree) {
+  return {.algorithm = tree ? Builtin::kBinomial : Builtin::kLinear,
           .members = members,
           .payload = kLinePayload,
           .packed = false,

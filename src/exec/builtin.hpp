@@ -21,6 +21,8 @@ enum class Builtin : std::uint8_t {
   kComplete,
   // allreduce: through member 0, which folds in rank order
   kLinear,
+  // allreduce: through member 0, along a binomial tree and back; neighbours fold first
+  kBinomial,
   // allreduce of two members, which exchange: kComplete, but no member sends to itself
   kButterfly,
 };
@@ -44,7 +46,8 @@ BuiltinPlan builtin_barrier(std::uint32_t members, std::uint32_t cpus);
 // payload: 8 or 56.
 BuiltinPlan builtin_allreduce(std::uint32_t members, std::uint32_t payload);
 // An allreduce through member 0, which awaits all others before it sends anything (Member::collect()).
-BuiltinPlan builtin_forkjoin(std::uint32_t members);
+// Straight through it, or along a tree: the signals of more than a few members then overlap.
+BuiltinPlan builtin_forkjoin(std::uint32_t members, bool tree = false);
 
 // Returns the compiled program; free it with free(). Null: no memory, or the slots need more than 2 GiB.
 ProgramHeader* make_builtin(const BuiltinPlan& plan);

@@ -104,6 +104,7 @@ class LineCalls {
   // From now on advance(spins) stops before the first step that is no await, or no longer.
   void set_collecting(bool on) { collecting_ = on; }
   bool is_collecting() const { return collecting_; }
+  std::uint32_t carried_words() const { return carried_.words; }  // after set_pending()
   void set_pending(Load load, const Carried& carried = {}, const Taken& taken = {}) {
     load_ = load;
     carried_ = carried;

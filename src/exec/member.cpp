@@ -184,20 +184,19 @@ Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, co
   return run();
 }
 
-Status Member::collect(const Call& call) {
-  static constexpr std::uint64_t kZeros[kPayloadWords] = {};
-  Carried carried;
-  const Status ready = start_with<Load::kWords>(PlanSlot::kAllreduce56, call, kZeros, carried);
+Status Member::collect(const Call& call, const void* in, const Carried& carried) {
+  const auto bytes = static_cast<std::uint32_t>(call.bytes);
+  const Status ready = start<Load::kWords>(PlanSlot::kAllreduce56, call, in, bytes);
   if (ready != Status::kOk) return ready;
   lines_.set_pending(Load::kWords, carried);
   lines_.set_collecting(true);
   return run();
 }
 
-Status Member::spread(const std::uint64_t (&words)[kPayloadWords]) {
+Status Member::spread(const std::uint64_t (&words)[kPayloadWords], std::uint32_t count) {
   const Status now = usable();
   if (now != Status::kOk) return now;
-  if (!outstanding() || !lines_.is_collecting()) return Status::kArgument;
+  if (!outstanding() || !lines_.is_collecting() || count > lines_.carried_words()) return Status::kArgument;
   lines_.set_collecting(false);
   lines_.fill(words, sizeof words);
   lines_.advance(0);

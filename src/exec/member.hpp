@@ -102,12 +102,12 @@ class Member {
     TeamCursor::send_prepared<Load::kOneWord>(first_signals.whole, value);
     return rest_of_allreduce_whole(value, data, fold, context);
   }
-  // The two halves of an allreduce of kLinePayload bytes, for the member through which it goes. All that it
-  // does before spread() is to await: collect() waits until all others have made the call, and folds what
-  // they give with zeros. spread() gives the member's own part to the others, instead of their fold, and ends
-  // the call. kArgument: there is no collected call.
-  Status collect(const Call& call);
-  Status spread(const std::uint64_t (&words)[kPayloadWords]);
+  // The two halves of an allreduce by the plan for kLinePayload bytes, for the member through which it goes.
+  // All that it does before spread() is to await: collect() waits until all others have made the call, and
+  // folds what they give with `in`. spread() gives the member's own part to the others, instead of their
+  // fold, and ends the call. kArgument: there is no collected call, or it carries fewer words than `count`.
+  Status collect(const Call& call, const void* in, const Carried& carried);
+  Status spread(const std::uint64_t (&words)[kPayloadWords], std::uint32_t count);
   // After collect(): what the others gave.
   std::uint64_t collected(std::uint32_t word) { return lines_.result()[word]; }
   // Two members whose one-word allreduce is one exchange: each sends the other a block of at most 8 bytes.

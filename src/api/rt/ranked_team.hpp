@@ -29,7 +29,8 @@ struct alignas(kMaxLine) Entry {
 struct alignas(kMaxLine) RankedTeam {
   exec::Team* team;
   std::uint32_t members;
-  bool saved;  // its barrier runs a plan from the cache
+  bool saved;     // its barrier runs a plan from the cache
+  bool straight;  // in its allreduce each rank signals rank 0; else they go along a tree
   Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }
   const Entry* entries() const { return reinterpret_cast<const Entry*>(this + 1); }
 };
@@ -66,14 +67,14 @@ constexpr std::uint32_t within_members(std::uint32_t threads) {
   return threads < kMaxMembers ? threads : kMaxMembers;
 }
 
-// make_team(handle) sets its team, and `saved` if it means anything.
+// make_team(handle) sets its team, and `saved` and `straight` if they mean anything.
 template <class Handle, class MakeTeam>
 Status create(std::uint32_t members, Handle** out, MakeTeam&& make_team) {
   static_assert(sizeof(Handle) == sizeof(RankedTeam));
   if (out == nullptr || members < 1 || members > kMaxMembers) return Status::kArgument;
   void* memory = aligned_alloc(kMaxLine, sizeof(Handle) + members * sizeof(Entry));
   if (memory == nullptr) return Status::kMemory;
-  auto* handle = new (memory) Handle{{nullptr, members, false}};
+  auto* handle = new (memory) Handle{{nullptr, members, false, false}};
   for (std::uint32_t rank = 0; rank < members; ++rank) new (handle->entries() + rank) Entry{};
   Status status = make_team(*handle);
   const char* detail = "";

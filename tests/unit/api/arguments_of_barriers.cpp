@@ -133,6 +133,28 @@ void forks_and_joins(Checks& all) {
     REFUSED(fermata_forkjoin_create(4097, 0, 10, &out));
     EXPECT_EQ(out, nullptr);
   };
+  all["fermata_forkjoin_create_folding"] = [](World&) {
+    fermata_forkjoin* out = nullptr;
+    REFUSED(fermata_forkjoin_create_folding(2, 0, nullptr));
+    REFUSED(fermata_forkjoin_create_folding(0, 0, &out));
+    REFUSED(fermata_forkjoin_create_folding(4097, 0, &out));
+    EXPECT_EQ(out, nullptr);
+  };
+  all["fermata_forkjoin_calls"] = [](World&) {
+    EXPECT_EQ(fermata_forkjoin_calls(nullptr, 0), 0u);
+    with_one_to_fork([](fermata_forkjoin* t) { EXPECT_EQ(fermata_forkjoin_calls(t, 1), 0u); });
+  };
+  all["fermata_forkjoin_fold"] = [](World&) {
+    int data = 5;
+    const fermata_fold fold = [](void*, const void*, void*) {};
+    REFUSED(fermata_forkjoin_fold(nullptr, 0, &data, fold, nullptr));
+    with_one_to_fork([&](fermata_forkjoin* t) {
+      REFUSED(fermata_forkjoin_fold(t, 1, &data, fold, nullptr));
+      REFUSED(fermata_forkjoin_fold(t, 0, nullptr, fold, nullptr));
+      REFUSED(fermata_forkjoin_fold(t, 0, &data, nullptr, nullptr));
+    });
+    EXPECT_EQ(data, 5);
+  };
   all["fermata_forkjoin_destroy"] = [](World&) { fermata_forkjoin_destroy(nullptr); };
   all["fermata_forkjoin_await"] = [](World&) {
     std::uint64_t data[FERMATA_FORKJOIN_BYTES / 8] = {};

@@ -20,7 +20,8 @@ using exec::BuiltinPlan;
 using Blob = std::unique_ptr<ProgramHeader, decltype(&std::free)>;
 
 Plan planned(const BuiltinPlan& builtin) {
-  static constexpr const char* kNames[] = {"dissemination", "counter", "complete", "linear", "butterfly"};
+  static constexpr const char* kNames[] = {"dissemination", "counter",  "complete",
+                                           "linear",        "binomial", "butterfly"};
   const Algorithm* algorithm = find_algorithm(kNames[static_cast<int>(builtin.algorithm)]);
   Plan plan;
   plan.key.collective = builtin.is_barrier() ? Collective::kBarrier : Collective::kAllreduce;
@@ -49,15 +50,15 @@ TEST(Builtins, AreWhatTheCompilerMakes) {
     SCOPED_TRACE(members);
     for (const std::uint32_t cpus : {members, members - 1}) expect_same(exec::builtin_barrier(members, cpus));
     for (const std::uint32_t payload : {8u, 56u}) expect_same(exec::builtin_allreduce(members, payload));
-    expect_same(exec::builtin_forkjoin(members));
+    for (const bool tree : {false, true}) expect_same(exec::builtin_forkjoin(members, tree));
   }
 }
 
 TEST(Builtins, AreSoInOtherLayoutsToo) {
   for (const std::uint32_t members : {2u, 3u, 5u, 8u}) {
     for (const bool packed : {true, false}) {
-      for (const Builtin algorithm :
-           {Builtin::kDissemination, Builtin::kCounter, Builtin::kComplete, Builtin::kLinear}) {
+      for (const Builtin algorithm : {Builtin::kDissemination, Builtin::kCounter, Builtin::kComplete,
+                                      Builtin::kLinear, Builtin::kBinomial}) {
         const bool barrier = algorithm == Builtin::kDissemination || algorithm == Builtin::kCounter;
         expect_same({.algorithm = algorithm,
                      .members = members,
@@ -93,7 +94,7 @@ TEST(Builtins, AllreducesKeepRankOrder) {
 
 TEST(Builtins, AreMadeForTheLargestTeams) {
   for (const BuiltinPlan& plan : {exec::builtin_barrier(4096, 4096), exec::builtin_barrier(4096, 2),
-                                  exec::builtin_allreduce(4096, 56)}) {
+                                  exec::builtin_allreduce(4096, 56), exec::builtin_forkjoin(4096, true)}) {
     const Blob made(exec::make_builtin(plan), &std::free);
     ASSERT_NE(made, nullptr);
     EXPECT_TRUE(program_is_sound(made.get(), made->bytes));

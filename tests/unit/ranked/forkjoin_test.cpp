@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <string>
@@ -123,6 +124,81 @@ TEST(ForkJoin, RefusesCallsOutOfTurn) {
   }
   fermata_forkjoin_destroy(team);
   fermata_forkjoin_destroy(nullptr);
+}
+
+// Which folds have made a rank's data, in which order.
+void note_fold(void* acc, const void* other, void* context) {
+  auto& text = *static_cast<std::string*>(acc);
+  text = static_cast<const char*>(context) + text + " " + *static_cast<const std::string*>(other) + ")";
+}
+std::string tree_of(std::uint32_t from, std::uint32_t ranks, std::uint32_t members) {
+  if (ranks == 1) return std::to_string(from);
+  const std::string left = tree_of(from, ranks / 2, members);
+  if (from + ranks / 2 >= members) return left;
+  return "(" + left + " " + tree_of(from + ranks / 2, ranks / 2, members) + ")";
+}
+
+void fold_texts(fermata_forkjoin* team, std::uint32_t rank, std::uint32_t members, int rounds,
+                std::atomic<int>& wrong) {
+  const std::string whole = tree_of(0, std::bit_ceil(members), members);
+  for (int round = 0; round < rounds; ++round) {
+    std::string text = std::to_string(rank);
+    char open[] = "(";
+    wrong += fermata_forkjoin_fold(team, rank, &text, note_fold, open) != FERMATA_OK;
+    if (rank == 0) wrong += text != whole || fermata_forkjoin_fork(team, nullptr, 0) != FERMATA_OK;
+    wrong += fermata_forkjoin_calls(team, rank) != static_cast<std::uint64_t>(round) + 1;
+  }
+}
+
+TEST(ForkJoin, FoldsNeighboursFirst) {
+  for (std::uint32_t members = 1; members <= 17; ++members) {
+    SCOPED_TRACE(members);
+    fermata_forkjoin* team = nullptr;
+    ASSERT_EQ(fermata_forkjoin_create_folding(members, 0, &team), FERMATA_OK);
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (std::uint32_t rank = 0; rank < members; ++rank)
+      threads.emplace_back([&, rank] { fold_texts(team, rank, members, members > 4 ? 50 : 500, wrong); });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+    fermata_forkjoin_destroy(team);
+  }
+}
+
+TEST(ForkJoin, FoldsAreCallsOfTheirOwn) {
+  fermata_forkjoin* team = nullptr;
+  EXPECT_EQ(fermata_forkjoin_create_folding(0, 0, &team), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_forkjoin_create_folding(2, 0, nullptr), FERMATA_ERR_ARGUMENT);
+  ASSERT_EQ(fermata_forkjoin_create_folding(1, 0, &team), FERMATA_OK);
+  std::string text = "0";
+  char open[] = "(";
+  EXPECT_EQ(fermata_forkjoin_fold(team, 0, nullptr, note_fold, open), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_forkjoin_fold(team, 0, &text, nullptr, open), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_forkjoin_fold(team, 1, &text, note_fold, open), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_forkjoin_fold(nullptr, 0, &text, note_fold, open), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_forkjoin_calls(team, 1), 0u);
+  ASSERT_EQ(fermata_forkjoin_fold(team, 0, &text, note_fold, open), FERMATA_OK);
+  EXPECT_EQ(fermata_forkjoin_fold(team, 0, &text, note_fold, open), FERMATA_ERR_BUSY);
+  const std::uint64_t work = 7;  // a fold has room for no work
+  EXPECT_EQ(fermata_forkjoin_fork(team, &work, sizeof work), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_forkjoin_fork(team, nullptr, 0), FERMATA_OK);
+  fermata_forkjoin_destroy(team);
+}
+
+// All ranks learn of it, and the team is broken.
+TEST(ForkJoin, AFoldDoesNotMeetAnAwait) {
+  fermata_forkjoin* team = nullptr;
+  ASSERT_EQ(fermata_forkjoin_create_folding(2, 0, &team), FERMATA_OK);
+  std::thread other([team] {
+    Work work{};
+    EXPECT_EQ(fermata_forkjoin_await(team, 1, 0, &work), FERMATA_ERR_MISMATCH);
+  });
+  std::string text = "0";
+  char open[] = "(";
+  EXPECT_EQ(fermata_forkjoin_fold(team, 0, &text, note_fold, open), FERMATA_ERR_MISMATCH);
+  other.join();
+  EXPECT_EQ(text, "0");
+  fermata_forkjoin_destroy(team);
 }
 
 // The child has none of the team's other threads.
