@@ -221,39 +221,130 @@ FERMATA_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
   at_barrier(position_in(Family::kKmp, object_of(location, site)), site, KmpBarrier{location, thread});
 }
 
-// ---- Reductions that end in a barrier: `for reduction` without nowait. How the threads fold is libomp's
-// choice, for all threads alike, and the order of the folds stays as it is. If they fold with atomics, the
-// construct's end is a barrier and nothing else.
+// ---- Reductions. The run-time library gets the addresses of each thread's variables and a function that
+// folds one thread's into another's, but not their sizes. Threads fold with atomics if they are at most
+// kFewThreads. Then the end of a `for reduction` is a barrier and nothing else. More threads fold along a
+// binomial tree within a barrier of libomp's; a team of Fermata's folds in the same order, so the results
+// keep their bits.
 
 namespace {
-constexpr std::int32_t kByAtomics = 2;  // what __kmpc_reduce returns then; 0: this thread has nothing to end
+constexpr std::uint32_t kFewThreads = 4;
+constexpr std::int32_t kAlone = 1, kByAtomics = 2;  // what they return; 0: this thread has nothing to do
 // A bit for each reduction that this thread has begun and not ended: it folds by atomics. The last one is in
-// the lowest bit. The function that folds may have regions with reductions of their own. Reductions of
-// run-time libraries whose regions are not planned have no bit.
-__thread std::uint64_t by_atomics __attribute__((tls_model("initial-exec"))) = 0;
-}  // namespace
+// the lowest bit. The function that folds may have regions with reductions of their own. Reductions that are
+// planned, and those of run-time libraries whose regions are not planned, have no bit.
+__thread std::uint32_t by_atomics __attribute__((tls_model("initial-exec"))) = 0;
 
-FERMATA_EXPORT std::int32_t __kmpc_reduce(void* location, std::int32_t thread, std::int32_t count,
-                                          std::size_t bytes, void* data, void (*fold)(void*, void*),
-                                          void* lock) {
-  const RunTime* run_time =
-      caller_of(Family::kKmp, object_of(location, __builtin_return_address(0))).run_time;
-  kmp::Reduce* const real = run_time != nullptr ? run_time->find(kmp::kReduce) : nullptr;
-  if (real == nullptr) return 1;  // the only thread: it folds its data alone
-  if (!run_time->planned) return real(location, thread, count, bytes, data, fold, lock);
-  const std::int32_t way = real(location, thread, count, bytes, data, fold, lock);
+using Fold = void(void* to, void* from);
+void fold_as(void* acc, const void* other, void* fold) {
+  reinterpret_cast<Fold*>(fold)(acc, const_cast<void*>(other));
+}
+
+// How many reductions this thread holds: it is the first of a region, and has the folds.
+__thread std::uint8_t held __attribute__((tls_model("initial-exec"))) = 0;
+
+struct Reduction {
+  void* location;
+  std::int32_t thread;
+  void* data;
+  Fold* fold;
+  const void* lock;
+  const void* site;
+};
+
+// `planned`: it is done, and the result says what the thread does next.
+Position fold_planned(const RunTime& run_time, const Reduction& r) {
+  if (r.data == nullptr || r.fold == nullptr) return {};
+  if (static_cast<std::uint32_t>(run_time.num_threads()) <= kFewThreads) return {};
+  const Position position = position_in(Family::kKmp, object_of(r.location, r.site));
+  fermata_forkjoin* const folding = position.planned ? folding_of(*position.region) : nullptr;
+  if (folding == nullptr) return {};
+  const auto fold = [&r, position, folding] {
+    return fold_into_first(position, folding, r.data, fold_as, reinterpret_cast<void*>(r.fold));
+  };
+  if (!(is_timed(position, r.site) ? in_planned_timed(position, r.site, fold) : fold())) return {};
+  if (position.rank == 0) {
+    position.region->folded = r.lock;
+    ++held;
+  }
+  return position;
+}
+
+// All tasks made before a barrier run before any thread goes on.
+void run_tasks(Position position, const Reduction& r) {
+  if (has_tasks(*position.region, position.rank))
+    at_barrier_left(position, r.site, KmpBarrier{r.location, r.thread});
+}
+
+// The region of which this thread holds this reduction; null: it holds none.
+Region* let_go(const void* object, const void* lock) {
+  if (held == 0) [[likely]]
+    return nullptr;
+  Region* const region = position_in(Family::kKmp, object).region;
+  if (region == nullptr || here.rank != 0 || region->folded != lock) return nullptr;
+  region->folded = nullptr;
+  --held;
+  return region;
+}
+
+[[gnu::noinline]] std::int32_t reduce(const RunTime& run_time, kmp::Reduce* real, const Reduction& r,
+                                      std::int32_t count, std::size_t bytes) {
+  if (const Position at = fold_planned(run_time, r); at.planned) {
+    if (at.rank == 0) return kAlone;
+    run_tasks(at, r);
+    return 0;
+  }
+  const std::int32_t way =
+      real(r.location, r.thread, count, bytes, r.data, r.fold, const_cast<void*>(r.lock));
   if (way != 0) by_atomics = by_atomics << 1 | (way == kByAtomics ? 1 : 0);
   return way;
 }
 
-FERMATA_EXPORT void __kmpc_end_reduce(void* location, std::int32_t thread, void* lock) {
+// Without a barrier at its end: the others may go on once their data has been read.
+[[gnu::noinline]] std::int32_t reduce_nowait(const RunTime& run_time, kmp::Reduce* real, const Reduction& r,
+                                             std::int32_t count, std::size_t bytes) {
+  const Position at = fold_planned(run_time, r);
+  if (!at.planned) return real(r.location, r.thread, count, bytes, r.data, r.fold, const_cast<void*>(r.lock));
+  if (at.rank != 0) return 0;
+  release(*at.region);
+  return kAlone;
+}
+
+}  // namespace
+
+FERMATA_EXPORT std::int32_t __kmpc_reduce(void* location, std::int32_t thread, std::int32_t count,
+                                          std::size_t bytes, void* data, Fold* fold, void* lock) {
   const void* site = __builtin_return_address(0);
   const RunTime* run_time = caller_of(Family::kKmp, object_of(location, site)).run_time;
+  kmp::Reduce* const real = run_time != nullptr ? run_time->find(kmp::kReduce) : nullptr;
+  if (real == nullptr) return kAlone;  // the only thread: it folds its data alone
+  if (!run_time->planned) return real(location, thread, count, bytes, data, fold, lock);
+  return reduce(*run_time, real, {location, thread, data, fold, lock, site}, count, bytes);
+}
+
+FERMATA_EXPORT std::int32_t __kmpc_reduce_nowait(void* location, std::int32_t thread, std::int32_t count,
+                                                 std::size_t bytes, void* data, Fold* fold, void* lock) {
+  const void* site = __builtin_return_address(0);
+  const RunTime* run_time = caller_of(Family::kKmp, object_of(location, site)).run_time;
+  kmp::Reduce* const real = run_time != nullptr ? run_time->find(kmp::kReduceNowait) : nullptr;
+  if (real == nullptr) return kAlone;
+  if (!run_time->planned) return real(location, thread, count, bytes, data, fold, lock);
+  return reduce_nowait(*run_time, real, {location, thread, data, fold, lock, site}, count, bytes);
+}
+
+FERMATA_EXPORT void __kmpc_end_reduce(void* location, std::int32_t thread, void* lock) {
+  const void* site = __builtin_return_address(0);
+  const void* const object = object_of(location, site);
+  const RunTime* run_time = caller_of(Family::kKmp, object).run_time;
   if (run_time == nullptr) return;
+  if (Region* const region = let_go(object, lock); region != nullptr) {
+    release(*region);
+    return run_tasks({region, 0, true}, {location, thread, nullptr, nullptr, lock, site});
+  }
   const bool has_bit = run_time->planned && run_time->find(kmp::kReduce) != nullptr;
   const bool atomics = has_bit && (by_atomics & 1) != 0;
   if (has_bit) by_atomics >>= 1;
-  const Position position = atomics ? position_in(Family::kKmp, object_of(location, site)) : Position{};
+  const Position position = atomics ? position_in(Family::kKmp, object) : Position{};
   auto* const nowait = position.planned ? run_time->find(kmp::kEndReduceNowait) : nullptr;
   if (nowait == nullptr) {
     if (auto* const end = run_time->find(kmp::kEndReduce); end != nullptr) end(location, thread, lock);
@@ -261,4 +352,12 @@ FERMATA_EXPORT void __kmpc_end_reduce(void* location, std::int32_t thread, void*
   }
   nowait(location, thread, lock);
   at_barrier(position, site, KmpBarrier{location, thread});
+}
+
+FERMATA_EXPORT void __kmpc_end_reduce_nowait(void* location, std::int32_t thread, void* lock) {
+  const void* const object = object_of(location, __builtin_return_address(0));
+  const RunTime* run_time = caller_of(Family::kKmp, object).run_time;
+  if (run_time == nullptr) return;
+  if (let_go(object, lock) != nullptr) return;
+  if (auto* const end = run_time->find(kmp::kEndReduceNowait); end != nullptr) end(location, thread, lock);
 }

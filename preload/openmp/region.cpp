@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 
 #include "notice.hpp"
 #include "preload/common/clock.hpp"
@@ -18,10 +19,15 @@ constexpr std::int64_t kAwakeNs = 20'000;  // how long a thread polls before it 
 constexpr std::uint32_t kLooks = 64;       // polls between two looks at the clock
 constexpr int kTries = 64;                 // for the pool's lock; then the region makes a team of its own
 
+struct Teams {
+  fermata_ranked* team = nullptr;
+  fermata_forkjoin* folding = nullptr;  // made at the first reduction
+};
+
 struct Pooled {
-  fermata_ranked* team;
+  Teams teams;
   std::uint32_t size;
-  bool crowded;  // it was made for threads beside others
+  bool crowded;  // they were made for threads beside others
 };
 
 Pooled pool[kPool];  // guarded by pool_lock
@@ -47,48 +53,65 @@ void forget_pool() {
 
 __attribute__((constructor)) void watch_forks() { pthread_atfork(nullptr, nullptr, forget_pool); }
 
-fermata_ranked* take_team(std::uint32_t size, std::uint32_t beside) {
-  fermata_ranked* team = nullptr;
+// No team: there is no memory.
+Teams take_teams(std::uint32_t size, std::uint32_t beside) {
+  Teams teams;
   if (lock_pool()) {
     for (Pooled& entry : pool) {
-      if (entry.team == nullptr || entry.size != size || entry.crowded != (beside != 0)) continue;
-      team = entry.team;
-      entry.team = nullptr;
+      if (entry.teams.team == nullptr || entry.size != size || entry.crowded != (beside != 0)) continue;
+      teams = entry.teams;
+      entry.teams = {};
       break;
     }
     unlock_pool();
   }
-  if (team == nullptr && fermata_ranked_create_beside(size, beside, &team) != FERMATA_OK) {
+  if (teams.team == nullptr && fermata_ranked_create_beside(size, beside, &teams.team) != FERMATA_OK)
     say_fallback(Fallback::kMemory);
-    return nullptr;
-  }
-  return team;
+  return teams;
 }
 
-void give_team(fermata_ranked* team, std::uint32_t size, bool crowded) {
+void destroy(const Teams& teams) {
+  fermata_ranked_destroy(teams.team);
+  fermata_forkjoin_destroy(teams.folding);
+}
+
+void give_teams(Teams teams, std::uint32_t size, bool crowded) {
   if (lock_pool()) {
     for (Pooled& entry : pool) {
-      if (entry.team != nullptr) continue;
-      entry = {team, size, crowded};
-      team = nullptr;
+      if (entry.teams.team != nullptr) continue;
+      entry = {teams, size, crowded};
+      teams = {};
       break;
     }
     unlock_pool();
   }
-  fermata_ranked_destroy(team);
+  destroy(teams);
 }
 
-// A team for such a region, or null and the reason.
-fermata_ranked* find_team(const Facts& facts, std::uint32_t beside, Fallback* why) {
+// A team for such a region, or none and the reason.
+Teams find_teams(const Facts& facts, std::uint32_t beside, Fallback* why) {
   *why = Fallback::kSize;
-  if (facts.size < 2 || facts.size > kMostMembers) return nullptr;
+  if (facts.size < 2 || facts.size > kMostMembers) return {};
   *why = Fallback::kCancellation;
   if (facts.cancellable) say_fallback(*why);
-  if (facts.cancellable) return nullptr;
+  if (facts.cancellable) return {};
   *why = Fallback::kTasks;
-  if (tasks_are_used()) return nullptr;
+  if (tasks_are_used()) return {};
   *why = Fallback::kMemory;
-  return take_team(facts.size, beside);
+  return take_teams(facts.size, beside);
+}
+
+// A user who sets one of these wants libomp to fold in another way or order.
+constexpr const char* kOwnReductions[] = {"KMP_FORCE_REDUCTION", "KMP_DETERMINISTIC_REDUCTION",
+                                          "KMP_REDUCTION_BARRIER", "KMP_REDUCTION_BARRIER_PATTERN"};
+
+fermata_forkjoin* make_folding(std::uint32_t size, std::uint32_t beside) {
+  for (const char* name : kOwnReductions)
+    if (secure_getenv(name) != nullptr) return nullptr;
+  fermata_forkjoin* folding = nullptr;
+  if (fermata_forkjoin_create_folding(size, beside, &folding) == FERMATA_OK) return folding;
+  say_fallback(Fallback::kMemory);
+  return nullptr;
 }
 
 std::atomic<std::uint64_t> serials{0};
@@ -138,13 +161,12 @@ void relax() {
 // it has lost its CPU, makes a team, looks at all objects for tasks, or waits for a fork. A yield in the
 // first moment would give this CPU away for a whole time slice where others want it: two threads beside two
 // burning processes took 200 to 1,000 us a region, not 5.
-fermata_ranked* await_decision(const Region& region) {
+std::uintptr_t await_decision(const std::atomic<std::uintptr_t>& made) {
   std::int64_t end_ns = 0;
   for (std::uint32_t looks = 1;; ++looks) {
-    // order: acquire, as kMovedRead. Pairs with decide().
-    const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
-    if (decision != kDeciding)
-      return decision == kReal ? nullptr : reinterpret_cast<fermata_ranked*>(decision);
+    // order: acquire, as kMovedRead. Pairs with decide() and folding_of().
+    const std::uintptr_t decision = made.load(std::memory_order_acquire);
+    if (decision != kDeciding) return decision;
     relax();
     if (looks % kLooks != 0) continue;
     if (end_ns == 0) end_ns = now_ns() + kAwakeNs;
@@ -155,30 +177,69 @@ fermata_ranked* await_decision(const Region& region) {
 // How many planned barriers and reductions of the region this thread has been in.
 std::uint64_t barriers_so_far(const Region& region, std::uint32_t rank) {
   // order: acquire, as kMovedRead. Pairs with decide().
-  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
-  return decision > kDeciding
-             ? fermata_ranked_calls(reinterpret_cast<fermata_ranked*>(decision), rank) - region.before
-             : 0;
+  return region.decision.load(std::memory_order_acquire) > kDeciding ? calls_of(region, rank) - region.before
+                                                                     : 0;
+}
+
+template <class Handle>
+Handle* handle_of(std::uintptr_t decision) {
+  return decision > kDeciding ? reinterpret_cast<Handle*>(decision) : nullptr;
+}
+
+fermata_forkjoin* made_folding(const Region& region) {
+  // order: acquire, as kMovedRead. Pairs with folding_of() and decide().
+  return handle_of<fermata_forkjoin>(region.folding.load(std::memory_order_acquire));
 }
 
 }  // namespace
+
+std::uint64_t calls_of(const Region& region, std::uint32_t rank) {
+  // order: relaxed: asked by a thread that has the team
+  const auto* team = handle_of<const fermata_ranked>(region.decision.load(std::memory_order_relaxed));
+  return fermata_ranked_calls(team, rank) + fermata_forkjoin_calls(made_folding(region), rank);
+}
 
 fermata_ranked* decide(Region& region, const Facts& facts) {
   std::uintptr_t undecided = 0;
   // order: relaxed: a claim; the loser looks again
   if (!region.decision.compare_exchange_strong(undecided, kDeciding, std::memory_order_relaxed))
-    return await_decision(region);
+    return handle_of<fermata_ranked>(await_decision(region.decision));
   const int saved = errno;
-  fermata_ranked* team = find_team(facts, region.beside, &region.why);
+  const Teams teams = find_teams(facts, region.beside, &region.why);
   region.size = facts.size;
-  region.before = fermata_ranked_calls(team, 0);
+  region.before = fermata_ranked_calls(teams.team, 0) + fermata_forkjoin_calls(teams.folding, 0);
+  // order: relaxed: the decision hands it on
+  region.folding.store(reinterpret_cast<std::uintptr_t>(teams.folding), std::memory_order_relaxed);
   if (watched)
     region.serial = serials.fetch_add(1, std::memory_order_relaxed) + 1;  // order: relaxed: a unique number
   // order: release, as kMove: hands the team on. Pairs with team_of() and await_decision().
-  region.decision.store(team != nullptr ? reinterpret_cast<std::uintptr_t>(team) : kReal,
+  region.decision.store(teams.team != nullptr ? reinterpret_cast<std::uintptr_t>(teams.team) : kReal,
                         std::memory_order_release);
   errno = saved;
-  return team;
+  return teams.team;
+}
+
+fermata_forkjoin* folding_of(Region& region) {
+  // order: acquire, as kMovedRead: sees the team as its maker left it. Pairs with the store below.
+  std::uintptr_t decision = region.folding.load(std::memory_order_acquire);
+  if (decision > kDeciding) [[likely]]
+    return reinterpret_cast<fermata_forkjoin*>(decision);
+  // order: relaxed: a claim; the loser looks again
+  if (decision != 0 ||
+      !region.folding.compare_exchange_strong(decision, kDeciding, std::memory_order_relaxed))
+    return handle_of<fermata_forkjoin>(await_decision(region.folding));
+  const int saved = errno;
+  fermata_forkjoin* const folding = make_folding(region.size, region.beside);
+  // order: release, as kMove: hands the team on. Pairs with the load above and await_decision().
+  region.folding.store(folding != nullptr ? reinterpret_cast<std::uintptr_t>(folding) : kReal,
+                       std::memory_order_release);
+  errno = saved;
+  return folding;
+}
+
+void release(Region& region) {
+  if (fermata_forkjoin_fork(made_folding(region), nullptr, 0) != FERMATA_OK)
+    failed_to_meet({&region, 0, true});
 }
 
 // All members get the error: the team is broken, or this process is a fork without the team's other threads.
@@ -214,12 +275,12 @@ std::uint64_t give_back(Region& region) {
   if (decision <= kReal) return 0;
   // order: relaxed: all threads have left the region
   const bool tasked = region.tasked.load(std::memory_order_relaxed) != 0;
-  auto* team = reinterpret_cast<fermata_ranked*>(decision);
-  const std::uint64_t episodes = fermata_ranked_calls(team, 0) - region.before;
+  const Teams teams{reinterpret_cast<fermata_ranked*>(decision), made_folding(region)};
+  const std::uint64_t episodes = calls_of(region, 0) - region.before;
   if (tasked && episodes != 0) say_fallback(Fallback::kLateTasks);
   // order: relaxed: all threads have left the region
   const bool failed = region.failed.load(std::memory_order_relaxed);
-  failed ? fermata_ranked_destroy(team) : give_team(team, region.size, region.beside != 0);
+  failed ? destroy(teams) : give_teams(teams, region.size, region.beside != 0);
   return episodes;
 }
 

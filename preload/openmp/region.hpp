@@ -36,7 +36,12 @@ struct alignas(kLine) Region {
   // The second line.
   alignas(kLine) stats::Arrivals arrivals = {};
   std::uint64_t serial = 0;  // with statistics: unique, and never 0
-  std::uint64_t before = 0;  // the calls that each rank of the team had made when the region got it
+  std::uint64_t before = 0;  // the calls that each rank of the teams had made when the region got them
+  // The team of the region's reductions: 0: none yet; kReal; kDeciding; else a fermata_forkjoin*
+  std::atomic<std::uintptr_t> folding{0};
+  // The lock of the reduction whose folds the region's first thread has and the others wait for; only that
+  // thread uses it.
+  const void* folded = nullptr;
   const void* body = nullptr;
   stats::Join join;  // with statistics
 };
@@ -123,6 +128,24 @@ inline bool allreduce(Position position, void* data, std::size_t bytes, fermata_
   failed_to_meet(position);
   return false;
 }
+
+// The team that folds the data of the region's threads; null: the run-time library folds. All threads get the
+// same answer. Only in a region with a team.
+fermata_forkjoin* folding_of(Region& region);
+
+// Folds `data` of all threads into that of the first one, in libomp's order. Its call returns then, and the
+// calls of the others after its release(). True: it is done. False: data is unchanged.
+inline bool fold_into_first(Position position, fermata_forkjoin* folding, void* data, fermata_fold fold,
+                            void* context) {
+  if (fermata_forkjoin_fold(folding, position.rank, data, fold, context) == FERMATA_OK) [[likely]]
+    return true;
+  failed_to_meet(position);
+  return false;
+}
+void release(Region& region);
+
+// How many planned barriers and reductions this thread's teams have had, in all regions.
+std::uint64_t calls_of(const Region& region, std::uint32_t rank);
 
 // Why the run-time library does a barrier with this place.
 Fallback why_left(Position position);

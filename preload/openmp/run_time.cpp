@@ -34,7 +34,7 @@ void for_each_entry(F&& f) {
       kLoopDynamicStart, kLoopGuidedStart, kLoopRuntimeStart, kReductions, kTeams, kLoopStart, kStaticStart,
       kPause, kPauseAll);
   all(kmp::kBarrier, kmp::kForkCall, kmp::kTask, kmp::kTaskParts, kmp::kTaskWithDeps, kmp::kTaskloop,
-      kmp::kTaskloop5, kmp::kReduce, kmp::kEndReduce, kmp::kEndReduceNowait);
+      kmp::kTaskloop5, kmp::kReduce, kmp::kEndReduce, kmp::kEndReduceNowait, kmp::kReduceNowait);
 }
 
 const char own_object = 0;  // an address in this library

@@ -110,9 +110,10 @@ using Reduce = std::int32_t(void*, std::int32_t, std::int32_t, std::size_t, void
 inline constexpr Entry<Reduce> kReduce{"__kmpc_reduce", 40};
 inline constexpr Entry<void(void*, std::int32_t, void*)> kEndReduce{"__kmpc_end_reduce", 41};
 inline constexpr Entry<void(void*, std::int32_t, void*)> kEndReduceNowait{"__kmpc_end_reduce_nowait", 42};
+inline constexpr Entry<Reduce> kReduceNowait{"__kmpc_reduce_nowait", 44};
 }  // namespace kmp
 
-inline constexpr int kEntries = 44;
+inline constexpr int kEntries = 45;
 
 // A function that each library of the family has.
 inline constexpr const char* kMarks[kFamilies] = {gomp::kBarrier.name, kmp::kBarrier.name};

@@ -43,7 +43,7 @@ stats::Wait planned_wait(Position position, const void* site) {
   if (own.serial != serial) {
     own = {};
     own.serial = serial;
-    own.next = fermata_ranked_calls(position.team(), position.rank);
+    own.next = calls_of(*position.region, position.rank);
   }
   const std::uint64_t number = own.next - own.left;
   stats::Wait wait(
