@@ -158,8 +158,8 @@ FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank,
  *
  * The others wait once for each piece of work: with one signal each of them says that it is ready, and with
  * one signal it gets the next piece. All that a thread did before its signal is visible to the one that gets
- * it. Waits are those of ranked barriers, but none is reported as a stall, and none is taken for the sign of
- * a loaded machine because it is long.
+ * it. Waits are those of ranked barriers. In a team by fermata_forkjoin_create none is reported as a stall,
+ * and none is taken for the sign of a loaded machine because it is long.
  *
  * A team by fermata_forkjoin_create_folding folds data of any size at the join (fermata_forkjoin_fold). The
  * functions are in libfermata-rt. */
@@ -211,8 +211,9 @@ FERMATA_API uint64_t fermata_forkjoin_calls(const fermata_forkjoin* team, uint32
  * bytes. For at most 56 bytes that all ranks need, fermata_ranked_allreduce is mostly faster. */
 
 /* Rank 0's call returns when its data has the fold of all ranks' data. It then calls fermata_forkjoin_fork
- * with no bytes, and the calls of the others return. Until then others read a rank's data, and write partial
- * folds into it. Neighbours fold first, as in a binomial tree: ((0 op 1) op (2 op 3)) op ..., always in the
+ * with no bytes, and the calls of the others return. Until then other ranks read a rank's data and write
+ * partial folds into it; after an error it may have some of them. Any rank's fold may be called, for any two
+ * ranks' data. Neighbours fold first, as in a binomial tree: ((0 op 1) op (2 op 3)) op ..., always in the
  * same order. fold: computes acc = acc op other, for two ranks' data; several ranks may call it at the same
  * time, each with its own context. Errors: ARGUMENT, BUSY (rank 0: a join or fold without a fork since),
  * FORKED, MISMATCH (others await without a fold; the team cannot be used again). */

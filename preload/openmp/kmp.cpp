@@ -1,7 +1,8 @@
 // Wraps libomp's __kmpc_fork_call, which clang emits for each region. The region's function gets all its
 // arguments through a trampoline that knows the region (noted.hpp). Some regions are not noticed: those that
-// the encountering thread runs alone (__kmpc_serialized_parallel), a league's, and those that libomp enters
-// itself. Their level tells them apart.
+// the encountering thread runs alone (__kmpc_serialized_parallel), and those that libomp enters itself. Their
+// level tells them apart. A league within a region has the region's level; its only barriers are those of its
+// reductions.
 //
 // OMPT is not used. Before the first callback, any tool costs libomp 19 on Zen 5 60 ns of a region and 10 ns
 // of a barrier (bench/results/README.md): it keeps frames and thread states.
@@ -230,10 +231,21 @@ FERMATA_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
 namespace {
 constexpr std::uint32_t kFewThreads = 4;
 constexpr std::int32_t kAlone = 1, kByAtomics = 2;  // what they return; 0: this thread has nothing to do
-// A bit for each reduction that this thread has begun and not ended: it folds by atomics. The last one is in
-// the lowest bit. The function that folds may have regions with reductions of their own. Reductions that are
-// planned, and those of run-time libraries whose regions are not planned, have no bit.
-__thread std::uint32_t by_atomics __attribute__((tls_model("initial-exec"))) = 0;
+constexpr const char* kFolds = "folds of the threads' data";  // in statistics, in place of a barrier's plan
+constexpr std::int32_t kHasAtomics = 0x10;  // of a location: the program can fold by atomics
+
+// How this thread folds in each reduction that it has begun and not ended. The last one is in the lowest
+// bits. The function that folds may have regions with reductions of their own. Reductions that are folded
+// along a plan, and those of run-time libraries whose regions are not planned, are not among them.
+enum Begun : std::uint32_t { kUnlike, kLibompsAtomics, kOwnAtomics };  // kUnlike: not by atomics
+constexpr std::uint32_t kBegunBits = 2;
+__thread std::uint32_t begun __attribute__((tls_model("initial-exec"))) = 0;
+void push(Begun how) { begun = begun << kBegunBits | how; }
+Begun pop() {
+  const std::uint32_t how = begun & ((1u << kBegunBits) - 1);
+  begun >>= kBegunBits;
+  return static_cast<Begun>(how);
+}
 
 using Fold = void(void* to, void* from);
 void fold_as(void* acc, const void* other, void* fold) {
@@ -252,22 +264,26 @@ struct Reduction {
   const void* site;
 };
 
-// `planned`: it is done, and the result says what the thread does next.
-Position fold_planned(const RunTime& run_time, const Reduction& r) {
-  if (r.data == nullptr || r.fold == nullptr) return {};
-  if (static_cast<std::uint32_t>(run_time.num_threads()) <= kFewThreads) return {};
-  const Position position = position_in(Family::kKmp, object_of(r.location, r.site));
-  fermata_forkjoin* const folding = position.planned ? folding_of(*position.region) : nullptr;
-  if (folding == nullptr) return {};
+// At a reduction of more than a few threads. True: it is done; the region's first thread holds it.
+bool fold_planned(Position position, const Reduction& r) {
+  if (!position.planned || r.data == nullptr || r.fold == nullptr) return false;
+  fermata_forkjoin* const folding = folding_of(*position.region);
+  if (folding == nullptr) return false;
   const auto fold = [&r, position, folding] {
     return fold_into_first(position, folding, r.data, fold_as, reinterpret_cast<void*>(r.fold));
   };
-  if (!(is_timed(position, r.site) ? in_planned_timed(position, r.site, fold) : fold())) return {};
+  if (!(is_timed(position, r.site) ? in_planned_timed(position, r.site, fold, kFolds) : fold())) return false;
   if (position.rank == 0) {
     position.region->folded = r.lock;
     ++held;
   }
-  return position;
+  return true;
+}
+
+// libomp would fold by atomics, too.
+bool has_atomics(const void* location) {
+  return location != nullptr && (static_cast<const std::int32_t*>(location)[1] & kHasAtomics) != 0 &&
+         folds_as_usual();
 }
 
 // All tasks made before a barrier run before any thread goes on.
@@ -280,33 +296,52 @@ void run_tasks(Position position, const Reduction& r) {
 Region* let_go(const void* object, const void* lock) {
   if (held == 0) [[likely]]
     return nullptr;
-  Region* const region = position_in(Family::kKmp, object).region;
-  if (region == nullptr || here.rank != 0 || region->folded != lock) return nullptr;
-  region->folded = nullptr;
+  const Position position = position_in(Family::kKmp, object);
+  if (position.region == nullptr || position.rank != 0 || position.region->folded != lock) return nullptr;
+  position.region->folded = nullptr;
   --held;
-  return region;
+  return position.region;
+}
+
+std::int32_t leave(kmp::Reduce* real, const Reduction& r, std::int32_t count, std::size_t bytes) {
+  return real(r.location, r.thread, count, bytes, r.data, r.fold, const_cast<void*>(r.lock));
+}
+
+// The thread's place, if the reduction is one of the region's threads. A league within a region has the same
+// nesting level, but not as many threads.
+Position position_of(const Reduction& r, std::uint32_t threads) {
+  if (threads < 2) return {};
+  const Position position = position_in(Family::kKmp, object_of(r.location, r.site));
+  return position.planned && position.region->size == threads ? position : Position{};
 }
 
 [[gnu::noinline]] std::int32_t reduce(const RunTime& run_time, kmp::Reduce* real, const Reduction& r,
                                       std::int32_t count, std::size_t bytes) {
-  if (const Position at = fold_planned(run_time, r); at.planned) {
-    if (at.rank == 0) return kAlone;
-    run_tasks(at, r);
+  const Position position = position_of(r, static_cast<std::uint32_t>(run_time.num_threads()));
+  if (position.planned && position.region->size <= kFewThreads) {
+    if (has_atomics(r.location)) {
+      push(kOwnAtomics);
+      return kByAtomics;
+    }
+  } else if (fold_planned(position, r)) {
+    if (position.rank == 0) return kAlone;
+    run_tasks(position, r);
     return 0;
   }
-  const std::int32_t way =
-      real(r.location, r.thread, count, bytes, r.data, r.fold, const_cast<void*>(r.lock));
-  if (way != 0) by_atomics = by_atomics << 1 | (way == kByAtomics ? 1 : 0);
+  const std::int32_t way = leave(real, r, count, bytes);
+  if (way != 0) push(way == kByAtomics && position.planned ? kLibompsAtomics : kUnlike);
   return way;
 }
 
-// Without a barrier at its end: the others may go on once their data has been read.
+// Without a barrier at its end: the others may go on once their data has been read. A few threads decide
+// nothing about their region's barriers here.
 [[gnu::noinline]] std::int32_t reduce_nowait(const RunTime& run_time, kmp::Reduce* real, const Reduction& r,
                                              std::int32_t count, std::size_t bytes) {
-  const Position at = fold_planned(run_time, r);
-  if (!at.planned) return real(r.location, r.thread, count, bytes, r.data, r.fold, const_cast<void*>(r.lock));
-  if (at.rank != 0) return 0;
-  release(*at.region);
+  const auto threads = static_cast<std::uint32_t>(run_time.num_threads());
+  const Position position = threads > kFewThreads ? position_of(r, threads) : Position{};
+  if (!fold_planned(position, r)) return leave(real, r, count, bytes);
+  if (position.rank != 0) return 0;
+  release(*position.region);
   return kAlone;
 }
 
@@ -341,10 +376,9 @@ FERMATA_EXPORT void __kmpc_end_reduce(void* location, std::int32_t thread, void*
     release(*region);
     return run_tasks({region, 0, true}, {location, thread, nullptr, nullptr, lock, site});
   }
-  const bool has_bit = run_time->planned && run_time->find(kmp::kReduce) != nullptr;
-  const bool atomics = has_bit && (by_atomics & 1) != 0;
-  if (has_bit) by_atomics >>= 1;
-  const Position position = atomics ? position_in(Family::kKmp, object) : Position{};
+  const Begun how = run_time->planned && run_time->find(kmp::kReduce) != nullptr ? pop() : kUnlike;
+  const Position position = how != kUnlike ? position_in(Family::kKmp, object) : Position{};
+  if (how == kOwnAtomics) return at_barrier(position, site, KmpBarrier{location, thread});
   auto* const nowait = position.planned ? run_time->find(kmp::kEndReduceNowait) : nullptr;
   if (nowait == nullptr) {
     if (auto* const end = run_time->find(kmp::kEndReduce); end != nullptr) end(location, thread, lock);

@@ -1,7 +1,7 @@
 // Where each thread is. The wrappers of the ways into a region (gomp.cpp, kmp.cpp) note it: the region's
 // function runs through a trampoline that makes a Stay. A region that is entered in another way is not noted.
-// Each way into a region changes the nesting level. So the level shows that a thread is in a region that is
-// not noted. The barriers of such a region are the run-time library's.
+// Each way into a parallel region changes the nesting level. So the level shows that a thread is in a region
+// that is not noted. The barriers of such a region are the run-time library's.
 #ifndef FERMATA_PRELOAD_OPENMP_NOTED_HPP
 #define FERMATA_PRELOAD_OPENMP_NOTED_HPP
 

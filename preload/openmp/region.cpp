@@ -102,12 +102,13 @@ Teams find_teams(const Facts& facts, std::uint32_t beside, Fallback* why) {
 }
 
 // A user who sets one of these wants libomp to fold in another way or order.
-constexpr const char* kOwnReductions[] = {"KMP_FORCE_REDUCTION", "KMP_DETERMINISTIC_REDUCTION",
-                                          "KMP_REDUCTION_BARRIER", "KMP_REDUCTION_BARRIER_PATTERN"};
+constexpr const char* kUnusual[] = {"KMP_FORCE_REDUCTION", "KMP_DETERMINISTIC_REDUCTION",
+                                    "KMP_REDUCTION_BARRIER", "KMP_REDUCTION_BARRIER_PATTERN",
+                                    // `dist` for any barrier is for all
+                                    "KMP_PLAIN_BARRIER_PATTERN", "KMP_FORKJOIN_BARRIER_PATTERN"};
 
 fermata_forkjoin* make_folding(std::uint32_t size, std::uint32_t beside) {
-  for (const char* name : kOwnReductions)
-    if (secure_getenv(name) != nullptr) return nullptr;
+  if (!folds_as_usual()) return nullptr;
   fermata_forkjoin* folding = nullptr;
   if (fermata_forkjoin_create_folding(size, beside, &folding) == FERMATA_OK) return folding;
   say_fallback(Fallback::kMemory);
@@ -192,6 +193,19 @@ fermata_forkjoin* made_folding(const Region& region) {
 }
 
 }  // namespace
+
+bool folds_as_usual() {
+  enum : std::uint8_t { kUnknown, kYes, kNo };
+  static std::atomic<std::uint8_t> known{kUnknown};
+  std::uint8_t answer = known.load(std::memory_order_relaxed);  // order: relaxed: all threads find the same
+  if (answer != kUnknown) [[likely]]
+    return answer == kYes;
+  answer = kYes;
+  for (const char* name : kUnusual)
+    if (secure_getenv(name) != nullptr) answer = kNo;
+  known.store(answer, std::memory_order_relaxed);  // order: see above
+  return answer == kYes;
+}
 
 std::uint64_t calls_of(const Region& region, std::uint32_t rank) {
   // order: relaxed: asked by a thread that has the team

@@ -1,7 +1,8 @@
 // The decision for one parallel region. Its first thread at a barrier or reduction makes it, or the thread
 // that enters the region, if it expects barriers there. Either all barriers within the region are planned
 // ones, of a team that only this region has, or all are the run-time library's. It holds until the region
-// ends, a task is made, or the team fails.
+// ends, a task is made, or the team fails. The folds of a region with planned barriers may still be the
+// run-time library's (folding_of()).
 #ifndef FERMATA_PRELOAD_OPENMP_REGION_HPP
 #define FERMATA_PRELOAD_OPENMP_REGION_HPP
 
@@ -39,11 +40,11 @@ struct alignas(kLine) Region {
   std::uint64_t before = 0;  // the calls that each rank of the teams had made when the region got them
   // The team of the region's reductions: 0: none yet; kReal; kDeciding; else a fermata_forkjoin*
   std::atomic<std::uintptr_t> folding{0};
+  const void* body = nullptr;
+  stats::Join join;  // with statistics
   // The lock of the reduction whose folds the region's first thread has and the others wait for; only that
   // thread uses it.
   const void* folded = nullptr;
-  const void* body = nullptr;
-  stats::Join join;  // with statistics
 };
 
 // What a decision needs to know from the run-time library.
@@ -129,12 +130,16 @@ inline bool allreduce(Position position, void* data, std::size_t bytes, fermata_
   return false;
 }
 
+// True unless the user's environment says how libomp folds. Reads it once.
+bool folds_as_usual();
+
 // The team that folds the data of the region's threads; null: the run-time library folds. All threads get the
 // same answer. Only in a region with a team.
 fermata_forkjoin* folding_of(Region& region);
 
 // Folds `data` of all threads into that of the first one, in libomp's order. Its call returns then, and the
-// calls of the others after its release(). True: it is done. False: data is unchanged.
+// calls of the others after its release(). True: it is done. False: data is unchanged, since only a forked
+// child gets an error, before it has met any other thread.
 inline bool fold_into_first(Position position, fermata_forkjoin* folding, void* data, fermata_fold fold,
                             void* context) {
   if (fermata_forkjoin_fold(folding, position.rank, data, fold, context) == FERMATA_OK) [[likely]]

@@ -1,5 +1,7 @@
 #include "watch.hpp"
 
+#include <stdio.h>
+
 #include "notice.hpp"
 #include "objects.hpp"
 
@@ -38,7 +40,7 @@ void count_watched_part(Region& region, std::uint32_t rank) {
   region.join.arrive(rank);
 }
 
-stats::Wait planned_wait(Position position, const void* site) {
+stats::Wait planned_wait(Position position, const void* site, const char* plan) {
   const std::uint64_t serial = position.region->serial;
   if (own.serial != serial) {
     own = {};
@@ -46,9 +48,11 @@ stats::Wait planned_wait(Position position, const void* site) {
     own.next = calls_of(*position.region, position.rank);
   }
   const std::uint64_t number = own.next - own.left;
-  stats::Wait wait(
-      {nullptr, told(position, site), position.region->size, nullptr}, position.region->arrivals, number,
-      [&](char* text, std::size_t capacity) { fermata_ranked_describe(position.team(), text, capacity); });
+  stats::Wait wait({nullptr, told(position, site), position.region->size, nullptr}, position.region->arrivals,
+                   number, [&](char* text, std::size_t capacity) {
+                     if (plan != nullptr) snprintf(text, capacity, "%s", plan);
+                     else fermata_ranked_describe(position.team(), text, capacity);
+                   });
   own.next = stats::next_sampled(number + 1);
   own.left = own.next - number - 1;
   if (wait.record() != nullptr) own.seen[place_of(site)] = {site, wait.record()};

@@ -53,7 +53,8 @@ inline std::size_t place_of(const void* site) {
   return (address ^ address >> 4) % (sizeof own.seen / sizeof own.seen[0]);
 }
 
-stats::Wait planned_wait(Position position, const void* site);
+// plan: in place of the description of the team's barrier; null: that one
+stats::Wait planned_wait(Position position, const void* site, const char* plan);
 
 // A run-time library's barrier.
 stats::Wait left_wait(const RunTime& run_time, Position position, const void* site);
@@ -72,8 +73,9 @@ inline bool count_untimed(Position position, const void* site) {
 
 // meet() returns whether the barrier is done.
 template <class Meet>
-[[gnu::noinline]] bool in_planned_timed(Position position, const void* site, Meet meet) {
-  stats::Wait wait = planned_wait(position, site);
+[[gnu::noinline]] bool in_planned_timed(Position position, const void* site, Meet meet,
+                                        const char* plan = nullptr) {
+  stats::Wait wait = planned_wait(position, site, plan);
   const bool met = meet();
   met ? wait.end_untold(position.rank == 0) : wait.cancel();
   return met;

@@ -1,7 +1,7 @@
 // Fork and join of threads in the C ABI. One call of the team is an allreduce through rank 0 that begins with
 // the others' fermata_forkjoin_await. Rank 0 collects what they give (join), and later ends the call with
 // what it gives them (fork). So a fork and the next join belong to different calls, and the others wait once
-// for both. A fold is such a call, too: its words are the address of each rank's data.
+// for both. A fold is such a call, too: its one word is the address of a rank's data.
 #include <string.h>
 
 #include "api/rt/ranked_team.hpp"
