@@ -42,6 +42,7 @@ struct Machine {
   std::vector<Time> work;          // of each member, by how many members are on its core
   std::vector<Time> signal;        // [writer's core x cores + reader's core]: a signal, without own work
   std::vector<Time> further;       // the same: between two accesses of one core
+  double served_share = 1;         // of a signal: between two readers of a line; at most the miss
   std::vector<Time> message, gap;  // [sender x members + receiver], of members on different hosts; else 0
   std::vector<Time> send;          // of each member: its own time for a message, without the gap
   MemoryCosts costs = {};
@@ -50,6 +51,10 @@ struct Machine {
   Time further_of(std::int32_t from, std::int32_t to) const { return further[at(from, to)]; }
   Time miss(std::int32_t from, std::int32_t to) const {
     return static_cast<Time>(costs.miss_share * static_cast<double>(signal_of(from, to)));
+  }
+  Time served(std::int32_t from, std::int32_t to) const {
+    return std::min(miss(from, to),
+                    static_cast<Time>(served_share * static_cast<double>(signal_of(from, to))));
   }
   Time invalidation(std::int32_t from, std::int32_t to) const { return signal_of(from, to) - miss(from, to); }
 

@@ -3,11 +3,14 @@
 //
 // - A read by a core that has the line is free. Any other one is a miss: it starts once it is asked for, the
 //   line is free, and the core's read port is free. It takes the miss share of a signal from the line's
-//   owner, during which the line serves nobody else. The port is busy for L.
+//   owner. The line is busy for the time between two readers (Machine::served), the port for L.
 // - A store goes through the core's store port, in order, with a gap of L. Others see it after the
-//   invalidation of the farthest core that has the line. If no other core has it, they see it at once.
-// - An atomic add moves the line: a whole signal.
-// - A miss also takes the next lines (MemoryCosts::prefetch), each of which is busy for a miss.
+//   invalidation of the farthest core that has the line. Until then a core that had the line reads its copy.
+// - A core owns a line until another core's request reaches it: after half of that access's time, since the
+//   other half is the way back. Stores that the core issues by then are done when it has the line, and the
+//   one move carries them all.
+// - An atomic add moves the line: a whole signal. It is free for a core that owns the line.
+// - A miss also takes the next lines (MemoryCosts::prefetch), each of which is as busy as for a miss.
 // Lines serve in the order in which they are asked. So what a line's state will be is known when an access is
 // asked for, and that is the state that is kept here: an access counts from then on for those that come
 // later.
@@ -15,6 +18,7 @@
 #define FERMATA_SIM_MEMORY_HPP
 
 #include <cstdint>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
@@ -48,14 +52,26 @@ class Memory {
     std::int32_t core;
     Time ready;
   };
+  static constexpr Time kOpen = std::numeric_limits<Time>::max();
+  // A core owns the line: its stores need nobody.
+  struct Tenure {
+    std::int32_t core = -1;
+    Time from = 0, until = kOpen;
+  };
   struct Line {
-    std::int32_t owner = -1;      // the core that wrote it last,
-    Time owned = 0;               // and when it had the line to do so
+    Tenure owner;                 // the core that wrote it last; its tenure ends when another core reads it
+    Time readable = 0;            // when the owner has or had the contents
+    std::vector<Tenure> before;   // of owners that may still store
     std::vector<Sharer> sharers;  // further cores that have it
     Time free = 0, changed = 0;
   };
+  // The core has the line, too, after a miss.
+  static void share(Line& line, std::int32_t core, Time start, Time takes);
   Time farthest(const Line& line, std::int32_t core) const;
-  static void take(Line& line, std::int32_t core, Time at);  // the core alone has the line, from then on
+  // When a store that the core issues at `now` is done if the core owns the line; -1: it does not.
+  Time owned(Line& line, std::int32_t core, Time now);
+  // From `at` on the core alone has the line. Its request reaches the owner before it at `asked`.
+  static void take(Line& line, std::int32_t core, Time asked, Time at, Time readable);
 
   const Machine& machine_;
   std::unordered_map<std::uint32_t, Line> lines_;

@@ -70,6 +70,17 @@ TEST(Simulate, AnExchangeOfTwoTakesOneSignal) {
   for (const double work : {1.0, 20.0}) EXPECT_NEAR(latency(f, plan, {.work_ns = work}), 110, 0.01);
 }
 
+// Two members whose flags lie on one line. Each turn of a member takes the line once: a miss and an
+// invalidation, a whole signal. In it the member ends two calls, since its copy shows it the other's next
+// flag.
+TEST(Simulate, AnExchangeOnOneLineEndsACallWithEachMove) {
+  const Flat f = flat(2, 100, 10);
+  for (const char* layout : {"packed", "packed+2slots"}) {
+    const Plan plan = plan_on(f, 2, "dissemination", layout);
+    for (const double share : {0.4, 0.5, 0.6}) EXPECT_NEAR(period(f, plan, {.miss_share = share}), 110, 0.01);
+  }
+}
+
 // What one member more adds to a linear barrier, in ns.
 double added(const std::string& layout, std::int32_t members) {
   const sim::MemoryCosts costs{.work_ns = 0};
