@@ -138,10 +138,11 @@ class Composer {
     const auto [at, fresh] = levels_.try_emplace(std::move(content));
     if (fresh) {
       part.further = further_share(part);
-      if (mean_ > 0) {  // a word's cost scales with the distance between its users
+      if (mean_ > 0) {  // the cost of a shared line scales with the distance between its users
         const double share = mean_distance(part) / mean_;
         part.word_add *= share;
         part.word_read *= share;
+        part.reader *= share;
       }
       if (arrives(key_.collective)) at->second.arrive = rank_options(part, hosts, one_memory, Half::kArrive);
       if (releases(key_.collective))

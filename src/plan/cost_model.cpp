@@ -27,6 +27,8 @@ constexpr double kUnknownFold = 0.1;
 // An estimate in ns: the time of the walk through a block program for each further chunk of a message.
 constexpr double kChunk = 30;
 
+constexpr std::size_t kReaders = 9;  // members with which reader_ns is measured (profile/measure.cpp)
+
 // The rows whose CPUs the profile names.
 std::int32_t rows_of(const Profile& profile) {
   return std::min(profile.o.n, static_cast<std::int32_t>(profile.topology.cpus.size()));
@@ -116,14 +118,15 @@ double period_of(const Profile& profile, const std::string& layout) {
 }
 
 void fill_layouts(CostModel& model, const Profile& profile) {
-  const double base = period_of(profile, "private");
-  if (base <= 0) return;
+  const double base = period_of(profile, profile.base_layout), line = period_of(profile, "private");
+  if (base <= 0 || line <= 0) return;
+  for (double& factor : model.layout_factor) factor = line / base;
   for (const Layout layout : {Layout::kPublished, Layout::kPacked})
     if (const double p = period_of(profile, name_of(layout)); p > 0)
       model.layout_factor[static_cast<int>(layout)] = p / base;
   for (int stride = 2; stride <= 8; ++stride)
     if (const double p = period_of(profile, "private+stride" + std::to_string(stride)); p > 0)
-      model.stride_factor[stride] = p / base;
+      model.stride_factor[stride] = p / line;
 }
 
 double own_byte(const Profile& profile) {
@@ -279,24 +282,31 @@ double word_read(const Profile& profile) {
   return profile.word_read_ns;
 }
 
-// A word's line moves between its users, so its costs grow with the team's mean distance. The profile
-// measures adds on its first CPUs, one per core, and reads on the nearest pair. Published and estimated costs
-// are those of the nearest pair.
+// Returns the mean distance of the members with which the profile measured a cost: its first CPUs, one per
+// core. Published and estimated costs are those of the nearest pair.
+double distance_of(const Profile& profile, std::size_t members) {
+  if (profile.origin != "measured") return profile.one_way_ns;
+  const double near = nearest(profile);
+  double sum = 0, pairs = 0;
+  const auto rows = std::min<std::int32_t>(profile.o.n, static_cast<std::int32_t>(members));
+  for (std::int32_t i = 0; i < rows; ++i)
+    for (std::int32_t j = i + 1; j < rows; ++j, ++pairs) sum += pair_cost(profile, i, j);
+  return pairs > 0 ? std::max(near, sum / pairs) : near;
+}
+
+// A line moves between its users, so the costs of words and of published lines grow with the team's mean
+// distance. The profile measures reads of a word on the nearest pair.
 void fill_words(CostModel& model, const Profile& profile) {
+  const double mean = mean_distance(model);
+  const auto scaled = [&](double ns, double distance) {
+    return ns * (distance > 0 ? std::max(1.0, mean / distance) : 1);
+  };
+  model.reader = scaled(profile.reader_ns, distance_of(profile, kReaders));
   if (profile.word_add_ns.empty()) return;
   const std::size_t k =
       std::clamp<std::size_t>(static_cast<std::size_t>(model.members), 1, profile.word_add_ns.size());
-  const double near = nearest(profile), mean = mean_distance(model);
-  double adders = near;
-  if (profile.origin == "measured") {
-    double sum = 0, pairs = 0;
-    const auto rows = std::min<std::int32_t>(profile.o.n, static_cast<std::int32_t>(k));
-    for (std::int32_t i = 0; i < rows; ++i)
-      for (std::int32_t j = i + 1; j < rows; ++j, ++pairs) sum += pair_cost(profile, i, j);
-    if (pairs > 0) adders = std::max(near, sum / pairs);
-  }
-  model.word_add = profile.word_add_ns[k - 1] * (adders > 0 ? std::max(1.0, mean / adders) : 1);
-  model.word_read = word_read(profile) * (near > 0 ? std::max(1.0, mean / near) : 1);
+  model.word_add = scaled(profile.word_add_ns[k - 1], distance_of(profile, k));
+  model.word_read = scaled(word_read(profile), distance_of(profile, 1));
 }
 
 }  // namespace
@@ -317,6 +327,11 @@ void crowd(CostModel& model) {
   model.reader /= model.members_per_cpu;
 }
 
+double reader_share(const Profile& profile) {
+  const double distance = distance_of(profile, kReaders);
+  return profile.reader_ns > 0 && distance > 0 ? profile.reader_ns / distance : 1;
+}
+
 CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key) {
   CostModel model;
   model.members = key.members;
@@ -324,7 +339,6 @@ CostModel cost_model(const Profile& profile, const Topology& topology, const Pla
   fill_matrices(model, profile, topology, key);
   fill_bytes(model, profile, key);
   model.awaited = profile.awaited_ns;
-  model.reader = profile.reader_ns;
   fill_words(model, profile);
   fill_layouts(model, profile);
   // The automatic wait policy yields if a yield is the cheaper switch, else it parks.

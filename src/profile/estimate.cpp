@@ -8,10 +8,13 @@ namespace fermata {
 namespace {
 
 // kOneWay: one-way latencies of a cache line on recent server processors, in ns, rounded up.
-// kSlopeShare: L is a quarter of the latency in our own measurements. Store and miss buffers hide the rest.
+// kSlopeShare: L is a tenth of a signal in our own measurements: 12 of 125 ns on two CPUs, 22 of 202 on 16
+// (machines/intel-*-threads.json, bench/results/cores-16/profile.json). Store and miss buffers hide the rest.
+// kReaderShare: readers of a line follow each other by up to a quarter of a signal: 29 of 125 ns and 31 of
+// 202.
 // These numbers rank levels. They do not predict a time.
 constexpr double kOneWay[kLevelCount] = {0, 15, 30, 55, 70, 110, 200, 1500};
-constexpr double kSlopeShare = 0.25;
+constexpr double kSlopeShare = 0.1, kReaderShare = 0.25;
 
 // ns per byte of a copy into shared memory and a copy out of it that overlap. Within a cache: 20 GB/s.
 // Through a shared cache: 10 GB/s. Farther levels: less. Network: 10 Gb/s. These numbers, too, rank levels.
@@ -62,7 +65,7 @@ Profile estimate_profile(const Topology& topology) {
   const double line = kOneWay[p.topology.cpus.size() > 1 ? nearest : static_cast<int>(Level::kL3)];
   p.one_way_ns = line;
   p.awaited_ns = line * kSlopeShare;
-  p.reader_ns = line * kSlopeShare;
+  p.reader_ns = line * kReaderShare;
   for (int k = 1; k <= 16; ++k) p.word_add_ns.push_back(k == 1 ? 6 : line * 0.5 + 6);
   p.word_read_ns = line;
   // A polled flag moves its line twice: the store takes the reader's copy away, and the reader fetches the

@@ -114,6 +114,17 @@ void read_bytes(Profile& p, std::int64_t version, ObjectReader& reader) {
   });
 }
 
+// The key exists since version 6.
+void read_base_layout(Profile& p, std::int64_t version, const JsonNode& root, ObjectReader& reader) {
+  p.base_layout = reader.text("base_layout", p.base_layout);
+  const JsonNode* given = root.get("base_layout");
+  if (given == nullptr) return;
+  if (version < 6) reader.complain(*given, "'base_layout' belongs to version 6");
+  for (const LayoutCost& cost : p.layouts)
+    if (cost.layout == p.base_layout) return;
+  reader.complain(*given, "'base_layout' names none of 'layouts'");
+}
+
 // Both keys exist since version 5.
 void read_job(Profile& p, std::int64_t version, ObjectReader& reader) {
   const JsonNode* hosts = reader.array("hosts");
@@ -191,11 +202,29 @@ std::string indented(const std::string& text) {
   return out;
 }
 
+void write_evidence(std::string& out, const Profile& p) {
+  write_list(out, "tearing", p.tearing, false, [](const Tearing& t) {
+    return "{\"bytes\": " + std::to_string(t.bytes) + ", \"level\": \"" + name_of(t.level) +
+           "\", \"reads\": " + std::to_string(t.reads) + ", \"torn\": " + std::to_string(t.torn) + "}";
+  });
+  write_list(out, "citations", p.citations, false, [](const Citation& c) {
+    return "{\"field\": " + json_string(c.field) + ", \"source\": " + json_string(c.source) +
+           ", \"estimated\": " + (c.estimated ? "true" : "false") + "}";
+  });
+  write_list(out, "remarks", p.remarks, true, json_string);
+}
+
 }  // namespace
 
 std::string to_json(const Profile& p) {
   const bool more = p.g_direct.n > 0 || p.direct_ns > 0 || p.fold_byte_ns > 0 || !p.domains.empty();
-  const char* version = !p.hosts.empty() ? "5" : !p.blocks.empty() ? "4" : more ? "3" : p.g.n > 0 ? "2" : "1";
+  const bool based = p.base_layout != "private";
+  const char* version = based               ? "6"
+                        : !p.hosts.empty()  ? "5"
+                        : !p.blocks.empty() ? "4"
+                        : more              ? "3"
+                        : p.g.n > 0         ? "2"
+                                            : "1";
   std::string out = "{\n  \"format\": \"fermata-profile\",\n  \"version\": " + std::string(version) + ",\n";
   const auto text = [&](const char* key, const std::string& value) {
     out += std::string("  \"") + key + "\": " + json_string(value) + ",\n";
@@ -241,15 +270,8 @@ std::string to_json(const Profile& p) {
   write_list(out, "layouts", p.layouts, false, [](const LayoutCost& c) {
     return "{\"layout\": " + json_string(c.layout) + ", \"period_ns\": " + json_number(c.period_ns) + "}";
   });
-  write_list(out, "tearing", p.tearing, false, [](const Tearing& t) {
-    return "{\"bytes\": " + std::to_string(t.bytes) + ", \"level\": \"" + name_of(t.level) +
-           "\", \"reads\": " + std::to_string(t.reads) + ", \"torn\": " + std::to_string(t.torn) + "}";
-  });
-  write_list(out, "citations", p.citations, false, [](const Citation& c) {
-    return "{\"field\": " + json_string(c.field) + ", \"source\": " + json_string(c.source) +
-           ", \"estimated\": " + (c.estimated ? "true" : "false") + "}";
-  });
-  write_list(out, "remarks", p.remarks, true, json_string);
+  if (based) text("base_layout", p.base_layout);
+  write_evidence(out, p);
   return out + "}\n";
 }
 
@@ -258,14 +280,15 @@ Result<Profile> profile_from_json(std::string_view text) {
   if (!root) return root.error();
   ObjectReader reader(*root, "profile");
   const std::int64_t version = reader.ok() ? reader.integer("version", 0, 1 << 20, 0) : 0;
-  if (reader.ok() && (reader.text("format", "") != "fermata-profile" || version < 1 || version > 5))
-    reader.complain(*root, "this is not a fermata-profile of version 1 to 5");
+  if (reader.ok() && (reader.text("format", "") != "fermata-profile" || version < 1 || version > 6))
+    reader.complain(*root, "this is not a fermata-profile of version 1 to 6");
   reader.only({"format",       "version",    "machine",    "fingerprint", "origin",
                "engine",       "date",       "topology",   "o",           "l",
                "levels",       "one_way_ns", "awaited_ns", "reader_ns",   "word_add_ns",
                "word_read_ns", "layouts",    "tearing",    "yield_ns",    "futex_ns",
                "citations",    "remarks",    "g",          "g_direct",    "direct_ns",
-               "fold_byte_ns", "domains",    "blocks",     "hosts",       "pinned"});
+               "fold_byte_ns", "domains",    "blocks",     "hosts",       "pinned",
+               "base_layout"});
   Profile p;
   p.machine = reader.text("machine");
   p.fingerprint = reader.text("fingerprint", "");
@@ -283,6 +306,7 @@ Result<Profile> profile_from_json(std::string_view text) {
   p.yield_ns = reader.number("yield_ns", 0, kMaxNs, 0);
   p.futex_ns = reader.number("futex_ns", 0, kMaxNs, 0);
   read_lists(p, reader);
+  read_base_layout(p, version, *root, reader);
   read_evidence(p, reader);
   const JsonNode* topology = reader.object("topology");
   if (topology == nullptr) reader.complain(*root, "'topology' is missing");

@@ -97,6 +97,7 @@ struct Profile {
   std::vector<double> word_add_ns;  // [k-1]: time per add when k members add to one word at once
   double word_read_ns = 0;          // from the end of the last add until another member has read the word
   std::vector<LayoutCost> layouts;
+  std::string base_layout = "private";  // of the flags whose signals O and L describe
   std::vector<Tearing> tearing;
   double yield_ns = 0;  // a switch by sched_yield between two members on one CPU; 0: unknown
   double futex_ns = 0;  // from a wake through a futex until the member runs, on another CPU if there is one

@@ -10,7 +10,7 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts&
       layouts_(layouts),
       keep_path_(keep_path),
       chunk_bytes_(chunk_bytes),
-      one_way_factor_(std::max(1.0, model.packed_sharers / 2)),
+      sharers_factor_(std::max(1.0, model.packed_sharers / 2)),
       further_(model.further > 0 ? model.further : further_share(model)),
       time_(s.vertices(), 0),
       next_(s.vertices(), 0),
@@ -64,7 +64,8 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
   }
   const bool alone = packed_ && !std::binary_search(pairs_.begin(), pairs_.end(), std::pair(t.to, t.from));
   const bool message = model_.is_message(t.from, t.to);
-  const double factor = message ? 1 : alone ? one_way_factor_ : factor_;
+  const double alone_factor = sharers_factor_ * model_.layout_factor[static_cast<int>(Layout::kPrivate)];
+  const double factor = message ? 1 : alone ? alone_factor : factor_;
   const double o = model_.o_at(t.from, t.to) * factor, l = model_.l_at(t.from, t.to) * factor;
   if (sent_count_[t.from]++ == 0) senders_.push_back(t.from);
   const bool shared = published_ && !message;
@@ -105,7 +106,7 @@ void Simulation::lay_out(std::size_t stage) {
   published_ = layout.layout == Layout::kPublished;
   packed_ = layout.layout == Layout::kPacked;
   factor_ = model_.layout_factor[static_cast<int>(layout.layout)] *
-            model_.stride_factor[std::clamp(layout.stride, 1, 8)] * (packed_ ? one_way_factor_ : 1);
+            model_.stride_factor[std::clamp(layout.stride, 1, 8)] * (packed_ ? sharers_factor_ : 1);
 }
 
 void Simulation::count_moves(const Stage& stage) {

@@ -88,8 +88,9 @@ class Simulation {
   std::vector<std::int32_t> moving_;
   bool published_ = false, packed_ = false;  // the stage's layout (schedule/layout.hpp)
   double factor_ = 1;
-  // The factor on a packed signal whose receiver sends none back in the stage.
-  double one_way_factor_;
+  // The factor on a packed signal for the signals that share its line. If its receiver sends none back in the
+  // stage, the rest of the factor is that of a line of its own.
+  double sharers_factor_;
   // For packed stages: sender and receiver of each signal between members, sorted.
   std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;
   // Cost of a further awaited slot, as a share of its L.

@@ -133,7 +133,8 @@ TEST(GoldenPlans, MatricesOfSmallTeams) {
   }
 }
 
-// ---- The papers' own comparisons. Each flag has its own line, as in the papers: layout private.
+// ---- The papers' own comparisons. Each flag has its own line, and prefetching does not disturb it, as in
+// the papers: the layout that the machine's O and L are of.
 
 double period(const Profile& p, const std::string& algorithm, const std::vector<std::int32_t>& cpus) {
   const auto name = parse_algorithm(algorithm);
@@ -148,8 +149,9 @@ double period(const Profile& p, const std::string& algorithm, const std::vector<
                         .degree = name->degree};
   if (!name->algorithm->applicable(request)) return 0;
   take_hosts(key, p.topology);
-  const LayoutChoice lines{Layout::kPrivate, 1, 1, p.topology.line_bytes > 64 ? 128 : 64};
-  return period_cost(name->algorithm->build(request), cost_model(p, p.topology, key), lines);
+  const auto lines = parse_layouts(p.base_layout);
+  EXPECT_TRUE(lines.ok()) << p.base_layout;
+  return period_cost(name->algorithm->build(request), cost_model(p, p.topology, key), *lines);
 }
 
 std::vector<std::int32_t> per_core(const Profile& p, std::int32_t members) {

@@ -56,11 +56,11 @@ TEST_F(CostModelOf, RowsFollowTheRanksCpus) {
   EXPECT_DOUBLE_EQ(m.l_at(0, 2), 4);
   EXPECT_DOUBLE_EQ(m.o_at(1, 1), 5);
   EXPECT_DOUBLE_EQ(m.awaited, 3);
-  EXPECT_DOUBLE_EQ(m.reader, 4);
-  // The cost of words grows with the team's mean distance: pairs 3-0 and 0-2 are across packages; 3-2, within
-  // one, is the nearest pair.
+  // The costs of words and of published lines grow with the team's mean distance: pairs 3-0 and 0-2 are
+  // across packages; 3-2, within one, is the nearest pair.
   const double apart = (1.1 * (203 + 200) / 2 + 1.1 * (200 + 202) / 2 + 44) / 3;
   EXPECT_NEAR(m.word_add, 30 * apart / 44, 1e-9);
+  EXPECT_NEAR(m.reader, 4 * apart / 44, 1e-9);
   EXPECT_NEAR(m.word_read, 25 * apart / 44, 1e-9);
   EXPECT_DOUBLE_EQ(m.members_per_cpu, 1);
 }
@@ -140,6 +140,26 @@ TEST_F(CostModelOf, LayoutFactorsAreRelativeToPrivate) {
   EXPECT_DOUBLE_EQ(m.stride_factor[5], 0.8);
   EXPECT_DOUBLE_EQ(m.stride_factor[2], 1);
   EXPECT_DOUBLE_EQ(m.word_add, 20);
+}
+
+// O and L of another layout than private: that one has the factor 1, and what was not measured costs as much
+// as private.
+TEST_F(CostModelOf, LayoutFactorsAreRelativeToTheBase) {
+  profile_.base_layout = "private+stride5";
+  const CostModel m = model({0, 1}, 2);
+  EXPECT_DOUBLE_EQ(m.layout_factor[static_cast<int>(Layout::kPrivate)], 60.0 / 48);
+  EXPECT_DOUBLE_EQ(m.layout_factor[static_cast<int>(Layout::kPublished)], 60.0 / 48);
+  EXPECT_DOUBLE_EQ(m.layout_factor[static_cast<int>(Layout::kPacked)], 36.0 / 48);
+  EXPECT_DOUBLE_EQ(m.layout_factor[static_cast<int>(Layout::kPrivate)] * m.stride_factor[5], 1);
+}
+
+// Published costs are of the nearest pair, measured ones of those who took part.
+TEST_F(CostModelOf, ReadersFollowEachOtherByAShareOfASignal) {
+  EXPECT_DOUBLE_EQ(reader_share(profile_), 4.0 / 44);
+  profile_.origin = "measured";
+  EXPECT_NEAR(reader_share(profile_), 4 / ((2 * 44 + 1.1 * (201 + 201.5 + 201.5 + 202)) / 6), 1e-9);
+  profile_.reader_ns = 0;
+  EXPECT_DOUBLE_EQ(reader_share(profile_), 1);
 }
 
 TEST_F(CostModelOf, UnpinnedMembersMeetTheMedianPair) {

@@ -62,8 +62,8 @@ TEST(Measuring, WhoWasDroppedStaysOutThoughTheMachineSlowsDown) {
 
 // A layout that helps one part of the schedule only is found by timing, whatever was predicted.
 TEST(Measuring, OnePartOfAPlanMayHaveAnotherLayout) {
-  const Topology t = machine({.cores = 8});
-  PlanOptions o = options_for(t, Collective::kBarrier, 4);
+  const Topology t = machine({.cores = 16});
+  PlanOptions o = options_for(t, Collective::kBarrier, 16);
   o.measure_best = 8;
   std::set<std::string> mixed;
   const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int) -> Result<double> {

@@ -149,10 +149,26 @@ TEST(ProfileFile, RefusesWithLineAndReason) {
   expect("10.25, 11.25, 12.25", "10.25, 11.25, null", "a number of nanoseconds");
   expect("\"line_bytes\": 64", "\"line_bytes\": 1", "'line_bytes'");
   expect("[1, 1, 1, 0, 0, 0, 0, 0]", "[1, 1, 1, 0, 0, 0, 0]", "array of 8 numbers");
-  EXPECT_NE(complaint(replaced(good, "\"version\": 1", "\"version\": 6")).find("version 1 to 5"),
+  EXPECT_NE(complaint(replaced(good, "\"version\": 1", "\"version\": 7")).find("version 1 to 6"),
             std::string::npos);
   EXPECT_NE(complaint(replaced(good, "\"measured\"", "\"guessed\"")).find("'origin'"), std::string::npos);
   EXPECT_NE(complaint(replaced(good, "  \"o\": [", "  \"p\": [")).find("unknown key"), std::string::npos);
+}
+
+TEST(ProfileFile, KeepsTheLayoutOfItsSignals) {
+  Profile p = small();
+  ASSERT_FALSE(p.layouts.empty());
+  p.base_layout = p.layouts.back().layout + "+stride5";
+  p.layouts.push_back({p.base_layout, 50});
+  const std::string good = to_json(p);
+  const auto back = profile_from_json(good);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->base_layout, p.base_layout);
+  EXPECT_NE(complaint(replaced(good, "\"version\": 6", "\"version\": 5")).find("belongs to version 6"),
+            std::string::npos);
+  EXPECT_NE(
+      complaint(replaced(good, "\"base_layout\": \"", "\"base_layout\": \"x")).find("none of 'layouts'"),
+      std::string::npos);
 }
 
 TEST(ProfileFile, EveryTruncationIsRefused) {

@@ -81,20 +81,24 @@ TEST(Simulate, AnExchangeOnOneLineEndsACallWithEachMove) {
   }
 }
 
-// What one member more adds to a linear barrier, in ns.
-double added(const std::string& layout, std::int32_t members) {
+// What one member more adds to a linear barrier, in ns. A signal takes 100 ns.
+double added(const std::string& layout, std::int32_t members, double reader_ns = 0) {
   const sim::MemoryCosts costs{.work_ns = 0};
-  const Flat f = flat(members + 1, 90, 10);
+  Flat f = flat(members + 1, 90, 10);
+  f.profile.one_way_ns = 100;
+  f.profile.reader_ns = reader_ns;
   return latency(f, plan_on(f, members + 1, "linear", layout), costs) -
          latency(f, plan_on(f, members, "linear", layout), costs);
 }
 
 // The root's loads overlap, and its stores follow each other by L: 10 ns each way. A published line serves
-// its readers one after the other, each for a miss: half a signal of 100 ns.
+// its readers one after the other: each for a miss, half a signal of 100 ns, or for what the profile says.
 TEST(Simulate, StoresFollowByLAndALineServesOneReaderAtATime) {
   for (const std::int32_t members : {3, 5, 9}) {
     EXPECT_NEAR(added("private", members), 10 + 10, 0.01) << members;
     EXPECT_NEAR(added("private:published", members), 10 + 50, 0.01) << members;
+    EXPECT_NEAR(added("private:published", members, 20), 10 + 20, 0.01) << members;
+    EXPECT_NEAR(added("private:published", members, 90), 10 + 50, 0.01) << members;
   }
 }
 
