@@ -22,7 +22,7 @@ compile = cmake --build --preset $(1) --parallel $(JOBS)
 test = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
 
 .PHONY: help bootstrap bootstrap-ci build check demo bench-loaded core sanitize asan-ubsan tsan cross includes \
-	format-check fuzz fuzz-mpi large-mpi random-plans soak install clean
+	format-check fuzz fuzz-mpi large-mpi random-plans simulate soak install clean
 
 help:
 	@echo "make demo          build what it runs, then compare programs with and without Fermata"
@@ -35,6 +35,7 @@ help:
 	@echo "make format-check  report files that clang-format would change"
 	@echo "make random-plans  prove and execute random plans RANDOM_PLANS=$(RANDOM_PLANS), first:count"
 	@echo "                   (10^6 take 15 minutes or more)"
+	@echo "make simulate      the papers' barriers on simulated machines, compared with docs/papers.md: a minute"
 	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of"
 	@echo "                   SOAK_SECONDS=$(SOAK_SECONDS) that go on where the last one ended"
 	@echo "make fuzz          fuzz every file reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang-19)"
@@ -102,6 +103,11 @@ format-check: bootstrap-ci
 
 random-plans: build
 	@FERMATA_RANDOM_PLANS=$(RANDOM_PLANS) build/release/tests/unit_plan --gtest_filter='RandomPlans*'
+
+simulate: bootstrap
+	@$(call configure,release)
+	@$(call compile,release) --target fermata_tool
+	@scripts/simulate-papers build/release --check
 
 soak: build
 	@scripts/soak build/release $(SOAK_SECONDS)

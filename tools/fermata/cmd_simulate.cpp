@@ -83,7 +83,10 @@ void print_critical_path(const sim::Outcome& outcome, const std::vector<sim::Dee
       if (deed.what == sim::What::kWait && deed.member == member && deed.end < at &&
           (last == nullptr || deed.end > last->end))
         last = &deed;
-    if (last == nullptr || last->by < 0) return;
+    if (last == nullptr || last->by < 0) {
+      fmt::print("             it has waited for nobody before that: its own accesses take the time\n");
+      return;
+    }
     fmt::print("  {:>9.1f}  member {} sees the signal of member {} on line {}, sent {:.1f} ns before\n",
                sim::to_ns(last->end) - begin, member, last->by, last->line,
                sim::to_ns(last->end - last->since));
