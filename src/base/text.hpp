@@ -44,6 +44,20 @@ std::optional<T> parse_number(std::string_view text, T least, T most) {
   return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
+// The shortest text that reads back as the same number.
+inline std::string number_text(double value) {
+  char text[40];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+// Returns what comes before the first blank, and removes it and the blank from `rest`.
+inline std::string_view take_word(std::string_view& rest) {
+  const auto blank = rest.find(' ');
+  const std::string_view word = rest.substr(0, blank);
+  rest = blank == std::string_view::npos ? std::string_view() : rest.substr(blank + 1);
+  return word;
+}
+
 // FNV-1a. `hash`: of the text before.
 inline std::uint64_t hash_of(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325u) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

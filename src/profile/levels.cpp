@@ -1,7 +1,5 @@
 #include "profile/levels.hpp"
 
-#include <cstdlib>
-
 namespace fermata {
 
 namespace {
@@ -12,7 +10,7 @@ LinkCost read_cost(ObjectReader& reader) {
 
 void read_network(const JsonNode& node, LevelCosts& costs, ObjectReader& outer) {
   ObjectReader reader(node, "network level");
-  reader.only({"o", "l", "groups", "mesh"});
+  reader.only({"o", "l", "groups"});
   costs.at[static_cast<std::size_t>(Level::kNetwork)] = read_cost(reader);
   if (const JsonNode* groups = reader.array("groups")) {
     for (const JsonNode& item : groups->items) {
@@ -22,13 +20,6 @@ void read_network(const JsonNode& node, LevelCosts& costs, ObjectReader& outer) 
       costs.groups.push_back({hosts, read_cost(inner)});
       reader.take_over(inner);
     }
-  }
-  if (const JsonNode* mesh = reader.object("mesh")) {
-    ObjectReader inner(*mesh, "mesh");
-    inner.only({"width", "o_per_hop"});
-    costs.mesh_width = static_cast<std::int32_t>(inner.integer("width", 1, 65536));
-    costs.o_per_hop = inner.number("o_per_hop", 0, kMaxNs);
-    reader.take_over(inner);
   }
   outer.take_over(reader);
 }
@@ -55,21 +46,20 @@ void read_numa_pairs(const JsonNode& node, LevelCosts& costs, ObjectReader& oute
   outer.take_over(reader);
 }
 
-LinkCost network_cost(const LevelCosts& costs, const Cpu& a, const Cpu& b) {
+// further: from a's host to each other one, in ns; empty: there is no network
+LinkCost network_cost(const LevelCosts& costs, const Cpu& a, const Cpu& b,
+                      const std::vector<double>& further) {
   for (const auto& group : costs.groups)
     if (a.host / group.hosts == b.host / group.hosts) return group.cost;
   LinkCost cost = costs.at[static_cast<std::size_t>(Level::kNetwork)];
-  if (costs.mesh_width > 0) {
-    const std::int32_t w = costs.mesh_width;
-    const std::int32_t hops = std::abs(a.host % w - b.host % w) + std::abs(a.host / w - b.host / w);
-    cost.o += costs.o_per_hop * (hops - 1);
-  }
+  if (!further.empty()) cost.o += further[static_cast<std::size_t>(b.host)];
   return cost;
 }
 
-LinkCost cost_between(const LevelCosts& costs, const Cpu& a, const Cpu& b, std::size_t numa_nodes) {
+LinkCost cost_between(const LevelCosts& costs, const Cpu& a, const Cpu& b, std::size_t numa_nodes,
+                      const std::vector<double>& further) {
   const Level level = common_level(a, b);
-  if (level == Level::kNetwork) return network_cost(costs, a, b);
+  if (level == Level::kNetwork) return network_cost(costs, a, b, further);
   if (a.numa != b.numa && numa_nodes > 0)
     return costs.numa_pairs[static_cast<std::size_t>(a.numa) * numa_nodes + static_cast<std::size_t>(b.numa)];
   return costs.at[static_cast<std::size_t>(level)];
@@ -109,10 +99,14 @@ std::string expand_levels(const LevelCosts& costs, Profile& p) {
       return "numa_pairs has fewer nodes than the topology";
   p.o = Matrix(n);
   p.l = Matrix(n);
+  std::vector<double> further;  // from the host of row i
   for (std::int32_t i = 0; i < n; ++i) {
+    const std::int32_t host = cpus[static_cast<std::size_t>(i)].host;
+    if (p.topology.network && (i == 0 || host != cpus[static_cast<std::size_t>(i) - 1].host))
+      further = further_ns(p.topology.network, host);
     for (std::int32_t j = 0; j < n; ++j) {
       const Cpu &a = cpus[static_cast<std::size_t>(i)], &b = cpus[static_cast<std::size_t>(j)];
-      const LinkCost cost = cost_between(costs, a, b, nodes);
+      const LinkCost cost = cost_between(costs, a, b, nodes, further);
       if (!cost.known)
         return std::string("level '") + name_of(common_level(a, b)) + "' occurs and has no cost";
       p.o.at(i, j) = cost.o;

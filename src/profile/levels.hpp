@@ -26,17 +26,15 @@ struct LevelCosts {
   // distances). nodes x nodes, row-major; empty: the file has none. Within a node the costs of the levels
   // apply.
   std::vector<LinkCost> numa_pairs;
-  // The width of the mesh of hosts; 0: they form no mesh. A pair's O at the network level grows by o_per_hop
-  // with each hop after the first hop. A group's cost does not grow.
-  std::int32_t mesh_width = 0;
-  double o_per_hop = 0;
 };
 
 // Reports an error to `outer`.
 LevelCosts level_costs_from_node(const JsonNode& node, ObjectReader& outer);
 
-// Fills p.o and p.l for the CPUs of p.topology. Returns the error, or an empty string. Errors: the cost of a
-// pair of CPUs is missing; numa_pairs has fewer nodes than the topology; there are more than kMaxExpanded
+// Fills p.o and p.l for the CPUs of p.topology. If that has a network, the cost of level network is for
+// neighbouring hosts, and O grows by what the way between two hosts is longer (further_ns in
+// topo/network.hpp). A group's cost does not grow. Returns the error, or an empty string. Errors: the cost of
+// a pair of CPUs is missing; numa_pairs has fewer nodes than the topology; there are more than kMaxExpanded
 // CPUs. That limit exists because the matrices grow with the square of the number of CPUs, while the file
 // does not.
 inline constexpr std::size_t kMaxExpanded = 2048;

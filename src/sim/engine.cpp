@@ -17,8 +17,7 @@ Engine::Engine(const Machine& machine, std::vector<std::uint64_t>& words)
       words_(words),
       memory_(machine),
       members_(static_cast<std::size_t>(machine.members)),
-      out_(static_cast<std::size_t>(machine.hosts), 0),
-      in_(out_) {}
+      links_(machine) {}
 
 Engine::~Engine() = default;
 
@@ -75,7 +74,11 @@ void Engine::leave() {
     const Event event = queue_.top();
     queue_.pop();
     ++events_;
-    if (event.member < 0) {
+    if (event.member == kMessage) {
+      travel(event.change, links_.advance(changes_[event.change].message, event.at));
+      continue;
+    }
+    if (event.member == kChange) {
       change(changes_[event.change], event.at);
       free_changes_.push_back(event.change);
       continue;
@@ -99,7 +102,7 @@ void Engine::settle() {
 
 void Engine::change(const Change& change, Time at) {
   for (const Word& word : change.words) *word.at = word.value;
-  if (change.lands_at >= 0) memory_.landed(change.lands_at, change.line, at);
+  if (change.to >= 0) memory_.landed(machine_.core[static_cast<std::size_t>(change.to)], change.line, at);
   else memory_.changed(change.line, at);
   Member& by = members_[static_cast<std::size_t>(change.by)];
   for (std::size_t k = 0; k < by.own.size(); ++k) {
@@ -177,7 +180,7 @@ void Engine::store(std::uint64_t& at, std::uint64_t value) {
   changes_[number] = {{{&at, value}}, line, -1, me_, m.now};
   m.own.push_back(&at);
   m.own_values.push_back(value);
-  push(seen, -1, number);
+  push(seen, kChange, number);
 }
 
 std::uint64_t Engine::add(std::uint64_t& at, std::uint64_t by) {
@@ -201,19 +204,22 @@ void Engine::send(std::int32_t to, std::vector<Word> words) {
   work(m);
   const std::uint32_t line = line_of(*words.back().at, to);
   const std::size_t number = new_change();
-  changes_[number] = {std::move(words), line, machine_.core[static_cast<std::size_t>(to)], me_, m.now};
+  Change& change = changes_[number];
+  change.message.from = me_, change.message.to = to,
+  change.message.bytes = sizeof(Word::value) * words.size();
+  change.words = std::move(words);
+  change.line = line, change.to = to, change.by = me_, change.since = m.now;
   settle();
-  const auto from = static_cast<std::size_t>(me_), n = static_cast<std::size_t>(machine_.members);
-  const auto at = from * n + static_cast<std::size_t>(to);
-  Time& out = out_[static_cast<std::size_t>(machine_.host[from])];
-  Time& in = in_[static_cast<std::size_t>(machine_.host[static_cast<std::size_t>(to)])];
-  const Time start = std::max(m.now, out);
-  out = start + machine_.gap[at];
-  const Time arrives = std::max(start + machine_.message[at], in);
-  in = arrives + machine_.gap[at];
-  note({me_, What::kMessage, line, m.now, arrives, to});
-  push(arrives, -1, number);
-  m.now += machine_.send[from] + machine_.gap[at];
+  const auto from = static_cast<std::size_t>(me_);
+  travel(number, links_.leave(changes_[number].message, m.now));
+  m.now += machine_.send[from] + machine_.gap[machine_.pair(me_, to)];
+}
+
+// A message comes to the next link of its way, or arrives.
+void Engine::travel(std::size_t number, Links::Step step) {
+  const Change& change = changes_[number];
+  if (step.arrived) note({change.by, What::kMessage, change.line, change.since, step.at, change.to});
+  push(step.at, step.arrived ? kChange : kMessage, number);
 }
 
 std::size_t Engine::new_change() {

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/links.hpp"
 #include "sim/machine.hpp"
 #include "sim/memory.hpp"
 
@@ -74,10 +75,12 @@ class Engine {
   const Memory& memory() const { return memory_; }
 
  private:
+  static constexpr std::int32_t kChange = -1;   // it is seen
+  static constexpr std::int32_t kMessage = -2;  // the head of its message is at the next link
   struct Event {
     Time at;
     std::uint64_t number;  // in the order in which they were made
-    std::int32_t member;   // who continues; -1: a change of memory
+    std::int32_t member;   // who continues; kChange, kMessage: what happens to a change of memory
     std::size_t change;
     bool operator>(const Event& other) const {
       return at != other.at ? at > other.at : number > other.number;
@@ -86,9 +89,10 @@ class Engine {
   struct Change {
     std::vector<Word> words;
     std::uint32_t line;
-    std::int32_t lands_at;  // of a message: the core to which it comes; else -1
-    std::int32_t by;        // the member that did it
+    std::int32_t to;  // of a message: the member to whom it goes; else -1
+    std::int32_t by;  // the member that did it
     Time since;
+    Message message = {};
   };
   struct Member {
     ucontext_t context;
@@ -120,6 +124,7 @@ class Engine {
   void settle();
   void leave();
   void change(const Change& change, Time at);
+  void travel(std::size_t change, Links::Step step);
   std::size_t new_change();
   void note(Deed deed);
 
@@ -139,7 +144,7 @@ class Engine {
   };
   std::unordered_map<std::uint32_t, std::vector<Sleeper>> sleepers_;  // by line
   std::vector<std::int32_t> gathered_;
-  std::vector<Time> out_, in_;  // of each host: when its link is free
+  Links links_;
   ucontext_t caller_;
   std::int32_t me_ = -1;
   std::uint64_t numbers_ = 0, events_ = 0, messages_ = 0;

@@ -27,6 +27,10 @@ void place_members(Machine& m, const Topology& topology, const PlanKey& key) {
   m.host = key.hosts;
   if (m.host.empty()) m.host.assign(static_cast<std::size_t>(m.members), 0);
   m.hosts = *std::max_element(m.host.begin(), m.host.end()) + 1;
+  if (m.hosts > 1) m.network = topology.network;
+  m.place.resize(static_cast<std::size_t>(m.hosts));
+  for (std::size_t i = 0; i < m.host.size(); ++i)
+    m.place[static_cast<std::size_t>(m.host[i])] = topology.find(key.cpus[i])->host;
 }
 
 }  // namespace
@@ -65,7 +69,7 @@ Machine machine_of(const Profile& profile, const Topology& topology, const PlanK
   m.gap.assign(n * n, 0);
   for (std::int32_t i = 0; i < m.members; ++i)
     for (std::int32_t j = 0; j < m.members; ++j) {
-      const std::size_t at = static_cast<std::size_t>(i) * n + static_cast<std::size_t>(j);
+      const std::size_t at = m.pair(i, j);
       if (!model.is_message(i, j)) continue;
       m.message[at] = from_ns(model.o_at(i, j) + model.l_at(i, j));
       m.gap[at] = from_ns(model.l_at(i, j));

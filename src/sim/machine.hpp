@@ -36,17 +36,22 @@ inline double without_work(double ns, double work_ns) { return std::max(ns - 2 *
 // All that a run needs to know of the members' places. Cores and hosts have numbers from 0.
 struct Machine {
   std::int32_t members = 0, cores = 0, hosts = 1;
-  std::uint32_t line_bytes = 64;   // of coherent memory
-  std::vector<std::int32_t> core;  // of each member
-  std::vector<std::int32_t> host;  // of each member
-  std::vector<Time> work;          // of each member, by how many members are on its core
-  std::vector<Time> signal;        // [writer's core x cores + reader's core]: a signal, without own work
-  std::vector<Time> further;       // the same: between two accesses of one core
-  double served_share = 1;         // of a signal: between two readers of a line; at most the miss
-  std::vector<Time> message, gap;  // [sender x members + receiver], of members on different hosts; else 0
-  std::vector<Time> send;          // of each member: its own time for a message, without the gap
+  std::uint32_t line_bytes = 64;    // of coherent memory
+  std::vector<std::int32_t> core;   // of each member
+  std::vector<std::int32_t> host;   // of each member
+  std::vector<Time> work;           // of each member, by how many members are on its core
+  std::vector<Time> signal;         // [writer's core x cores + reader's core]: a signal, without own work
+  std::vector<Time> further;        // the same: between two accesses of one core
+  double served_share = 1;          // of a signal: between two readers of a line; at most the miss
+  std::vector<Time> message, gap;   // [sender x members + receiver], of members on different hosts; else 0
+  std::vector<Time> send;           // of each member: its own time for a message, without the gap
+  Network network;                  // between the hosts
+  std::vector<std::int32_t> place;  // of each host: its number in the network
   MemoryCosts costs = {};
 
+  std::size_t pair(std::int32_t from, std::int32_t to) const {  // of members
+    return static_cast<std::size_t>(from) * static_cast<std::size_t>(members) + static_cast<std::size_t>(to);
+  }
   Time signal_of(std::int32_t from, std::int32_t to) const { return signal[at(from, to)]; }
   Time further_of(std::int32_t from, std::int32_t to) const { return further[at(from, to)]; }
   Time miss(std::int32_t from, std::int32_t to) const {

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "base/text.hpp"
+
 namespace fermata {
 
 namespace {
@@ -62,6 +64,10 @@ std::string topology_flaw(const Topology& t) {
       return where + "its NUMA node " + std::to_string(c.numa) + " lies in two hosts";
   }
   if (t.cpus.empty()) return "there are no CPUs";
+  for (const Cpu& c : t.cpus)
+    if (t.network && c.host >= hosts_of(t.network))
+      return "the network has " + counted(static_cast<std::size_t>(hosts_of(t.network)), "host") +
+             ", but CPU " + std::to_string(c.os_index) + " is on host " + std::to_string(c.host);
   for (const std::string* text : {&t.source, &t.model, &t.kernel, &t.shape})
     for (const char c : *text)
       if (static_cast<unsigned char>(c) < 32) return "a control character";  // impossible in the text form
@@ -71,7 +77,7 @@ std::string topology_flaw(const Topology& t) {
 Result<Topology> topology_from_node(const JsonNode& node) {
   ObjectReader reader(node, "topology");
   reader.only({"source", "model", "kernel", "virtual_machine", "line_bytes", "cpus_total", "quota_cpus",
-               "shape", "columns", "cpus", "regular"});
+               "shape", "columns", "cpus", "regular", "network"});
   Topology t;
   if (const JsonNode* regular = reader.object("regular")) {
     auto made = regular_of(*regular);
@@ -94,6 +100,7 @@ Result<Topology> topology_from_node(const JsonNode& node) {
   if (t.cpus_total == 0) t.cpus_total = static_cast<std::int32_t>(t.cpus.size());
   t.quota_cpus = reader.number("quota_cpus", 0, 1e9, 0);
   t.shape = reader.text("shape", "");
+  if (const JsonNode* network = reader.object("network")) t.network = network_from_node(*network, reader);
   if (reader.ok()) {
     const std::string flaw = topology_flaw(t);
     if (!flaw.empty()) reader.complain(node, flaw);
@@ -112,6 +119,7 @@ std::string to_json(const Topology& t) {
   out += "  \"cpus_total\": " + std::to_string(t.cpus_total) + ",\n";
   out += "  \"quota_cpus\": " + json_number(t.quota_cpus) + ",\n";
   out += "  \"shape\": " + json_string(t.shape) + ",\n";
+  if (t.network) out += "  \"network\": " + to_json(t.network) + ",\n";
   out += "  \"columns\": [\"cpu\", \"core\", \"l2\", \"l3\", \"numa\", \"package\", \"smt\", \"host\"],\n";
   out += "  \"cpus\": [";
   for (std::size_t i = 0; i < t.cpus.size(); ++i) {

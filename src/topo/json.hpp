@@ -21,9 +21,13 @@ inline constexpr std::int32_t kMaxId = 65536;  // the largest such number, and t
 // instead of "cpus".
 Result<Topology> topology_from_node(const JsonNode& node);
 
+// Reads {"torus": [8, 8], "hop_ns": 100, ...}. Reports an error to `outer`.
+Network network_from_node(const JsonNode& node, ObjectReader& outer);
+std::string to_json(const Network& network);
+
 // Checks that there are CPUs, and that no two have the same os_index, also on different hosts. Checks that no
 // core lies in two L2, L3 or packages, and no package or NUMA node in two hosts. Checks that no text has a
-// control character. Returns the error, or an empty string.
+// control character, and that the network has each CPU's host. Returns the error, or an empty string.
 std::string topology_flaw(const Topology& topology);
 
 }  // namespace fermata

@@ -79,6 +79,8 @@ std::string to_table(const Topology& t) {
   out += t.quota_cpus > 0 ? "cgroup quota " + trim_number(t.quota_cpus) + " CPUs"
                           : std::string("no cgroup quota");
   out += "\nmembers that can run at once: " + std::to_string(t.usable_cpus()) + "\n";
+  if (t.network)
+    out += fit("network: " + describe(t.network), kColumns) + "\nlinks: " + costs_text(t.network) + "\n";
   out += "fingerprint: " + fingerprint(t) + "\n\n";
   out += "   host  package  NUMA    L3  cores  L2 groups   CPUs  which\n";
   const auto groups = domains(t);

@@ -22,25 +22,12 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string number_text(double value) {
-  char buffer[40];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  return {buffer, end};
-}
-
 // False: the text is not a number from least to most.
 template <class T>
 bool read(std::string_view text, T least, T most, T& value) {
   const std::optional<T> number = parse_number(text, least, most);
   if (number) value = *number;
   return number.has_value();
-}
-
-std::string_view take_word(std::string_view& rest) {
-  const auto blank = rest.find(' ');
-  const std::string_view word = rest.substr(0, blank);
-  rest = blank == std::string_view::npos ? std::string_view() : rest.substr(blank + 1);
-  return word;
 }
 
 // Returns the error, or an empty string.
@@ -61,8 +48,8 @@ class TextReader {
     if (line.compare(0, 4, "cpu ") == 0) return read_cpu(line, t.cpus.emplace_back());
     std::string_view value = line;
     const std::string_view key = take_word(value);
-    constexpr std::string_view kKeys[] = {"source", "model", "kernel", "virtual", "line",
-                                          "total",  "quota", "shape",  "end"};
+    constexpr std::string_view kKeys[] = {"source", "model", "kernel",  "virtual", "line", "total",
+                                          "quota",  "shape", "network", "links",   "end"};
     for (std::size_t i = 0; i < std::size(kKeys); ++i) {
       if (key != kKeys[i]) continue;
       if ((seen_ & (1U << i)) != 0) return "'" + std::string(key) + "' comes twice";
@@ -82,6 +69,9 @@ class TextReader {
     if (key == "kernel") t.kernel = value;
     if (key == "shape") t.shape = value;
     if (key == "end") ended_ = true;
+    if (key == "network") return read_form(value, t.network);
+    if (key == "links")
+      return t.network ? read_costs(value, t.network) : "'network' is expected before 'links'";
     if (key == "virtual") {
       if (value != "yes" && value != "no") return "yes or no is expected";
       t.virtual_machine = value == "yes";
@@ -106,6 +96,7 @@ std::string to_text(const Topology& t) {
          std::to_string(t.line_bytes);
   out += "\ntotal " + std::to_string(t.cpus_total) + "\nquota " + number_text(t.quota_cpus);
   out += "\nshape " + one_line(t.shape) + "\n";
+  if (t.network) out += "network " + form_text(t.network) + "\nlinks " + costs_text(t.network) + "\n";
   for (const Cpu& c : t.cpus) {
     for (std::size_t i = 0; i < std::size(kCpuIds); ++i)
       out += (i == 0 ? "" : " ") + std::string(kCpuIds[i].name) + " " + std::to_string(c.*kCpuIds[i].member);
@@ -150,7 +141,8 @@ Result<Topology> topology_from_file(const std::string& path) {
   auto result = Result<Topology>(Error{});
   if (first != std::string::npos && text[first] == '{') {
     const auto json = read_json(text);
-    result = json ? topology_from_node(*json) : Result<Topology>(json.error());
+    const JsonNode* const part = json ? json->get("topology") : nullptr;  // of a machine file
+    result = json ? topology_from_node(part != nullptr ? *part : *json) : Result<Topology>(json.error());
   } else {
     result = topology_from_text(text);
   }

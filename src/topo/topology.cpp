@@ -48,8 +48,10 @@ std::string shape_of(const std::vector<Cpu>& cpus) {
 
 std::string fingerprint(const Topology& topology) {
   const std::string shape = topology.shape.empty() ? shape_of(topology.cpus) : topology.shape;
+  const Network& n = topology.network;
+  const std::string network = n ? "\n" + form_text(n) + "\n" + costs_text(n) : "";
   return hex(hash_of("fermata-machine-1\n" + topology.model + "\n" + std::to_string(topology.cpus_total) +
-                     "\n" + std::to_string(topology.line_bytes) + "\n" + shape));
+                     "\n" + std::to_string(topology.line_bytes) + "\n" + shape + network));
 }
 
 Result<std::vector<std::int32_t>> parse_cpu_list(std::string_view text) {

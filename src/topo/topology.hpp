@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "topo/network.hpp"
 
 namespace fermata {
 
@@ -42,6 +43,7 @@ struct Topology {
   std::vector<Cpu> cpus;
   // A hash of the whole machine's CPUs, 16 hex digits. Empty: `cpus` is the whole machine.
   std::string shape;
+  Network network;  // between the hosts; the number of a CPU's host is its place in it
 
   // How many members can run at once: min(affinity, quota rounded up), at least 1.
   std::int32_t usable_cpus() const;
@@ -59,8 +61,9 @@ Result<Topology> discover_topology();
 Result<Topology> topology_from_xml(const std::string& path);        // hwloc XML
 Result<Topology> topology_from_synthetic(const std::string& spec);  // an hwloc string, as "pack:2 core:4"
 Result<Topology> topology_from_text(std::string_view text);         // the output of to_text
-Result<Topology> topology_from_file(const std::string& path);       // a file by to_text or to_json, or XML
-std::string to_text(const Topology& topology);                      // for topology_from_text
+// A file by to_text or to_json, hwloc XML, or the topology of a profile's file.
+Result<Topology> topology_from_file(const std::string& path);
+std::string to_text(const Topology& topology);  // for topology_from_text
 std::string to_json(const Topology& topology);
 std::string to_table(const Topology& topology);  // for people, about 100 columns
 

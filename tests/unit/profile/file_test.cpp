@@ -209,13 +209,18 @@ TEST(ProfileLevels, ExpandByLevelNodeGroupAndHop) {
   EXPECT_EQ(p->o.at(0, 4), 500);
   EXPECT_EQ(p->o.at(0, 8), 1000);
   const auto mesh = profile_from_json(std::string(kHead) +
-                                      R"("topology": {"regular": {"hosts": 4, "cores": 1}},
-      "levels": {"self": {"o": 1, "l": 0},
-                 "network": {"o": 1000, "l": 100, "mesh": {"width": 2, "o_per_hop": 7}}}})");
+                                      R"("topology": {"regular": {"hosts": 4, "cores": 1},
+                   "network": {"mesh": [2, 2], "hop_ns": 7}},
+      "levels": {"self": {"o": 1, "l": 0}, "network": {"o": 1000, "l": 100}}})");
   ASSERT_TRUE(mesh.ok()) << mesh.error().message;
   EXPECT_EQ(mesh->o.at(0, 1), 1000);
   EXPECT_EQ(mesh->o.at(0, 3), 1007);
   EXPECT_EQ(mesh->o.at(3, 0), 1007);
+  EXPECT_EQ(mesh->l.at(3, 0), 100);
+  // The matrices have the hops already.
+  const auto back = profile_from_json(to_json(*mesh));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(*back, *mesh);
 }
 
 TEST(ProfileLevels, NodesMayLieAtTheirOwnDistances) {
