@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -76,19 +77,35 @@ std::int32_t domain_of(const Cpu& cpu, Level level) {
   }
 }
 
+// The number of a CPU's domain at each level of a tree, from the outermost.
+using Domain = std::function<std::int32_t(const Cpu&)>;
+
 constexpr Level kOutsideIn[] = {Level::kNetwork, Level::kPackage, Level::kNuma, Level::kL3,
                                 Level::kL2,      Level::kCore,    Level::kSelf};
 
+std::vector<Domain> domains_of(const Topology& topology, bool groups_of_hosts) {
+  std::vector<Domain> domains;
+  const std::vector<std::int32_t>& sides = topology.network.sides;
+  for (std::size_t level = sides.size(); groups_of_hosts && level-- > 1;) {
+    const auto hosts = std::accumulate(sides.begin(), sides.begin() + static_cast<std::ptrdiff_t>(level), 1,
+                                       std::multiplies<>());
+    domains.push_back([hosts](const Cpu& cpu) { return cpu.host / hosts; });
+  }
+  for (const Level level : kOutsideIn)
+    domains.push_back([level](const Cpu& cpu) { return domain_of(cpu, level); });
+  return domains;
+}
+
 Cluster grow_declared(const std::vector<const Cpu*>& cpus, const CostModel& model, Ranks ranks,
-                      std::size_t level) {
+                      const std::vector<Domain>& levels, std::size_t level) {
   Cluster node;
   node.ranks = std::move(ranks);
   node.diameter_ns = diameter_of(model, node.ranks);
-  for (; level < std::size(kOutsideIn); ++level) {
+  for (; level < levels.size(); ++level) {
     std::vector<std::int32_t> domains;
     std::vector<Ranks> groups;
     for (const std::int32_t r : node.ranks) {
-      const std::int32_t d = domain_of(*cpus[static_cast<std::size_t>(r)], kOutsideIn[level]);
+      const std::int32_t d = levels[level](*cpus[static_cast<std::size_t>(r)]);
       const auto at = std::find(domains.begin(), domains.end(), d);
       if (at == domains.end()) {
         domains.push_back(d);
@@ -100,7 +117,7 @@ Cluster grow_declared(const std::vector<const Cpu*>& cpus, const CostModel& mode
     if (groups.size() == node.ranks.size()) return node;
     if (groups.size() == 1) continue;
     for (Ranks& group : groups)
-      node.children.push_back(grow_declared(cpus, model, std::move(group), level + 1));
+      node.children.push_back(grow_declared(cpus, model, std::move(group), levels, level + 1));
     return node;
   }
   return node;
@@ -154,7 +171,7 @@ Cluster cluster_by_distance(const CostModel& model, double sparseness) {
 }
 
 Cluster cluster_by_topology(const Topology& topology, const std::vector<std::int32_t>& cpus,
-                            const CostModel& model) {
+                            const CostModel& model, bool groups_of_hosts) {
   Ranks everyone(static_cast<std::size_t>(model.members));
   std::iota(everyone.begin(), everyone.end(), 0);
   std::vector<const Cpu*> places;
@@ -167,7 +184,7 @@ Cluster cluster_by_topology(const Topology& topology, const std::vector<std::int
     leaf.diameter_ns = diameter_of(model, everyone);
     return leaf;
   }
-  return grow_declared(places, model, std::move(everyone), 0);
+  return grow_declared(places, model, std::move(everyone), domains_of(topology, groups_of_hosts), 0);
 }
 
 Cluster cut_below(const Cluster& tree, int depth) {
@@ -184,6 +201,14 @@ Cluster innermost(const Cluster& tree) {
   collect_leaves(tree, leaves);
   root.children = std::move(leaves);
   return root;
+}
+
+Cluster on_ranks(const Cluster& tree, const std::vector<std::int32_t>& ranks, const CostModel& model) {
+  Cluster put;
+  for (const std::int32_t r : tree.ranks) put.ranks.push_back(ranks[static_cast<std::size_t>(r)]);
+  if (tree.diameter_ns > 0) put.diameter_ns = diameter_of(model, put.ranks);
+  for (const Cluster& child : tree.children) put.children.push_back(on_ranks(child, ranks, model));
+  return put;
 }
 
 int depth_of(const Cluster& tree) {

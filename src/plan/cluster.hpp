@@ -38,13 +38,17 @@ Cluster cluster_by_distance(const CostModel& model, double sparseness);
 // NUMA nodes, L3, L2, cores, CPUs. A level that does not divide a node is skipped. A node that a level would
 // divide into single ranks is a leaf. The tree is one leaf unless `cpus` has exactly one entry per rank and
 // the topology has all these CPUs. The model gives the number of ranks and the nodes' diameters.
+// groups_of_hosts: outside of the hosts also the groups of the topology's network: the planes and rows of a
+// torus or mesh, the hosts below each switch of a fat tree, the groups and routers of a dragonfly.
 Cluster cluster_by_topology(const Topology& topology, const std::vector<std::int32_t>& cpus,
-                            const CostModel& model);
+                            const CostModel& model, bool groups_of_hosts = false);
 
 // Keeps `depth` levels of children; the nodes of the last level become leaves. depth 0: one leaf.
 Cluster cut_below(const Cluster& tree, int depth);
 // The innermost level alone: the leaves as children of one root.
 Cluster innermost(const Cluster& tree);
+// The same tree with ranks[r] in the place of rank r.
+Cluster on_ranks(const Cluster& tree, const std::vector<std::int32_t>& ranks, const CostModel& model);
 int depth_of(const Cluster& tree);  // 0 for a leaf
 // Who signals at this node: the members of a leaf, else the leaders of the children.
 std::vector<std::int32_t> participants(const Cluster& node);

@@ -5,6 +5,7 @@
 
 #include "algo/algorithm.hpp"
 #include "plan/choices.hpp"
+#include "plan/host_order.hpp"
 #include "plan/level_names.hpp"
 #include "plan/line_search.hpp"
 
@@ -107,9 +108,14 @@ Result<std::vector<Draft>> one(Result<Draft> draft) {
   return std::vector{std::move(draft.value())};
 }
 
+Result<std::vector<Draft>> ordered_drafts(const Topology& topology, const CostModel& model,
+                                          const PlanOptions& options, const std::string& name,
+                                          std::vector<Candidate>& refused);
+
 Result<std::vector<Draft>> asked_drafts(const Topology& topology, const CostModel& model,
                                         const PlanOptions& options, std::vector<Candidate>& refused) {
-  const std::string& name = options.algorithm;
+  std::string name = options.algorithm;
+  if (take_neighbours_first(name)) return ordered_drafts(topology, model, options, name, refused);
   if (options.schedule && !name.empty())
     return Error{Status::kArgument, "choose an algorithm or give a schedule, not both"};
   if (options.schedule) return one(given_draft(topology, options.key, *options.schedule));
@@ -120,7 +126,28 @@ Result<std::vector<Draft>> asked_drafts(const Topology& topology, const CostMode
   if (options.key.members > 2)
     for (Draft& d : composed_drafts(topology, options.key, model, trees(), options.fan_in))
       drafts.push_back(std::move(d));
+  if (has_neighbours(topology, model)) add_neighbours_first(drafts, model);
   return drafts;
+}
+
+Result<std::vector<Draft>> ordered_drafts(const Topology& topology, const CostModel& model,
+                                          const PlanOptions& options, const std::string& name,
+                                          std::vector<Candidate>& refused) {
+  const auto refuse = [&](const char* why) {
+    return Error{Status::kUnsupported, options.algorithm.substr(0, 64) + ": " + why};
+  };
+  if (name.empty() || name.ends_with(kNeighboursFirst)) return refuse("one algorithm is expected before it");
+  if (!has_neighbours(topology, model))
+    return refuse("all hosts are equally far from each other, or not all have as many members");
+  PlanOptions plain = options;
+  plain.algorithm = name;
+  auto drafts = asked_drafts(topology, model, plain, refused);
+  if (!drafts) return drafts;
+  std::vector<Draft> ordered;
+  for (const Draft& draft : *drafts)
+    if (auto better = with_neighbours_first(draft, model)) ordered.push_back(std::move(*better));
+  if (ordered.empty()) return refuse("no other order of the hosts is better");
+  return ordered;
 }
 
 }  // namespace

@@ -62,9 +62,9 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
                                    const std::vector<Cluster>& trees, std::int32_t most_fan_in);
 
 // Returns trees for compositions, without duplicates: by distance (not if options.clusters_from_topology), by
-// topology; of these, the outer levels alone, and the innermost clusters directly below the root. For
-// barriers and allreduces over hosts, also the trees by distance and by topology, each led by the cluster
-// that is nearest to all others.
+// topology, by the network of hosts if the topology has one; of these, the outer levels alone, and the
+// innermost clusters directly below the root. For barriers and allreduces over hosts, also the trees by
+// distance and by topology, each led by the cluster that is nearest to all others.
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
                                   const PlanOptions& options);
 

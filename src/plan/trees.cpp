@@ -37,11 +37,12 @@ std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& mod
       options.clusters_from_topology ? declared : cluster_by_distance(model, options.sparseness);
   const bool may_lead =
       arrives(options.key.collective) && releases(options.key.collective) && !model.hosts.empty();
-  for (const Cluster& tree : {measured, declared}) {
+  std::vector<Cluster> wanted = {measured, declared};
+  if (topology.network) wanted.push_back(cluster_by_topology(topology, options.key.cpus, model, true));
+  for (const Cluster& tree : wanted) {
     add_tree(trees, tree);
     if (may_lead) add_tree(trees, led_by_the_nearest(tree, model));
     add_levels(trees, tree);
-    if (options.clusters_from_topology) break;
   }
   return trees;
 }
