@@ -13,7 +13,7 @@ namespace fermata {
 namespace {
 
 constexpr FileFormat kBlockFormat{"fermata-block-plans", 1};
-constexpr CandidateForm kBlockForm{.algorithm = "name", .has_layout = false};
+constexpr CandidateForm kBlockForm{.algorithm = "name", .lines = false};
 constexpr std::size_t kMostPlans = 4096;
 
 BlockPlan read_plan(const JsonNode& node, ObjectReader& outer) {
@@ -26,7 +26,7 @@ BlockPlan read_plan(const JsonNode& node, ObjectReader& outer) {
   plan.bytes = static_cast<std::size_t>(reader.integer("bytes", 1, std::int64_t{1} << 52));
   if (reader.ok() && !std::has_single_bit(plan.bytes))
     reader.complain(node, "'bytes' must be a power of two");
-  plan.origin = read_origin(node, reader);
+  plan.origin = read_origin(node, kBlockForm, reader);
   plan.date = reader.text("date", "");
   plan.candidates = read_candidates(reader.array("candidates"), kBlockForm, reader);
   if (reader.ok() && plan.candidates.empty())

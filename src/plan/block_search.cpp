@@ -65,7 +65,7 @@ const Trial* pick(const std::vector<BlockTrial>& trials) {
   for (const BlockTrial& t : trials) left.push_back(&t);
   left = standing(left);
   if (left.empty()) return nullptr;
-  return left.front()->measured_ns > 0 ? within(left, kNoise).front() : left.front();
+  return left.front()->timed_ns > 0 ? within(left, kNoise).front() : left.front();
 }
 
 // Returns why there is no plan for this request; none: there is.
@@ -113,7 +113,7 @@ Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profi
   if (best == nullptr) return Error{Status::kVerify, "no candidate can be proved and run"};
   plan.origin = origin_of(*best, profile.origin == "measured" && knows_bytes(profile));
   for (const BlockTrial& t : trials) {
-    Candidate c{t.name, t.predicted_ns, t.measured_ns, verdict(t, *best)};
+    Candidate c{t.name, t.predicted_ns, t.measured_ns(), verdict(t, *best)};
     plan.candidates.insert(&t == best ? plan.candidates.begin() : plan.candidates.end(), std::move(c));
   }
   return plan;

@@ -26,7 +26,8 @@ void run_round(std::vector<Runner>& runners, int round, const Rounds& rounds, co
 
 void note_times(const std::vector<Runner>& runners, const Rounds& rounds) {
   for (const Runner& r : runners) {
-    r.trial->measured_ns = rounds.average(r.samples);
+    r.trial->timed_ns = rounds.average(r.samples);
+    r.trial->simulated = rounds.simulated;
     r.trial->spread = spread_of(r.samples);
   }
 }
@@ -34,10 +35,10 @@ void note_times(const std::vector<Runner>& runners, const Rounds& rounds) {
 void drop_slow(std::vector<Runner>& runners, double near) {
   if (runners.empty()) return;
   const auto best = std::min_element(runners.begin(), runners.end(), [](const Runner& a, const Runner& b) {
-                      return a.trial->measured_ns < b.trial->measured_ns;
-                    })->trial->measured_ns;
+                      return a.trial->timed_ns < b.trial->timed_ns;
+                    })->trial->timed_ns;
   std::erase_if(runners, [&](const Runner& r) {
-    if (r.trial->measured_ns > near * best) r.trial->behind = r.trial->measured_ns / best;
+    if (r.trial->timed_ns > near * best) r.trial->behind = r.trial->timed_ns / best;
     return r.trial->behind > 0;
   });
 }
@@ -64,14 +65,14 @@ void time_in_rounds(std::vector<Runner> runners, const Rounds& rounds, const Pro
   if (progress) progress(1, "timed");
 }
 
-double time_of(const Trial& trial) { return trial.measured_ns > 0 ? trial.measured_ns : trial.predicted_ns; }
+double time_of(const Trial& trial) { return trial.timed_ns > 0 ? trial.timed_ns : trial.predicted_ns; }
 
 std::vector<const Trial*> standing(const std::vector<const Trial*>& trials) {
   const bool timed =
-      std::any_of(trials.begin(), trials.end(), [](const Trial* t) { return t->measured_ns > 0; });
+      std::any_of(trials.begin(), trials.end(), [](const Trial* t) { return t->timed_ns > 0; });
   std::vector<const Trial*> out;
   for (const Trial* t : trials)
-    if (t->refusal.empty() && t->behind <= 0 && (!timed || t->measured_ns > 0)) out.push_back(t);
+    if (t->refusal.empty() && t->behind <= 0 && (!timed || t->timed_ns > 0)) out.push_back(t);
   return out;
 }
 
@@ -91,8 +92,9 @@ std::vector<const Trial*> within(const std::vector<const Trial*>& trials, double
 std::string verdict(const Trial& trial, const Trial& chosen) {
   if (&trial == &chosen) return "chosen";
   if (!trial.refusal.empty()) return trial.refusal;
-  if (trial.behind > 0) return times_slower("measured", trial.behind);
-  if (trial.measured_ns > 0) return times_slower("measured", trial.measured_ns / chosen.measured_ns);
+  const char* const how = trial.simulated ? "simulated" : "measured";
+  if (trial.behind > 0) return times_slower(how, trial.behind);
+  if (trial.timed_ns > 0) return times_slower(how, trial.timed_ns / chosen.timed_ns);
   return times_slower("predicted", trial.predicted_ns / std::max(1e-9, chosen.predicted_ns));
 }
 

@@ -78,25 +78,27 @@ struct Table {
   int algorithm;    // width
   bool has_layout;  // of lines
   bool once;        // each algorithm once, in its best layout
+  bool simulated;   // the times are from a simulated machine
 };
 
 std::string considered_text(const std::vector<Candidate>& candidates, Table table) {
   const auto row = [&](std::string algorithm, const std::string& layout, const std::string& predicted,
-                       const std::string& measured, const std::string& verdict) {
+                       const std::string& timed, const std::string& verdict) {
     const auto width = static_cast<std::size_t>(table.algorithm);
     if (algorithm.size() > width) algorithm = algorithm.substr(0, width - 3) + "...";
     return format("  %-*s", table.algorithm, algorithm.c_str()) +
            (table.has_layout ? format(" %-30s", layout.c_str()) : "") +
-           format(" %9s %9s  ", predicted.c_str(), measured.c_str()) + verdict;
+           format(" %9s %9s  ", predicted.c_str(), timed.c_str()) + verdict;
   };
-  std::string out = "\nconsidered\n" + row("algorithm", "layout", "predicted", "measured", "") + "\n";
+  const char* const timed = table.simulated ? "simulated" : "measured";
+  std::string out = "\nconsidered\n" + row("algorithm", "layout", "predicted", timed, "") + "\n";
   std::size_t shown = 0;
   std::set<std::string> algorithms;
   for (const Candidate& c : candidates) {
     if (table.once && !algorithms.insert(c.algorithm).second) continue;
     if (shown++ > kRunnersUp) continue;
-    out +=
-        wrapped(row(c.algorithm, to_string(c.layout), ns(c.predicted_ns), ns(c.measured_ns), c.verdict), 32);
+    const double timed_ns = table.simulated ? c.simulated_ns : c.measured_ns;
+    out += wrapped(row(c.algorithm, to_string(c.layout), ns(c.predicted_ns), ns(timed_ns), c.verdict), 32);
   }
   if (shown > kRunnersUp) out += format("  ... and %zu more in the plan file\n", shown - kRunnersUp - 1);
   return out;
@@ -107,16 +109,21 @@ std::string title(const PlanKey& k, const std::string& data) {
          data + (k.cpus.empty() ? ", unpinned" : ", on CPUs " + cpu_list(k.cpus));
 }
 
+std::string time_text(const char* how, double timed_ns, double predicted_ns, const char* each) {
+  return format("%-11s", how) + ns(timed_ns) + each +
+         format(", %+.0f %% of the prediction\n", 100 * (timed_ns / std::max(1e-9, predicted_ns) - 1));
+}
+
 std::string measured_text(double measured_ns, double predicted_ns, const char* each) {
-  if (measured_ns <= 0) return "measured   not yet: run `fermata plan` where the team will run\n";
-  return "measured   " + ns(measured_ns) + each +
-         format(", %+.0f %% of the prediction\n", 100 * (measured_ns / std::max(1e-9, predicted_ns) - 1));
+  if (measured_ns > 0) return time_text("measured", measured_ns, predicted_ns, each);
+  return "measured   not yet: run `fermata plan` where the team will run\n";
 }
 
 std::string costs_text(const std::string& origin, const char* missing) {
   return "costs      " +
          (origin == "estimated"   ? std::string("estimated: ") + missing
           : origin == "predicted" ? "from a measured profile"
+          : origin == "simulated" ? "from a profile; the best few ran on a simulated machine"
                                   : "from a profile; the best few were timed") +
          "\n";
 }
@@ -144,6 +151,8 @@ std::string explain(const Plan& plan, bool matrices) {
   out += layout_text(plan);
   out += format("predicted  %s per episode back to back, %s from last arrival to last departure\n",
                 ns(plan.predicted_period_ns).c_str(), ns(plan.predicted_latency_ns).c_str());
+  if (plan.simulated_period_ns > 0)
+    out += time_text("simulated", plan.simulated_period_ns, plan.predicted_period_ns, " per episode");
   out += measured_text(plan.measured_period_ns, plan.predicted_period_ns, " per episode");
   out += format("bound      %s (%s x the nearest pair's one-way latency; an estimate above 2 members)\n",
                 ns(plan.bound_ns).c_str(), counted(s.stages.size(), "stage").c_str());
@@ -158,7 +167,7 @@ std::string explain(const Plan& plan, bool matrices) {
   if (s.members <= (matrices ? kMostMatrixMembers : kMatrixMembers)) out += "\n" + to_matrices(s);
   else if (matrices) out += format("\nmatrices are printed up to %d members\n", kMostMatrixMembers);
   // Over hosts, only messages matter. So each algorithm is shown once.
-  return out + considered_text(plan.candidates, {28, true, !k.hosts.empty()});
+  return out + considered_text(plan.candidates, {28, true, !k.hosts.empty(), plan.origin == "simulated"});
 }
 
 std::string explain(const BlockPlan& plan, const PlanKey& key) {
@@ -170,7 +179,7 @@ std::string explain(const BlockPlan& plan, const PlanKey& key) {
   out += "predicted  " + ns(chosen.predicted_ns) + " from last arrival to last departure\n";
   out += measured_text(chosen.measured_ns, chosen.predicted_ns, "");
   out += costs_text(plan.origin, "no profile tells what a byte costs; `fermata profile` does");
-  return out + considered_text(plan.candidates, {44, false, false});
+  return out + considered_text(plan.candidates, {44, false, false, false});
 }
 
 }  // namespace fermata

@@ -60,14 +60,16 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts,
   std::vector<Runner> runners;
   for (const std::size_t f : finalists) {
     Entry& e = entries[f];
+    if (e.simulated) continue;  // it would take the same time again
     auto program = compile_lines(minimal_plan(key, drafts[e.draft], e));
     if (!program) e.refusal = "refused: " + program.error().message;
     else
       runners.push_back({&e, drafts[e.draft].schedule.algorithm + " " + to_string(e.layout),
                          [&, blob = std::move(*program)](int round) { return measure(blob, key, round); }});
   }
-  time_in_rounds(std::move(runners),
-                 {.first = kFirstRounds, .further = kFurtherRounds, .near = kNear, .average = trimmed_mean},
+  const Rounds measured = {
+      .first = kFirstRounds, .further = kFurtherRounds, .near = kNear, .average = trimmed_mean};
+  time_in_rounds(std::move(runners), options.simulated ? Rounds{.simulated = true} : measured,
                  options.progress);
 }
 
@@ -83,7 +85,7 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
     return drafts[entry_of(t).draft].schedule;
   };
   const Trial* best = fastest(left);
-  const bool timed = best->measured_ns > 0;
+  const bool timed = best->timed_ns > 0;
   const bool streams = entry_of(best).credit_batch > 0;
   if (crowded && !streams) {
     left = within(left, kCrowdedNoise);

@@ -15,7 +15,7 @@ namespace fermata {
 namespace {
 
 constexpr FileFormat kFormat{"fermata-plan", 2};
-constexpr CandidateForm kForm{.algorithm = "algorithm", .has_layout = true};
+constexpr CandidateForm kForm{.algorithm = "algorithm", .lines = true};
 constexpr auto kMostMembers = static_cast<std::int32_t>(kMaxMembers);
 constexpr int kDeepest = 16;
 
@@ -157,6 +157,8 @@ std::string to_json(const Plan& plan) {
   out += "  \"predicted_latency_ns\": " + json_number(plan.predicted_latency_ns) + ",\n";
   out += "  \"predicted_period_ns\": " + json_number(plan.predicted_period_ns) + ",\n";
   out += "  \"measured_period_ns\": " + json_number(plan.measured_period_ns) + ",\n";
+  if (plan.simulated_period_ns > 0)
+    out += "  \"simulated_period_ns\": " + json_number(plan.simulated_period_ns) + ",\n";
   out += "  \"bound_ns\": " + json_number(plan.bound_ns) + ",\n";
   out += "  \"levels\": " + levels_text(plan.levels, "  ") + ",\n";
   out += "  \"schedule\": " + schedule_text(plan.schedule) + ",\n";
@@ -169,7 +171,8 @@ Result<Plan> plan_from_json(std::string_view text) {
   ObjectReader reader(*root, "plan");
   check_header(*root, kFormat, reader);
   reader.only({"format", "version", "key", "origin", "date", "layout", "credit_batch", "predicted_latency_ns",
-               "predicted_period_ns", "measured_period_ns", "bound_ns", "levels", "schedule", "candidates"});
+               "predicted_period_ns", "measured_period_ns", "simulated_period_ns", "bound_ns", "levels",
+               "schedule", "candidates"});
   const JsonNode* key = reader.object("key");
   const JsonNode* levels = reader.object("levels");
   const JsonNode* schedule = reader.array("schedule");
@@ -178,13 +181,14 @@ Result<Plan> plan_from_json(std::string_view text) {
   if (!reader.ok()) return reader.error();
   Plan plan;
   plan.key = read_key(*key, reader);
-  plan.origin = read_origin(*root, reader);
+  plan.origin = read_origin(*root, kForm, reader);
   plan.date = reader.text("date", "");
   plan.layout = read_layout(*root, reader);
   plan.credit_batch = static_cast<std::int32_t>(reader.integer("credit_batch", 0, kMostSlots));
   plan.predicted_latency_ns = reader.number("predicted_latency_ns", 0, kMostNs);
   plan.predicted_period_ns = reader.number("predicted_period_ns", 0, kMostNs);
   plan.measured_period_ns = reader.number("measured_period_ns", 0, kMostNs, 0);
+  plan.simulated_period_ns = reader.number("simulated_period_ns", 0, kMostNs, 0);
   plan.bound_ns = reader.number("bound_ns", 0, kMostNs);
   if (reader.ok()) plan.levels = read_levels(*levels, plan.key.members, 0, reader);
   plan.candidates = read_candidates(reader.array("candidates"), kForm, reader);

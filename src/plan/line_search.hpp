@@ -74,13 +74,13 @@ Result<std::vector<Draft>> find_drafts(const Topology& topology, const CostModel
                                        const PlanOptions& options, std::vector<Candidate>& refused);
 
 // Times the finalists through the callback (time_in_rounds). Means are trimmed. An entry that cannot be
-// compiled or timed gets a refusal.
+// compiled or timed gets a refusal. A simulated machine runs each entry once.
 void time_entries(const PlanKey& key, const std::vector<Draft>& drafts,
                   const std::vector<std::size_t>& finalists, std::vector<Entry>& entries,
                   const PlanOptions& options, const Measure& measure);
 
 // Returns the best of `finalists`, as an index into `entries`; the first one if none may run. If they were
-// timed, it has the least measured time; among times within the noise, the simplest one wins. If not, it has
+// timed, it has the least time; among times within the noise, the simplest one wins. If not, it has
 // the least predicted period (over hosts: latency); among periods that the model cannot distinguish, the one
 // with the least latency wins.
 // - crowded: members share CPUs, and the latency does not count. If the best one has no credits, only those

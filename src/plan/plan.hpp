@@ -51,7 +51,7 @@ struct Cluster {
 
 struct Plan {
   PlanKey key;
-  std::string origin;  // "estimated", "predicted" (from a measured profile), "measured"
+  std::string origin;  // "estimated", "predicted" (from a measured profile), "simulated", "measured"
   Cluster levels;
   Schedule schedule;
   Layouts layout;
@@ -59,6 +59,8 @@ struct Plan {
   double predicted_latency_ns = 0;
   double predicted_period_ns = 0;  // over hosts: the latency, and what credits cost
   double measured_period_ns = 0;   // 0: not measured
+  // On a simulated machine (fermata plan --simulate); over hosts: the latency. 0: not simulated.
+  double simulated_period_ns = 0;
   // Number of stages x one-way latency of the nearest pair. An estimate: a period can be shorter.
   double bound_ns = 0;
   std::vector<Candidate> candidates;
@@ -73,7 +75,8 @@ struct Plan {
 Result<std::vector<std::byte>> compile_lines(const Plan& plan);
 
 // A callback. It executes a compiled program, with each member on its CPU in key.cpus, and returns the period
-// in ns per episode. The planner interleaves the repeats and takes a robust mean.
+// in ns per episode. The planner interleaves the repeats and takes a robust mean. A callback that runs the
+// program on a simulated machine is called once for each program, and returns the latency over hosts.
 using Measure =
     std::function<Result<double>(const std::vector<std::byte>& program, const PlanKey& key, int repeat)>;
 
@@ -92,6 +95,7 @@ struct PlanOptions {
   // About how many of the best predicted candidates to time, at least 12 (above 64 members: 4). 0: predict
   // only. Unless members share CPUs or `layout` is given, variants of the fastest ones are timed, too.
   int measure_best = 0;
+  bool simulated = false;  // `measure` runs programs on a simulated machine
   Progress progress;
 };
 

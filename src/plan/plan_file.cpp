@@ -56,10 +56,12 @@ void read_team(const JsonNode& node, std::int32_t most_members, ObjectReader& re
   team.cpus = read_numbers(reader.array("cpus"), "CPU", kMostCpu, team.members, reader);
 }
 
-std::string read_origin(const JsonNode& node, ObjectReader& reader) {
+std::string read_origin(const JsonNode& node, CandidateForm form, ObjectReader& reader) {
   std::string origin = reader.text("origin");
-  if (reader.ok() && origin != "estimated" && origin != "predicted" && origin != "measured")
-    reader.complain(node, "'origin' must be estimated, predicted or measured");
+  const bool simulated = form.lines && origin == "simulated";
+  if (reader.ok() && origin != "estimated" && origin != "predicted" && origin != "measured" && !simulated)
+    reader.complain(node, std::string("'origin' must be estimated, predicted") +
+                              (form.lines ? ", simulated" : "") + " or measured");
   return origin;
 }
 
@@ -75,10 +77,11 @@ std::string candidates_text(const std::vector<Candidate>& candidates, CandidateF
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& c = candidates[i];
     out += (i ? ",\n" : "\n") + indent + "  {\"" + form.algorithm + "\": " + json_string(c.algorithm) +
-           (form.has_layout ? ", \"layout\": " + json_string(to_string(c.layout)) : "") +
+           (form.lines ? ", \"layout\": " + json_string(to_string(c.layout)) : "") +
            ", \"predicted_ns\": " + json_number(c.predicted_ns) +
-           ", \"measured_ns\": " + json_number(c.measured_ns) + ", \"verdict\": " + json_string(c.verdict) +
-           "}";
+           ", \"measured_ns\": " + json_number(c.measured_ns) +
+           (c.simulated_ns > 0 ? ", \"simulated_ns\": " + json_number(c.simulated_ns) : "") +
+           ", \"verdict\": " + json_string(c.verdict) + "}";
   }
   return out + (candidates.empty() ? "]" : "\n" + indent + "]");
 }
@@ -91,11 +94,15 @@ std::vector<Candidate> read_candidates(const JsonNode* node, CandidateForm form,
   for (const JsonNode& item : node->items) {
     if (!outer.ok()) break;
     ObjectReader reader(item, "candidates");
-    if (form.has_layout) reader.only({form.algorithm, "layout", "predicted_ns", "measured_ns", "verdict"});
+    if (form.lines)
+      reader.only({form.algorithm, "layout", "predicted_ns", "measured_ns", "simulated_ns", "verdict"});
     else reader.only({form.algorithm, "predicted_ns", "measured_ns", "verdict"});
     Candidate c{reader.text(form.algorithm), reader.number("predicted_ns", 0, kMostNs),
                 reader.number("measured_ns", 0, kMostNs, 0), reader.text("verdict")};
-    if (form.has_layout) c.layout = read_layout(item, reader);
+    if (form.lines) {
+      c.layout = read_layout(item, reader);
+      c.simulated_ns = reader.number("simulated_ns", 0, kMostNs, 0);
+    }
     outer.take_over(reader);
     candidates.push_back(std::move(c));
   }

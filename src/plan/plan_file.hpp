@@ -35,18 +35,18 @@ std::vector<std::int32_t> read_numbers(const JsonNode* node, const std::string& 
 
 // Reads the fields fingerprint, engine, members and cpus. More than `most_members` members are refused.
 void read_team(const JsonNode& node, std::int32_t most_members, ObjectReader& reader, TeamKey& team);
-// What chose the plan: estimated costs (no measured profile, or for blocks one without costs per byte),
-// predicted costs (from a measured profile), or measured times. Returns "estimated", "predicted" or
-// "measured".
-std::string read_origin(const JsonNode& node, ObjectReader& reader);
 // Reads the field layout.
 Layouts read_layout(const JsonNode& node, ObjectReader& reader);
 
 // How a format writes a candidate.
 struct CandidateForm {
   const char* algorithm;  // the key of its algorithm
-  bool has_layout;
+  bool lines;             // plans on lines: there are layouts, and times of simulated machines
 };
+// What chose the plan: estimated costs (no measured profile, or for blocks one without costs per byte),
+// predicted costs (from a measured profile), or times that were simulated or measured. Returns "estimated",
+// "predicted", "simulated" (plans on lines) or "measured".
+std::string read_origin(const JsonNode& node, CandidateForm form, ObjectReader& reader);
 std::string candidates_text(const std::vector<Candidate>& candidates, CandidateForm form,
                             const std::string& indent);
 std::vector<Candidate> read_candidates(const JsonNode* node, CandidateForm form, ObjectReader& outer);

@@ -129,6 +129,51 @@ def simulated(of):
         "plans on lines only")
     for name in ("trace", "simulated"):
         (work / name).unlink()
+    simulated_choice(of[:2])
+
+
+def simulated_choice(of):
+    """plan --simulate: candidates run on a simulated machine, of one host or several."""
+    before = written(cache)
+    text = run("plan", "-n", 6, "--simulate", "--json", "chosen", *of).stdout
+    has("plan --simulate: says so", text, "^note: the candidates run on a simulated machine: ",
+        "^  simulated +[0-9.]+ ns per episode$", ": simulated ",
+        "^  not saved: the simulated machine is not this one$")
+    check("nothing measured", "measured" not in text and written(cache) == before, (text, written(cache)))
+    plan = read("chosen")
+    check("its origin", (plan["origin"], plan["measured_period_ns"]) == ("simulated", 0), plan["origin"])
+    chosen = [c for c in plan["candidates"] if c["verdict"] == "chosen"]
+    timed = [c["simulated_ns"] for c in plan["candidates"] if "simulated_ns" in c]
+    check("the best of the simulated ones, within 2 %", len(chosen) == 1 and len(timed) >= 12 and
+          chosen[0]["simulated_ns"] == plan["simulated_period_ns"] <= 1.02 * min(timed), plan["candidates"])
+    layout = ("--algorithm", chosen[0]["algorithm"], "--layout", plan["layout"])
+    run("simulate", "-n", 6, *layout, "--json", "alone", *of)
+    check("as simulate says", read("alone")["period_ns"] == plan["simulated_period_ns"], read("alone"))
+    run("plan", "-n", 6, "--simulate", "--work", 100, "--json", "slow", *of)
+    check("--work counts", read("slow")["simulated_period_ns"] > plan["simulated_period_ns"] + 100, plan)
+    has("explain shows it", run("explain", "--plan", "chosen").stdout, "^simulated  ", "^measured   not yet",
+        "^costs      .*simulated machine$", " simulated$")
+    run("plan", "-n", 6, "--work", 100, *of, rc=107)
+    run("plan", "-n", 6, "--simulate", "--estimate", *of, rc=108)
+    has("a CPU for each", run("plan", "-n", 9, "--simulate", *of, rc=1).stderr, "share a CPU")
+    has("no blocks", run("plan", "-n", 4, "--simulate", "--collective", "scan", *of, rc=1).stderr,
+        "plans on lines only")
+    shape = {"hosts": 4, "packages": 1, "numa": 1, "l3": 1, "l2": 0, "cores": 2, "smt": 1}
+    (work / "hosts").write_text(json.dumps({"source": "made up", "model": "four hosts", "line_bytes": 64,
+                                            "regular": shape}))
+    for collective in ("barrier", "broadcast"):
+        team = ("-n", 8, "--topology", "hosts", "--collective", collective)
+        text = run("plan", *team, "--simulate", "--json", "chosen").stdout
+        has(f"over hosts: the latency of a {collective}", text, "^  simulated +[0-9.]+ [nu]s latency$")
+        plan = read("chosen")
+        if "/" not in plan["candidates"][0]["algorithm"]:
+            continue
+        run("simulate", *team, "--algorithm", plan["candidates"][0]["algorithm"], "--layout", plan["layout"],
+            "--json", "alone")
+        check("as simulate says", read("alone")["latency_ns"] == plan["simulated_period_ns"], read("alone"))
+    check("nothing is saved", written(cache) == before, written(cache))
+    for name in ("chosen", "alone", "slow", "hosts"):
+        (work / name).unlink()
 
 
 def law():

@@ -11,9 +11,16 @@ def kept_plans():
         before = {name: (cache / name).read_bytes() for name in written(cache)}
         has("an estimate does not replace it", run("plan", *words[:-2], "--estimate").stdout,
             "not saved: the saved plan .*was measured")
+        if "scan" not in words:
+            has("nor does a simulated one", run("plan", *words, "--simulate").stdout,
+                "not saved: the saved plan .*was measured, and this one is simulated")
         check("and nothing of it changes",
               before == {name: (cache / name).read_bytes() for name in written(cache)})
         has("another measured one does", run("plan", *words).stdout, kept)
+    for name in written(cache):
+        (cache / name).unlink()
+    has("a simulated plan of this machine is saved", run("plan", "-n", 2, "--simulate").stdout, "^  saved +")
+    has("as what it is", run("explain", "-n", 2).stdout, "^simulated  ", "^measured   not yet")
     for name in written(cache):
         (cache / name).unlink()
 

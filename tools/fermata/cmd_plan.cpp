@@ -1,5 +1,5 @@
-// fermata plan: chooses a schedule and its layout for a team, times the best few if the team can run here,
-// and saves the plan.
+// fermata plan: chooses a schedule and its layout for a team, times the best few if the team can run here or
+// on a simulated machine, and saves the plan.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "commands.hpp"
 #include "plan/cluster.hpp"
 #include "plan/emit/emit.hpp"
-#include "plan_request.hpp"
+#include "simulated_team.hpp"
 #include "team/measure.hpp"
 
 namespace fermata::tool {
@@ -23,7 +23,8 @@ struct PlanningArguments {
   PlanArguments which;
   ScheduleChoice schedule;
   std::string json, emit, prefix;
-  bool estimate = false, no_save = false, declared = false;
+  sim::MemoryCosts memory;
+  bool estimate = false, simulate = false, no_save = false, declared = false;
   double sparseness = 0;
   int best = kTimedByDefault;
 };
@@ -39,6 +40,9 @@ void print_summary(const Plan& plan) {
   if (!plan.levels.children.empty()) fmt::print("  levels     {}\n", shape_text(plan.levels));
   fmt::print("  predicted  {} per episode, latency {}\n", ns(plan.predicted_period_ns),
              ns(plan.predicted_latency_ns));
+  if (plan.simulated_period_ns > 0)
+    fmt::print("  simulated  {} {}\n", ns(plan.simulated_period_ns),
+               plan.key.hosts.empty() ? "per episode" : "latency");
   if (plan.measured_period_ns > 0) fmt::print("  measured   {} per episode\n", ns(plan.measured_period_ns));
   fmt::print("  bound      {} ({})\n", ns(plan.bound_ns), counted(plan.schedule.stages.size(), "stage"));
   if (plan.credit_batch > 0)
@@ -51,11 +55,24 @@ void print_summary(const Plan& plan) {
 }
 
 void run_blocks(const PlanningArguments& a, const PlanRequest& request) {
+  if (a.simulate) throw CommandError("--simulate: plans on lines only, of up to 56 bytes");
   if (a.schedule.chosen() || !a.emit.empty() || a.declared || a.sparseness > 0)
     throw CommandError(
         "block operations have no layouts and always compare all algorithms: use only --best, --estimate, "
         "--json and --no-save with them");
   plan_blocks(request, {.best = a.estimate ? 0 : a.best, .json = a.json, .save = !a.no_save});
+}
+
+Measure measure_for(const PlanningArguments& a, const PlanRequest& request) {
+  if (a.simulate) {
+    take(seated(request.key, request.topology));
+    fmt::print("note: the candidates run on a simulated machine: {}\n",
+               request.profile.machine.empty() ? "this one" : request.profile.machine);
+    return simulate_on(request, a.memory);
+  }
+  if (request.here && !a.estimate) return measure_on_this_machine();
+  if (!a.estimate) fmt::print("note: this team can't run here: predictions only\n");
+  return nullptr;
 }
 
 Plan choose(const PlanningArguments& a, const PlanRequest& request) {
@@ -64,22 +81,26 @@ Plan choose(const PlanningArguments& a, const PlanRequest& request) {
   take_choice(a.schedule, options);
   options.clusters_from_topology = a.declared;
   options.sparseness = a.sparseness;
-  const Measure measure = request.here && !a.estimate ? measure_on_this_machine() : nullptr;
+  const Measure measure = measure_for(a, request);
   options.measure_best = measure ? a.best : 0;
+  options.simulated = a.simulate;
   if (isatty(STDERR_FILENO) != 0) options.progress = show_progress;
-  if (!measure && !a.estimate) fmt::print("note: this team can't run here: predictions only\n");
   Plan plan = take(make_plan(request.topology, request.profile, options, measure));
   print_summary(plan);
   return plan;
 }
 
-void keep(const Plan& plan) {
+void keep(const PlanningArguments& a, const PlanRequest& request, const Plan& plan) {
+  if (a.no_save) return;
+  if (a.simulate && !request.here) {
+    fmt::print("  not saved: the simulated machine is not this one\n");
+    return;
+  }
   const auto known = plan.measured_period_ns > 0 ? Result<Plan>(Error{}) : load_plan(plan.key);
   if (known && known->measured_period_ns > 0) {
     fmt::print(
-        "  not saved: the saved plan ({}) was measured, and this one is an estimate; to replace it, delete "
-        "{}\n",
-        known->schedule.algorithm, plan_path(plan.key));
+        "  not saved: the saved plan ({}) was measured, and this one is {}; to replace it, delete {}\n",
+        known->schedule.algorithm, a.simulate ? "simulated" : "an estimate", plan_path(plan.key));
     return;
   }
   fmt::print("  saved      {}\n", take(save_plan(plan)));
@@ -92,8 +113,9 @@ void emit(const PlanningArguments& a, const Plan& plan) {
   other.which.collective = name_of(is_barrier ? Collective::kAllreduce : Collective::kBarrier);
   if (!is_barrier) other.which.bytes = 0;
   other.schedule = {.algorithm = {}, .layout = {}, .file = {}, .fan_in = a.schedule.fan_in};
-  const Plan second = choose(other, resolve(other.which));
-  if (!a.no_save) keep(second);
+  const PlanRequest request = resolve(other.which);
+  const Plan second = choose(other, request);
+  keep(a, request, second);
   const std::string name = a.prefix.empty() ? fmt::format("team{}", plan.key.members) : a.prefix;
   write_output(a.emit, take(is_barrier ? emit_code(plan, second, name) : emit_code(second, plan, name)));
 }
@@ -124,7 +146,7 @@ void run(const PlanningArguments& a) {
   print_notices(request, stdout);
   const Plan plan = choose(a, request);
   write_output(a.json, to_json(plan));
-  if (!a.no_save) keep(plan);
+  keep(a, request, plan);
   if (!a.emit.empty()) emit(a, plan);
 }
 
@@ -137,6 +159,13 @@ void add_plan(CLI::App& app) {
   add_plan_selectors(*command, a->which);
   add_schedule_choice(*command, a->schedule);
   command->add_flag("--estimate", a->estimate, "predict only, time nothing");
+  command
+      ->add_flag("--simulate", a->simulate,
+                 "time the candidates on a simulated machine, which need not be at hand")
+      ->excludes("--estimate");
+  add_memory_costs(*command, a->memory);
+  for (const char* cost : {"--miss-share", "--overlap", "--work", "--prefetch"})
+    command->get_option(cost)->needs("--simulate");
   command->add_option("--best", a->best, "how many of the predicted best to time first; more may be timed")
       ->check(CLI::Range(1, 200))
       ->capture_default_str();

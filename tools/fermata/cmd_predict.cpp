@@ -5,15 +5,13 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "algo/algorithm.hpp"
 #include "block_plans.hpp"
 #include "commands.hpp"
-#include "plan_request.hpp"
 #include "predict_law.hpp"
 #include "profile/statistics.hpp"
-#include "sim/simulate.hpp"
+#include "simulated_team.hpp"
 #include "team/measure.hpp"
 
 namespace fermata::tool {
@@ -78,28 +76,21 @@ std::vector<Subject> subjects_of(const PlanRequest& request, const ScheduleChoic
   return subjects;
 }
 
-// On this machine's costs, with a core for each member; 0: members share CPUs.
-double simulated_ns(const PlanRequest& request, const Subject& s, const sim::MemoryCosts& costs) {
-  PlanKey key = s.plan.key;
-  if (key.members > request.topology.usable_cpus()) return 0;
-  if (key.cpus.empty()) key.cpus = place(request.topology, key.members, Placement::kCore);
-  if (std::set<std::int32_t>(key.cpus.begin(), key.cpus.end()).size() < key.cpus.size()) return 0;
-  return take(sim::simulate(s.program, key, request.topology, request.profile, {.costs = costs})).ns;
-}
-
 std::string percent(double found, double measured) {
   return found > 0 ? fmt::format("{:+.0f}%", 100 * (found - measured) / measured) : "-";
 }
 
 void print_table(const PredictArguments& a, const PlanRequest& request,
                  const std::vector<Subject>& subjects) {
+  const bool apart = seated(request.key, request.topology).ok();  // no two members on one CPU
+  const Measure simulate = simulate_on(request, a.memory);
   std::vector<double> predicted, simulated, measured;
   nlohmann::json rows = nlohmann::json::array();
   fmt::print("{:<24} {:<22} {:>10} {:>10} {:>10} {:>7} {:>7}\n", "period, ns", "", "predicted", "simulated",
              "measured", "error", "error");
   for (const Subject& s : subjects) {
     predicted.push_back(s.plan.predicted_period_ns);
-    simulated.push_back(simulated_ns(request, s, a.memory));
+    simulated.push_back(apart ? take(simulate(s.program, s.plan.key, 0)) : 0);
     measured.push_back(median(s.samples));
     const double p = predicted.back(), v = simulated.back(), m = measured.back();
     const std::string layout = to_string(s.plan.layout);

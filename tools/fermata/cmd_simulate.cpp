@@ -10,9 +10,9 @@
 #include "base/text.hpp"
 #include "block_plans.hpp"
 #include "commands.hpp"
-#include "plan_request.hpp"
 #include "sim/clock.hpp"
 #include "sim/simulate.hpp"
+#include "simulated_team.hpp"
 
 namespace fermata::tool {
 namespace {
@@ -242,8 +242,7 @@ void run(const SimulateArguments& a) {
   check_output(a.trace);
   PlanRequest request = resolve(a.which);
   if (request.blocks) throw CommandError("simulate: plans on lines only, of up to 56 bytes");
-  if (request.key.cpus.empty())
-    request.key.cpus = place(request.topology, request.key.members, Placement::kCore);
+  request.key = take(seated(std::move(request.key), request.topology));
   print_notices(request, stdout);
   PlanOptions options;
   options.key = request.key;

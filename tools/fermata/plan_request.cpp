@@ -154,33 +154,6 @@ void add_plan_selectors(CLI::App& command, PlanArguments& a) {
                      "a topology file: printed by `fermata topo` as text or JSON, or hwloc XML");
 }
 
-void add_memory_costs(CLI::App& command, sim::MemoryCosts& costs) {
-  command.add_option("--miss-share", costs.miss_share, "the share of a signal that is the reader's miss")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command
-      .add_option("--overlap", costs.overlap,
-                  "a load of a stage is issued when the one before it has returned (1) or was issued (2)")
-      ->check(CLI::Range(1, 2))
-      ->capture_default_str();
-  command
-      .add_option("--work", costs.work_ns, "a member's own work for a store or a signal that it takes, ns")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command.add_option("--prefetch", costs.prefetch, "further lines that a miss takes, too")
-      ->check(CLI::Range(0, 16))
-      ->capture_default_str();
-}
-
-CLI::Option* add_clock(CLI::App& command, double& clock) {
-  return command
-      .add_option("--scale", clock,
-                  "also the times with a clock so many times as fast: own work and caches scale, memory and "
-                  "links do not")
-      ->check(CLI::Range(0.01, 100.0))
-      ->capture_default_str();
-}
-
 void add_schedule_choice(CLI::App& command, ScheduleChoice& choice) {
   command.add_option("--algorithm", choice.algorithm,
                      "this algorithm instead of a search: 'kary(4)', or one for each level of clusters, "

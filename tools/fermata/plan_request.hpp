@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "plan/plan.hpp"
-#include "sim/machine.hpp"
 
 namespace fermata::tool {
 
@@ -30,9 +29,6 @@ struct ScheduleChoice {
   int fan_in = 0;
   bool chosen() const { return !algorithm.empty() || !layout.empty() || !file.empty() || fan_in > 0; }
 };
-
-void add_memory_costs(CLI::App& command, sim::MemoryCosts& costs);  // options of a simulated machine
-CLI::Option* add_clock(CLI::App& command, double& clock);           // --scale (sim/clock.hpp)
 
 void add_schedule_choice(CLI::App& command, ScheduleChoice& choice);
 Schedule schedule_from_file(const std::string& path);  // as `fermata verify` prints it; throws CommandError

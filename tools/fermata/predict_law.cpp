@@ -15,6 +15,7 @@
 #include "sim/clock.hpp"
 #include "sim/latency_law.hpp"
 #include "sim/simulate.hpp"
+#include "simulated_team.hpp"
 
 namespace fermata::tool {
 namespace {

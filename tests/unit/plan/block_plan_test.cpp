@@ -169,6 +169,7 @@ TEST(BlockPlanFile, RoundTripsAndRefuses) {
   EXPECT_NE(complaint("\"allreduce\"", "\"barrier\"").find("'collective' names none"), std::string::npos);
   EXPECT_NE(complaint("\"bytes\": 65536", "\"bytes\": 65535").find("power of two"), std::string::npos);
   EXPECT_NE(complaint("\"measured\"", "\"guessed\"").find("'origin'"), std::string::npos);
+  EXPECT_NE(complaint("\"measured\"", "\"simulated\"").find("'origin'"), std::string::npos);
   EXPECT_NE(complaint("[0, 1]", "[0]").find("a CPU for each member"), std::string::npos);
   EXPECT_NE(complaint("[0, 1]", "[0, 1.5]").find("CPU's number"), std::string::npos);
   EXPECT_NE(complaint("\"members\": 2", "\"members\": 0").find("'members'"), std::string::npos);

@@ -128,5 +128,44 @@ TEST(Measuring, WhoCannotBeTimedIsNotChosen) {
   EXPECT_FALSE(make_plan(t, estimate_profile(t), o, never).ok());
 }
 
+// A simulated machine always gives the same time, so each program runs once. Its polls cost nothing, so no
+// plan has longer poll intervals.
+TEST(Measuring, ASimulatedMachineIsAskedOnceAndNotTakenForMeasured) {
+  const Topology t = machine({.cores = 8});
+  PlanOptions o = options_for(t, Collective::kBarrier, 4);
+  o.measure_best = 16;
+  o.simulated = true;
+  std::map<std::string, int> calls;
+  const Measure simulate = [&](const std::vector<std::byte>& program, const PlanKey&,
+                               int repeat) -> Result<double> {
+    EXPECT_EQ(repeat, 0);
+    ++calls[std::string(header(program).algorithm) + " " + header(program).layout];
+    return std::string(header(program).algorithm) == "linear" ? 100.0 : 150.0;
+  };
+  const auto plan = make_plan(t, estimate_profile(t), o, simulate);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_GE(calls.size(), 16u);
+  for (const auto& [name, count] : calls) EXPECT_LE(count, 2) << name;  // two drafts may have one name
+  EXPECT_EQ(plan->origin, "simulated");
+  EXPECT_EQ(plan->schedule.algorithm, "linear");
+  EXPECT_EQ(plan->simulated_period_ns, 100);
+  EXPECT_EQ(plan->measured_period_ns, 0);
+  int slower = 0;
+  for (const Candidate& c : plan->candidates) {
+    EXPECT_EQ(c.measured_ns, 0);
+    EXPECT_EQ(c.layout.at(0).pauses, plan->layout.at(0).pauses) << to_string(c.layout);
+    slower += c.verdict == "simulated 1.5x slower" && c.simulated_ns == 150;
+  }
+  EXPECT_GT(slower, 0);
+  const auto again = plan_from_json(to_json(*plan));
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_TRUE(*again == *plan);
+  const std::string text = explain(*plan, false);
+  EXPECT_NE(text.find("simulated  100 ns per episode"), std::string::npos) << text;
+  EXPECT_NE(text.find("measured   not yet"), std::string::npos) << text;
+  EXPECT_NE(text.find("predicted simulated"), std::string::npos) << text;
+  expect_sound(*plan);
+}
+
 }  // namespace
 }  // namespace fermata

@@ -1,0 +1,54 @@
+#include "simulated_team.hpp"
+
+#include <set>
+
+#include "sim/simulate.hpp"
+
+namespace fermata::tool {
+
+void add_memory_costs(CLI::App& command, sim::MemoryCosts& costs) {
+  command.add_option("--miss-share", costs.miss_share, "the share of a signal that is the reader's miss")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--overlap", costs.overlap,
+                  "a load of a stage is issued when the one before it has returned (1) or was issued (2)")
+      ->check(CLI::Range(1, 2))
+      ->capture_default_str();
+  command
+      .add_option("--work", costs.work_ns, "a member's own work for a store or a signal that it takes, ns")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command.add_option("--prefetch", costs.prefetch, "further lines that a miss takes, too")
+      ->check(CLI::Range(0, 16))
+      ->capture_default_str();
+}
+
+CLI::Option* add_clock(CLI::App& command, double& clock) {
+  return command
+      .add_option("--scale", clock,
+                  "also the times with a clock so many times as fast: own work and caches scale, memory and "
+                  "links do not")
+      ->check(CLI::Range(0.01, 100.0))
+      ->capture_default_str();
+}
+
+Result<PlanKey> seated(PlanKey key, const Topology& topology) {
+  if (key.cpus.empty()) key.cpus = place(topology, key.members, Placement::kCore);
+  if (std::set<std::int32_t>(key.cpus.begin(), key.cpus.end()).size() == key.cpus.size()) return key;
+  return Error{Status::kUnsupported, "members that share a CPU are not simulated"};
+}
+
+Measure simulate_on(const PlanRequest& request, const sim::MemoryCosts& costs) {
+  return [&request, costs](const std::vector<std::byte>& program, const PlanKey& key, int) -> Result<double> {
+    const auto placed = seated(key, request.topology);
+    if (!placed) return placed.error();
+    const auto quantity = key.hosts.empty() ? sim::Quantity::kPeriod : sim::Quantity::kLatency;
+    const auto outcome = sim::simulate(program, *placed, request.topology, request.profile,
+                                       {.quantity = quantity, .costs = costs});
+    if (!outcome) return outcome.error();
+    return outcome->ns;
+  };
+}
+
+}  // namespace fermata::tool

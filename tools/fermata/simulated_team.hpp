@@ -1,0 +1,24 @@
+// Teams on a simulated machine, for `fermata simulate`, `predict` and `plan --simulate`.
+#ifndef FERMATA_TOOLS_SIMULATED_TEAM_HPP
+#define FERMATA_TOOLS_SIMULATED_TEAM_HPP
+
+#include <CLI/CLI.hpp>
+
+#include "plan_request.hpp"
+#include "sim/machine.hpp"
+
+namespace fermata::tool {
+
+void add_memory_costs(CLI::App& command, sim::MemoryCosts& costs);  // options of a simulated machine
+CLI::Option* add_clock(CLI::App& command, double& clock);           // --scale (sim/clock.hpp)
+
+// The key with a CPU for each member: without CPUs, each member gets a core. Error: kUnsupported if members
+// share CPUs.
+Result<PlanKey> seated(PlanKey key, const Topology& topology);
+
+// Runs each program on the machine of the request, and returns the period, or over hosts the latency.
+// `request` must outlive the callback.
+Measure simulate_on(const PlanRequest& request, const sim::MemoryCosts& costs);
+
+}  // namespace fermata::tool
+#endif
