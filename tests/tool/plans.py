@@ -78,6 +78,13 @@ def named(of):
                                    if "  0 -> 1" in printed else "fermata-schedule 2\n")
     has("a broken one is refused", run("plan", "-n", 4, "--schedule", "schedule", *of, rc=1).stderr,
         "no candidate can be proved|schedule, line 2")
+    run("plan", "-n", 4, "--algorithm", "linear", "--goal", "goal", "--no-save", *of)
+    has("a schedule in GOAL", (work / "goal").read_text(), "^num_ranks 4$", "^rank 3 {$",
+        "^l1: send 8b to 0 tag 0$", "^l2 requires l1$")
+    has("which has no shared words",
+        run("plan", "-n", 4, "--algorithm", "counter", "--goal", "goal", "--no-save", *of, rc=1).stderr,
+        "'counter' add to shared words")
+    (work / "goal").unlink()
     has("a limit on the fan-in", run("plan", "-n", 8, "--fan-in", 1, "--no-save", *of).stdout,
         "^barrier of 8 threads: ")
     has("which this algorithm exceeds",

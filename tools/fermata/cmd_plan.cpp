@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "plan/cluster.hpp"
 #include "plan/emit/emit.hpp"
+#include "schedule/goal.hpp"
 #include "simulated_team.hpp"
 #include "team/measure.hpp"
 
@@ -22,7 +23,7 @@ constexpr std::size_t kRunnersUp = 6;
 struct PlanningArguments {
   PlanArguments which;
   ScheduleChoice schedule;
-  std::string json, emit, prefix;
+  std::string json, goal, emit, prefix;
   sim::MemoryCosts memory;
   bool estimate = false, simulate = false, no_save = false, declared = false;
   double sparseness = 0;
@@ -56,7 +57,7 @@ void print_summary(const Plan& plan) {
 
 void run_blocks(const PlanningArguments& a, const PlanRequest& request) {
   if (a.simulate) throw CommandError("--simulate: plans on lines only, of up to 56 bytes");
-  if (a.schedule.chosen() || !a.emit.empty() || a.declared || a.sparseness > 0)
+  if (a.schedule.chosen() || !a.emit.empty() || !a.goal.empty() || a.declared || a.sparseness > 0)
     throw CommandError(
         "block operations have no layouts and always compare all algorithms: use only --best, --estimate, "
         "--json and --no-save with them");
@@ -132,8 +133,14 @@ PlanArguments to_plan(const PlanningArguments& a) {
   return which;
 }
 
+// A signal has the 8 bytes of its slot's header, and the payload.
+std::string goal_of(const Plan& plan) {
+  return take(to_goal(plan.schedule, sizeof(std::uint64_t), plan.key.payload));
+}
+
 void run(const PlanningArguments& a) {
   check_output(a.json);
+  check_output(a.goal);
   check_output(a.emit);
   if (a.emit.empty() && !a.prefix.empty())
     throw CommandError("--prefix is for the header that --emit writes");
@@ -146,6 +153,7 @@ void run(const PlanningArguments& a) {
   print_notices(request, stdout);
   const Plan plan = choose(a, request);
   write_output(a.json, to_json(plan));
+  if (!a.goal.empty()) write_output(a.goal, goal_of(plan));
   keep(a, request, plan);
   if (!a.emit.empty()) emit(a, plan);
 }
@@ -175,6 +183,8 @@ void add_plan(CLI::App& app) {
                    "sparseness of the clusters, as a share of the diameter (default: from the distances)")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--json", a->json, "also write the plan to this file");
+  command->add_option("--goal", a->goal,
+                      "also write the schedule to this file in GOAL, the format of LogGOPSim");
   command->add_option("--emit", a->emit,
                       "also write this team's barrier and allreduce to this file, as a C99 header that needs "
                       "no library");
