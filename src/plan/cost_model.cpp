@@ -27,8 +27,6 @@ constexpr double kUnknownFold = 0.1;
 // An estimate in ns: the time of the walk through a block program for each further chunk of a message.
 constexpr double kChunk = 30;
 
-constexpr std::size_t kReaders = 9;  // members with which reader_ns is measured (profile/measure.cpp)
-
 // The rows whose CPUs the profile names.
 std::int32_t rows_of(const Profile& profile) {
   return std::min(profile.o.n, static_cast<std::int32_t>(profile.topology.cpus.size()));
@@ -301,7 +299,7 @@ void fill_words(CostModel& model, const Profile& profile) {
   const auto scaled = [&](double ns, double distance) {
     return ns * (distance > 0 ? std::max(1.0, mean / distance) : 1);
   };
-  model.reader = scaled(profile.reader_ns, distance_of(profile, kReaders));
+  model.reader = scaled(profile.reader_ns, distance_of(profile, kMostTogether));
   if (profile.word_add_ns.empty()) return;
   const std::size_t k =
       std::clamp<std::size_t>(static_cast<std::size_t>(model.members), 1, profile.word_add_ns.size());
@@ -328,7 +326,7 @@ void crowd(CostModel& model) {
 }
 
 double reader_share(const Profile& profile) {
-  const double distance = distance_of(profile, kReaders);
+  const double distance = distance_of(profile, kMostTogether);
   return profile.reader_ns > 0 && distance > 0 ? profile.reader_ns / distance : 1;
 }
 

@@ -186,7 +186,7 @@ class Measurement {
 
   void measure_groups() {
     const double seconds = plan_.extra;
-    if (const auto many = measure_many(team(9), options_.processes, 2 * seconds)) {
+    if (const auto many = measure_many(team(kMostTogether), options_.processes, 2 * seconds)) {
       p_.awaited_ns = rounded(many->awaited);
       p_.reader_ns = rounded(many->reader);
       if (many->estimated)

@@ -9,11 +9,9 @@ namespace fermata {
 
 namespace {
 
-constexpr std::size_t kMaxMembers = 9;  // member 0 and eight others
-
 struct Lines {
   probe::Flag published;
-  probe::Flag slot[kMaxMembers];
+  probe::Flag slot[kMostTogether];
 };
 
 // Members 1..active signal member 0, which publishes one line to them.
@@ -71,7 +69,7 @@ std::optional<ManyCost> measure_many(const std::vector<std::int32_t>& cpus, bool
   if (!memory || cpus.size() < 2) return std::nullopt;
   Lines& lines = *memory.at<Lines>(0);
   const std::vector<std::int32_t> near(
-      cpus.begin(), cpus.begin() + static_cast<std::ptrdiff_t>(std::min(cpus.size(), kMaxMembers)));
+      cpus.begin(), cpus.begin() + static_cast<std::ptrdiff_t>(std::min(cpus.size(), kMostTogether)));
   if (near.size() == 2) {
     constexpr std::int32_t kLines = 4;
     const auto times = probe::sample(

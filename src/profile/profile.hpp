@@ -106,6 +106,9 @@ struct Profile {
   bool operator==(const Profile&) const = default;
 };
 
+// awaited_ns and reader_ns are measured with at most so many members, one per core: one and eight others.
+constexpr std::size_t kMostTogether = 9;
+
 struct ProfileOptions {
   std::vector<std::int32_t> cpus;  // empty: all CPUs that this process may use
   bool processes = false;

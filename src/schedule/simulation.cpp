@@ -1,5 +1,7 @@
 #include "schedule/simulation.hpp"
 
+#include <limits>
+
 #include "schedule/structure.hpp"
 
 namespace fermata {
@@ -188,7 +190,9 @@ void Simulation::await(std::int32_t member, std::int32_t stage) {
   std::vector<Incoming>& in = incoming_[member];
   const auto earlier = [](const Incoming& a, const Incoming& b) { return a.at < b.at; };
   if (!std::is_sorted(in.begin(), in.end(), earlier)) std::sort(in.begin(), in.end(), earlier);
-  double seen = 0, most_o = 0, sum_more = 0, first_l = 0, bulk = 0, first = 0;
+  double seen = 0, most_o = 0, sum_more = 0, bulk = 0, first = 0;
+  // What the first slot costs more than a further one; below 0 if it costs less.
+  double first_l = -std::numeric_limits<double>::infinity();
   std::int32_t cause = -1;
   for (auto i = in.rbegin(); i != in.rend(); ++i) {
     most_o = std::max(most_o, i->o);

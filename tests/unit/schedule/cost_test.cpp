@@ -107,6 +107,18 @@ TEST(Cost, MeasuredCostOfAFurtherAwaitedSlotScalesWithDistance) {
   EXPECT_DOUBLE_EQ(cost(s, m, {}).departure_ns[0], 20 + (2 + 2 + 6) + (30 - 6));
 }
 
+// A further slot may cost more than its L. The first one, which may be the only one, still costs L.
+TEST(Cost, AFurtherAwaitedSlotMayCostMoreThanTheFirst) {
+  CostModel m = uniform(4, 20, 10);
+  m.awaited = 15;
+  Schedule s;
+  s.members = 4;
+  s.stages = {{{{.from = 1, .to = 0}}}};
+  EXPECT_DOUBLE_EQ(cost(s, m, {}).departure_ns[0], 20 + 10);
+  s.stages = {{{{.from = 1, .to = 0}, {.from = 2, .to = 0}, {.from = 3, .to = 0}}}};
+  EXPECT_DOUBLE_EQ(cost(s, m, {}).departure_ns[0], 20 + 10 + 15 + 15);
+}
+
 TEST(Cost, PublishedLinesPayPerReader) {
   CostModel m = uniform(5, 20, 5);
   m.reader = 3;
