@@ -86,18 +86,24 @@ void tree_route(const Network& n, std::int32_t from, std::int32_t to, std::vecto
 
 struct Dragonfly {
   explicit Dragonfly(const Network& n)
-      : hosts(n.sides[0]), routers(n.sides[1]), groups(n.sides[2]), ports((groups - 2) / routers + 1) {}
+      : hosts(n.sides[0]),
+        routers(n.sides[1]),
+        groups(n.sides[2]),
+        between(n.up[0]),
+        ports(((groups - 1) * std::int64_t{between} + routers - 1) / routers) {}
   std::int64_t local() const { return std::int64_t{groups} * routers * routers; }
-  std::int64_t links() const { return local() + std::int64_t{groups} * groups; }
-  // The router of a group that has the link to another group.
-  std::int32_t gate(std::int32_t group, std::int32_t other) const {
-    return (other - group - 1 + groups) % groups / ports;
+  std::int64_t links() const { return local() + std::int64_t{groups} * groups * between; }
+  // The router of a group that has this link to another group.
+  std::int32_t gate(std::int32_t group, std::int32_t other, std::int32_t link) const {
+    const std::int64_t further = (other - group - 1 + groups) % groups;
+    return static_cast<std::int32_t>((further * between + link) / ports);
   }
   std::int32_t local_link(std::int32_t group, std::int32_t from, std::int32_t to) const {
     return (group * routers + from) * routers + to;
   }
   std::int32_t hosts, routers, groups;
-  std::int32_t ports;  // of a router to other groups
+  std::int32_t between;  // links between each two groups
+  std::int64_t ports;    // of a router to other groups
 };
 
 void dragonfly_route(const Network& n, std::int32_t from, std::int32_t to, std::vector<std::int32_t>& links) {
@@ -105,10 +111,11 @@ void dragonfly_route(const Network& n, std::int32_t from, std::int32_t to, std::
   std::int32_t router = from / d.hosts % d.routers, group = from / d.hosts / d.routers;
   const std::int32_t last = to / d.hosts % d.routers, other = to / d.hosts / d.routers;
   if (group != other) {
-    const std::int32_t gate = d.gate(group, other);
+    const std::int32_t link = last % d.between, gate = d.gate(group, other, link);
     if (router != gate) links.push_back(d.local_link(group, router, gate));
-    links.push_back(static_cast<std::int32_t>(d.local() + std::int64_t{group} * d.groups + other));
-    router = d.gate(other, group);
+    links.push_back(
+        static_cast<std::int32_t>(d.local() + (std::int64_t{group} * d.groups + other) * d.between + link));
+    router = d.gate(other, group, link);
     group = other;
   }
   if (router != last) links.push_back(d.local_link(group, router, last));
@@ -136,8 +143,10 @@ std::string network_flaw(const Network& n) {
   if (n.kind == Kind::kNone) return {};
   if (n.kind == Kind::kDragonfly && n.sides.size() != 3) return "a dragonfly has hosts, routers and groups";
   if (n.sides.empty() || n.sides.size() > kMostSides) return "1 to 8 dimensions or levels are expected";
-  if (n.up.size() != (n.kind == Kind::kFatTree ? n.sides.size() - 1 : 0))
+  if (n.kind == Kind::kFatTree && n.up.size() != n.sides.size() - 1)
     return "one number of ports up is expected for each level of a fat tree but the last";
+  if (n.kind != Kind::kFatTree && n.up.size() != (n.kind == Kind::kDragonfly ? 1 : 0))
+    return "one number of links between two groups of a dragonfly is expected";
   for (const std::vector<std::int32_t>* list : {&n.sides, &n.up})
     for (const std::int32_t count : *list)
       if (count < 1 || count > kMostHosts) return "counts from 1 to 65536 are expected";

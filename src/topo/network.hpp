@@ -7,8 +7,9 @@
 // - Fat tree: up to the lowest level that has both hosts below it, then down. The port up of a switch depends
 //   on the receiver alone (its number, divided by the product of the ports up below, modulo the ports up).
 // - Dragonfly: to the router of the own group that has the link to the receiver's group, over that link, to
-//   the receiver's router. The i-th further group, counted up from the own one and beginning again at 0, is
-//   at the router i / p, where p is the smallest number of such links of a router that is enough.
+//   the receiver's router. Two groups have b links, and the number of the receiver's router modulo b says
+//   which one. The links of a group to the others, counted up from the group itself, are dealt out to its
+//   routers in their order, to each one p, the smallest number that is enough.
 #ifndef FERMATA_TOPO_NETWORK_HPP
 #define FERMATA_TOPO_NETWORK_HPP
 
@@ -27,6 +28,7 @@ struct Network {
   // Dragonfly: the hosts of a router, the routers of a group, the groups.
   std::vector<std::int32_t> sides;
   // Fat tree: the ports up of the switches of each level but the last. They lead to different switches.
+  // Dragonfly: one number, the links between each two groups.
   std::vector<std::int32_t> up;
   // Defaults where a file lacks a value: assumptions, of the order of current networks.
   double hop_ns = 100;   // the head of a message over a link and through the switch at its end
@@ -53,14 +55,14 @@ void find_route(const Network& network, std::int32_t from, std::int32_t to, std:
 std::vector<double> further_ns(const Network& network, std::int32_t from);
 std::int32_t most_hops(const Network& network);  // links of the longest route
 
-// The values of two lines of a topology's text: "torus 8 8", "fat_tree 16 8 up 8" or "dragonfly 2 4 9", and
-// "hop_ns 100 gap_ns 10 byte_ns 0.1".
+// The values of two lines of a topology's text: "torus 8 8", "fat_tree 16 8 up 8" or "dragonfly 2 4 9 up 1",
+// and "hop_ns 100 gap_ns 10 byte_ns 0.1".
 std::string form_text(const Network& network);
 std::string costs_text(const Network& network);
 // Read them. Return the error, or an empty string.
 std::string read_form(std::string_view text, Network& network);
 std::string read_costs(std::string_view text, Network& network);
-// For people: "torus of 8 x 8; 256 links, routes of at most 8 hops".
+// For people: "torus of 8 x 8; 256 links, at most 8 hops".
 std::string describe(const Network& network);
 
 }  // namespace fermata

@@ -71,9 +71,10 @@ void read_fat_tree(const JsonNode& node, Network& n, ObjectReader& outer) {
 
 void read_dragonfly(const JsonNode& node, Network& n, ObjectReader& outer) {
   ObjectReader reader(node, "dragonfly");
-  reader.only({"groups", "routers", "hosts"});
+  reader.only({"groups", "routers", "hosts", "links"});
   for (const char* key : {"hosts", "routers", "groups"})
     n.sides.push_back(static_cast<std::int32_t>(reader.integer(key, 1, kMaxId)));
+  n.up = {static_cast<std::int32_t>(reader.integer("links", 1, kMaxId, 1))};
   outer.take_over(reader);
 }
 
@@ -83,7 +84,8 @@ std::string form_json(const Network& n) {
     return name + "{\"down\": [" + list_text(n.sides, ", ") + "], \"up\": [" + list_text(n.up, ", ") + "]}";
   if (n.kind != Kind::kDragonfly) return name + "[" + list_text(n.sides, ", ") + "]";
   return name + "{\"groups\": " + std::to_string(n.sides[2]) +
-         ", \"routers\": " + std::to_string(n.sides[1]) + ", \"hosts\": " + std::to_string(n.sides[0]) + "}";
+         ", \"routers\": " + std::to_string(n.sides[1]) + ", \"hosts\": " + std::to_string(n.sides[0]) +
+         ", \"links\": " + std::to_string(n.up[0]) + "}";
 }
 
 }  // namespace
@@ -173,11 +175,12 @@ std::string describe(const Network& n) {
     case Kind::kDragonfly:
       out = "dragonfly of " + counted(static_cast<std::size_t>(n.sides[2]), "group") + " x " +
             counted(static_cast<std::size_t>(n.sides[1]), "router") + " x " +
-            counted(static_cast<std::size_t>(n.sides[0]), "host");
+            counted(static_cast<std::size_t>(n.sides[0]), "host") + ", " +
+            counted(static_cast<std::size_t>(n.up[0]), "link") + " a pair";
       break;
     case Kind::kNone: return {};
   }
-  return out + "; " + counted(static_cast<std::size_t>(links_of(n)), "link") + ", routes of at most " +
+  return out + "; " + counted(static_cast<std::size_t>(links_of(n)), "link") + ", at most " +
          counted(static_cast<std::size_t>(most_hops(n)), "hop");
 }
 

@@ -50,7 +50,8 @@ void add_topo(CLI::App& app) {
       "read this hwloc XML file instead of this machine; hwloc trusts the file, so you must too");
   auto* synthetic = command->add_option("--synthetic", o->synthetic,
                                         "an hwloc synthetic string: \"pack:2 l3:1 core:4 pu:2\"");
-  auto* file = command->add_option("--file", o->file, "a file that --text or --json printed, or hwloc XML");
+  auto* file = command->add_option("--file", o->file,
+                                   "a file that --text or --json printed, hwloc XML, or a machine file");
   xml->excludes(synthetic)->excludes(file);
   synthetic->excludes(file);
   auto* json = command->add_flag("--json", o->json, "print JSON");

@@ -150,14 +150,16 @@ void add_plan_selectors(CLI::App& command, PlanArguments& a) {
   command.add_option(
       "--profile,--machine", a.profile,
       "a profile file, of this machine or another one (default: this machine's from the cache)");
-  command.add_option("--topology", a.topology,
-                     "a topology file: printed by `fermata topo` as text or JSON, or hwloc XML");
+  command.add_option(
+      "--topology", a.topology,
+      "a topology file: printed by `fermata topo` as text or JSON, hwloc XML, or a machine file");
 }
 
 void add_schedule_choice(CLI::App& command, ScheduleChoice& choice) {
   command.add_option("--algorithm", choice.algorithm,
                      "this algorithm instead of a search: 'kary(4)', or one for each level of clusters, "
-                     "outermost first, as plans print them: 'kary(8)/linear/linear'");
+                     "outermost first, as plans print them: 'kary(8)/linear/linear'; "
+                     "'kary(3)@neighbours': with hosts in an order that puts neighbours first");
   command.add_option("--layout", choice.layout, "this layout instead of a search, e.g. packed+2slots");
   command
       .add_option("--schedule", choice.file,

@@ -49,13 +49,23 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"power8-4x6x8", 6, Placement::kCpu},      {"power8-4x6x8", 24, Placement::kCore},
-    {"power8-4x6x8", 192, Placement::kCore},   {"p7ih-node", 32, Placement::kCore},
-    {"p7ih-drawer", 256, Placement::kCore},    {"p7ih-supernode", 1024, Placement::kCore},
-    {"knl-72", 72, Placement::kCore},          {"skl-2x18", 36, Placement::kCore},
-    {"skl-2x18", 144, Placement::kCore},       {"milan-2x64", 128, Placement::kCore},
-    {"cluster-8x2x4", 64, Placement::kCore},   {"cluster-8x2x4", 64, Placement::kRoundRobin},
-    {"cluster-10x2x6", 120, Placement::kCore}, {"mesh-64x16", 1024, Placement::kCore},
+    {"power8-4x6x8", 6, Placement::kCpu},
+    {"power8-4x6x8", 24, Placement::kCore},
+    {"power8-4x6x8", 192, Placement::kCore},
+    {"p7ih-node", 32, Placement::kCore},
+    {"p7ih-drawer", 256, Placement::kCore},
+    {"p7ih-supernode", 1024, Placement::kCore},
+    {"knl-72", 72, Placement::kCore},
+    {"skl-2x18", 36, Placement::kCore},
+    {"skl-2x18", 144, Placement::kCore},
+    {"milan-2x64", 128, Placement::kCore},
+    {"cluster-8x2x4", 64, Placement::kCore},
+    {"cluster-8x2x4", 64, Placement::kRoundRobin},
+    {"cluster-10x2x6", 120, Placement::kCore},
+    {"mesh-64x16", 1024, Placement::kCore},
+    {"torus-4x4x4", 64, Placement::kCore},
+    {"torus-4x4x4", 64, Placement::kRandom},
+    {"p7ih-system", 128, Placement::kCore},
 };
 
 std::string plan_line(const Profile& p, const Case& c, Collective collective, std::int32_t bytes) {
@@ -66,9 +76,10 @@ std::string plan_line(const Profile& p, const Case& c, Collective collective, st
   if (!plan.ok()) return {};
   EXPECT_TRUE(compile_lines(*plan).ok()) << plan->schedule.algorithm;
   return format("%-15s %4d %-11s %-9s %2d  %-42s %-28s %d  %-18s %9.0f %9.0f\n", c.machine, c.members,
-                c.placement == Placement::kCore  ? "core"
-                : c.placement == Placement::kCpu ? "cpu"
-                                                 : "round-robin",
+                c.placement == Placement::kCore     ? "core"
+                : c.placement == Placement::kCpu    ? "cpu"
+                : c.placement == Placement::kRandom ? "random"
+                                                    : "round-robin",
                 name_of(collective), options.key.payload, plan->schedule.algorithm.c_str(),
                 to_string(plan->layout).c_str(), plan->credit_batch, shape_text(plan->levels).c_str(),
                 plan->predicted_period_ns, plan->predicted_latency_ns);

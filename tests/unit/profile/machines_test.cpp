@@ -14,9 +14,9 @@ namespace fermata {
 namespace {
 
 const std::string kFolder = FERMATA_SOURCE_DIR "/machines/";
-constexpr const char* kPublished[] = {"cluster-10x2x6", "cluster-8x2x4", "knl-72",    "mesh-64x16",
-                                      "milan-2x64",     "p7ih-drawer",   "p7ih-node", "p7ih-supernode",
-                                      "power8-4x6x8",   "skl-2x18"};
+constexpr const char* kPublished[] = {"cluster-10x2x6", "cluster-8x2x4",    "knl-72",      "mesh-64x16",
+                                      "milan-2x64",     "p7ih-system", "p7ih-drawer", "p7ih-node",
+                                      "p7ih-supernode", "power8-4x6x8",     "skl-2x18",    "torus-4x4x4"};
 constexpr const char* kMeasured[] = {"intel-xeon-cascadelake-2vcpu-processes",
                                      "intel-xeon-cascadelake-2vcpu-threads"};
 
@@ -109,6 +109,9 @@ TEST(Machines, CiteEachOfTheirValues) {
         {"futex_ns", p.futex_ns},
         {"tearing", static_cast<double>(p.tearing.size())}};
     for (const auto& [field, value] : scalars) EXPECT_TRUE(value == 0 || cited(p, field)) << field;
+    for (const char* field : {"hop_ns", "gap_ns", "byte_ns"})
+      EXPECT_TRUE(!p.topology.network || cited(p, field)) << field;
+    EXPECT_TRUE(p.topology.network.global_ns == 0 || cited(p, "global_ns"));
     for (const LayoutCost& c : p.layouts) EXPECT_TRUE(cited(p, "layouts") && cited(p, c.layout)) << c.layout;
     for (const auto& [matrix, m] : {std::pair<const char*, const Matrix&>{"o", p.o}, {"l", p.l}})
       for (const auto& [level, value] : levels_of(p, m))

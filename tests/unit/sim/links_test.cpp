@@ -178,6 +178,7 @@ TEST(Links, AThousandHosts) {
   tree.up = {8, 8};
   Network dragonfly = grid(Network::Kind::kDragonfly, {4, 16, 16});
   dragonfly.global_ns = 300;
+  dragonfly.up = {2};
   for (const Network& n : {grid(Network::Kind::kTorus, {16, 8, 8}), tree, dragonfly}) {
     const Hosts h = hosts_in(n);
     const double ns = latency(h, "butterfly", h.key).ns;
