@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plan_request.hpp"
+#include "sim/machine.hpp"
 
 namespace fermata::tool {
 
