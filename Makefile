@@ -35,7 +35,8 @@ help:
 	@echo "make format-check  report files that clang-format would change"
 	@echo "make random-plans  prove and execute random plans RANDOM_PLANS=$(RANDOM_PLANS), first:count"
 	@echo "                   (10^6 take 15 minutes or more)"
-	@echo "make simulate      the papers' barriers on simulated machines, compared with docs/papers.md: a minute"
+	@echo "make simulate      the papers' barriers on simulated machines, compared with docs/papers.md, and"
+	@echo "                   barriers on 16 CPUs beside measured ones: a minute or two"
 	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of"
 	@echo "                   SOAK_SECONDS=$(SOAK_SECONDS) that go on where the last one ended"
 	@echo "make fuzz          fuzz every file reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang-19)"
@@ -108,6 +109,7 @@ simulate: bootstrap
 	@$(call configure,release)
 	@$(call compile,release) --target fermata_tool
 	@scripts/simulate-papers build/release --check
+	@scripts/simulate-results build/release
 
 soak: build
 	@scripts/soak build/release $(SOAK_SECONDS)
