@@ -49,22 +49,14 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"power8-4x6x8", 6, Placement::kCpu},
-    {"power8-4x6x8", 24, Placement::kCore},
-    {"power8-4x6x8", 192, Placement::kCore},
-    {"p7ih-node", 32, Placement::kCore},
-    {"p7ih-drawer", 256, Placement::kCore},
-    {"p7ih-supernode", 1024, Placement::kCore},
-    {"knl-72", 72, Placement::kCore},
-    {"skl-2x18", 36, Placement::kCore},
-    {"skl-2x18", 144, Placement::kCore},
-    {"milan-2x64", 128, Placement::kCore},
-    {"cluster-8x2x4", 64, Placement::kCore},
-    {"cluster-8x2x4", 64, Placement::kRoundRobin},
-    {"cluster-10x2x6", 120, Placement::kCore},
-    {"mesh-64x16", 1024, Placement::kCore},
-    {"torus-4x4x4", 64, Placement::kCore},
-    {"torus-4x4x4", 64, Placement::kRandom},
+    {"power8-4x6x8", 6, Placement::kCpu},      {"power8-4x6x8", 24, Placement::kCore},
+    {"power8-4x6x8", 192, Placement::kCore},   {"p7ih-node", 32, Placement::kCore},
+    {"p7ih-drawer", 256, Placement::kCore},    {"p7ih-supernode", 1024, Placement::kCore},
+    {"knl-72", 72, Placement::kCore},          {"skl-2x18", 36, Placement::kCore},
+    {"skl-2x18", 144, Placement::kCore},       {"milan-2x64", 128, Placement::kCore},
+    {"cluster-8x2x4", 64, Placement::kCore},   {"cluster-8x2x4", 64, Placement::kRoundRobin},
+    {"cluster-10x2x6", 120, Placement::kCore}, {"mesh-64x16", 1024, Placement::kCore},
+    {"torus-4x4x4", 64, Placement::kCore},     {"torus-4x4x4", 64, Placement::kRandom},
     {"p7ih-system", 128, Placement::kCore},
 };
 

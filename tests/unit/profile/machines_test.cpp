@@ -14,9 +14,9 @@ namespace fermata {
 namespace {
 
 const std::string kFolder = FERMATA_SOURCE_DIR "/machines/";
-constexpr const char* kPublished[] = {"cluster-10x2x6", "cluster-8x2x4",    "knl-72",      "mesh-64x16",
-                                      "milan-2x64",     "p7ih-system", "p7ih-drawer", "p7ih-node",
-                                      "p7ih-supernode", "power8-4x6x8",     "skl-2x18",    "torus-4x4x4"};
+constexpr const char* kPublished[] = {"cluster-10x2x6", "cluster-8x2x4", "knl-72",      "mesh-64x16",
+                                      "milan-2x64",     "p7ih-system",   "p7ih-drawer", "p7ih-node",
+                                      "p7ih-supernode", "power8-4x6x8",  "skl-2x18",    "torus-4x4x4"};
 constexpr const char* kMeasured[] = {"intel-xeon-cascadelake-2vcpu-processes",
                                      "intel-xeon-cascadelake-2vcpu-threads"};
 
