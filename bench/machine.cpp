@@ -64,6 +64,7 @@ nlohmann::json machine_json(const Options& options, const Outcome& outcome, cons
           {"second_team", options.load.beside},
           {"take_cpus_ms", options.load.take_ms},
           {"energy", outcome.energy},
+          {"counters", outcome.counters},
           {"seed", options.seed},
           {"seconds", options.seconds},
           {"versions", outcome.versions},

@@ -7,6 +7,7 @@
 
 #include "base/line.hpp"
 #include "bench/case.hpp"
+#include "bench/counters.hpp"
 
 namespace fermata::bench {
 
@@ -35,6 +36,7 @@ struct Order {
   // Warm-up and batch each end soon after this time: after the second check from then on (Turn::loop()). No
   // limit if it is 0, if roots rotate, or if a root alone gets the result.
   std::uint64_t limit_ns = 0;
+  bool counters = false;  // whether members count events (bench/counters.hpp)
 };
 static_assert(std::is_trivially_copyable_v<Order>);
 
@@ -49,6 +51,7 @@ struct alignas(kMaxLine) MemberLine {
   // of this member's thread, in the timed part
   std::uint64_t cpu_ns = 0;
   std::uint64_t switches = 0;  // of the scheduler, of its own will or not
+  Counts counts = kNotCounted;
   std::uint64_t failures = 0;
   double expected = 0, seen = 0;  // at the first failure
   int about = -1;                 // rank whose data was wrong, or element of the result

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
+#include <string_view>
 
 #include "base/text.hpp"
 
@@ -26,7 +28,7 @@ nlohmann::json numbers_of(const std::vector<double>& rounds) {
   return list;
 }
 
-nlohmann::json row_json(const Row& row) {
+nlohmann::json row_json(const Row& row, bool counters) {
   nlohmann::json json = {{"subject", row.subject},
                          {"variant", row.variant},
                          {"collective", fermata::name_of(row.what.collective)},
@@ -53,6 +55,9 @@ nlohmann::json row_json(const Row& row) {
                          {"ratio_to_threads_interval", interval_of(row.ratio_to_threads)},
                          {"pinned", !row.what.cpus.empty()}};
   if (!row.references.empty()) json["references"] = numbers_of(row.references);
+  for (std::size_t i = 0; counters && i < kCounterCount; ++i)
+    json[kCounters[i].name] =
+        std::isnan(row.counts[i]) ? nlohmann::json(nullptr) : nlohmann::json(row.counts[i]);
   return json;
 }
 
@@ -95,15 +100,19 @@ bool shows_use(const Row& row) { return !has_own_cpus(row.what) && row.role != R
 // The column of the energy takes its room from the subject's name.
 int width_of_subject(const Row& row) { return row.joules ? 25 : 32; }
 
+std::string title_of(const Row& row) {
+  std::string text = std::string(fermata::name_of(row.what.collective)) + ", " + name_of(row.what.engine) +
+                     ", n = " + std::to_string(row.what.members);
+  if (row.what.bytes != 0) text += ", " + std::to_string(row.what.bytes) + " bytes";
+  return text + ", " + name_of(row.quantity);
+}
+
 std::string heading(const Row& row) {
   std::string text;
   if (row.role == Role::kProbe) {
     text = "probes of the same run, ns";
   } else {
-    text = std::string(fermata::name_of(row.what.collective)) + ", " + name_of(row.what.engine) +
-           ", n = " + std::to_string(row.what.members);
-    if (row.what.bytes != 0) text += ", " + std::to_string(row.what.bytes) + " bytes";
-    text += std::string(", ") + name_of(row.quantity) + ", ns per episode";
+    text = title_of(row) + ", ns per episode";
     if (row.what.rotating) text += ", rotating roots";
     if (row.what.cpus.empty()) text += ", not pinned";
   }
@@ -120,9 +129,12 @@ std::string heading(const Row& row) {
                        "xbound", "/planned", "95 %", processes ? " /threads" : "");
 }
 
+std::string label_of(const Row& row) {
+  return row.subject + (row.variant.empty() ? "" : " (" + row.variant + ")");
+}
+
 std::string line_of(const Row& row) {
   const Summary& s = row.summary;
-  const std::string label = row.subject + (row.variant.empty() ? "" : " (" + row.variant + ")");
   std::string over_bound, over_threads, over_plan, interval;
   // EPCC's overhead can be about 0: then there is no ratio.
   if (row.bound && *row.bound > 0 && s.median > 0) over_bound = format("%.2f", s.median / *row.bound);
@@ -135,7 +147,7 @@ std::string line_of(const Row& row) {
   const bool crowd = shows_use(row);
   const int width = width_of_subject(row);
   std::string text = format(
-      "%-*s %6.6s %6.6s %6.6s %6.6s", width, clipped(label, static_cast<std::size_t>(width)).c_str(),
+      "%-*s %6.6s %6.6s %6.6s %6.6s", width, clipped(label_of(row), static_cast<std::size_t>(width)).c_str(),
       short_number(s.median).c_str(), crowd ? short_ratio(row.switches).c_str() : short_number(s.p10).c_str(),
       short_number(s.p90).c_str(), short_number(crowd ? row.cpu_ns : s.min).c_str());
   if (row.joules) text += format(" %6.6s", short_ratio(*row.joules * 1e6).c_str());
@@ -143,6 +155,58 @@ std::string line_of(const Row& row) {
                  over_threads.c_str());
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
+}
+
+// Breaks it at spaces. Lines but the first one are indented.
+std::string wrapped(const std::string& text) {
+  std::string out;
+  std::size_t column = 0;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool fits = column == 0 || column + 1 + word.size() <= kTableWidth;
+    if (column != 0) out += fits ? " " : "\n  ";
+    column = fits ? column + (column != 0 ? 1 : 0) + word.size() : 2 + word.size();
+    out += word;
+  }
+  return out + "\n";
+}
+
+// A long label loses "fermata:" first, so that its layout stays.
+std::string label_within(const Row& row, std::size_t width) {
+  constexpr std::string_view kOwn = "fermata:";
+  std::string label = label_of(row);
+  if (label.size() > width && label.starts_with(kOwn)) label.erase(0, kOwn.size());
+  return clipped(label, width);
+}
+
+// The columns are the events that some row has.
+std::string counters_table(const Outcome& outcome) {
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < kCounterCount; ++i) {
+    if (std::any_of(outcome.rows.begin(), outcome.rows.end(),
+                    [i](const Row& row) { return !std::isnan(row.counts[i]); }))
+      columns.push_back(i);
+  }
+  std::size_t longest = std::string_view("subject").size();
+  for (const Row& row : outcome.rows) longest = std::max(longest, label_of(row).size());
+  const int width =
+      std::min(static_cast<int>(longest), kTableWidth - 7 * static_cast<int>(columns.size() + 1));
+  std::string text;
+  const Row* previous = nullptr;
+  for (const Row& row : outcome.rows) {
+    if (row.role == Role::kProbe) continue;
+    if (previous == nullptr || !same_block(*previous, row)) {
+      text += "\nevents of an episode and member, " + title_of(row) + "\n" + format("%-*s", width, "subject");
+      for (const std::size_t i : columns) text += format(" %6s", kCounters[i].head);
+      text += format(" %6s\n", "switch");
+    }
+    text += format("%-*s", width, label_within(row, static_cast<std::size_t>(width)).c_str());
+    for (const std::size_t i : columns)
+      text += format(" %6.6s", std::isnan(row.counts[i]) ? "" : short_ratio(row.counts[i]).c_str());
+    text += format(" %6.6s\n", short_ratio(row.switches).c_str());
+    previous = &row;
+  }
+  return text + "\n" + wrapped("counted: " + outcome.counters);
 }
 
 }  // namespace
@@ -176,7 +240,7 @@ nlohmann::json samples_json(const std::vector<double>& samples, const char* unit
 
 nlohmann::json to_json(const Options& options, const Outcome& outcome, const std::string& command_line) {
   nlohmann::json results = nlohmann::json::array();
-  for (const Row& row : outcome.rows) results.push_back(row_json(row));
+  for (const Row& row : outcome.rows) results.push_back(row_json(row, !outcome.counters.empty()));
   nlohmann::json left_out = nlohmann::json::array();
   for (const LeftOut& l : outcome.left_out) {
     left_out.push_back({{"subject", l.subject},
@@ -217,6 +281,7 @@ std::string to_table(const Outcome& outcome) {
         "CPU: ns of CPU time that all members use in an episode.\n";
   if (previous != nullptr && previous->joules)
     text += "uJ: energy of the whole machine in an episode (" + outcome.energy + ").\n";
+  if (!outcome.counters.empty()) text += counters_table(outcome);
   return text + left_out_table(outcome);
 }
 

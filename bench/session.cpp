@@ -1,6 +1,7 @@
 #include "bench/session.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -36,6 +37,11 @@ double delay_rate() {
   return best;
 }
 
+double median_count(const std::vector<double>& counts) {  // NaN: none of them was counted
+  const Summary s = summarize(counts);
+  return s.count == 0 ? kNever : s.median;
+}
+
 struct Player {
   Contestant who;
   Remote remote;
@@ -45,7 +51,8 @@ struct Player {
   double batch_episodes = 1;
   double used_ns = 0;  // time of all its rounds
   std::vector<double> rounds, references;
-  std::vector<double> cpu_ns, switches;    // of each round that it ran in
+  std::vector<double> cpu_ns, switches;                   // of each round that it ran in
+  std::array<std::vector<double>, kCounterCount> counts;  // likewise
   double joules = 0, joules_episodes = 0;  // of all its turns with a known energy, warm-up included
   double reference_ns = 0;                 // in the last batch
   std::string error;
@@ -68,6 +75,7 @@ class Group {
       pulses_.push_back(quota->pulse());
     }
     outcome.energy = energy_.source();
+    if (options.counters) outcome.counters = counter_source();
     if (options.load.take_ms > 0) pulses_.push_back(taking_cpus(options.load.take_ms));
   }
 
@@ -125,6 +133,7 @@ class Group {
     if (p.error.empty()) {
       p.cpu_ns.push_back(outcome.reply.cpu_ns);
       p.switches.push_back(outcome.reply.switches);
+      for (std::size_t i = 0; i < kCounterCount; ++i) p.counts[i].push_back(outcome.reply.counts[i]);
     }
     if (p.error.empty() && joules) {
       p.joules += *joules;
@@ -147,6 +156,7 @@ class Group {
     p.order.chunks = computes ? kChunks : 1;
     p.order.skew_ns = computes ? kApartNs : static_cast<std::uint64_t>(options_.skew_ns * rate_);
     p.order.shape = options_.shape;
+    p.order.counters = options_.counters;
     take_turn(p);
     if (p.error.empty() && cost(p) > kTooSlowNs) take_turn(p);  // the first turn only wakes the members
     if (!p.error.empty()) return;
@@ -196,6 +206,7 @@ class Group {
     }
     p->cpu_ns.clear();
     p->switches.clear();
+    p->counts.fill({});
     p->joules = p->joules_episodes = 0;
     leave_out_failed(*p);
     if (p->error.empty()) players_.push_back(std::move(p));
@@ -281,6 +292,7 @@ class Group {
       row.summary = summarize(p->rounds);
       row.cpu_ns = summarize(p->cpu_ns).median;
       row.switches = summarize(p->switches).median;
+      for (std::size_t i = 0; i < kCounterCount; ++i) row.counts[i] = median_count(p->counts[i]);
       if (p->joules_episodes > 0) row.joules = p->joules / p->joules_episodes;
       row.stages = c.stages;
     }

@@ -52,6 +52,7 @@ struct Options {
   double limit_s = 10;  // for one batch; after it the subject counts as hung
   double window_s = 0;  // the time of a batch; 0: 2 to 20 ms, or 0.3 s under load
   Load load;
+  bool counters = false;  // count events of each member (bench/counters.hpp)
   std::uint64_t seed = 1;
   std::string worker_directory;  // "": beside the tool, or its libexec
   std::string energy_root;       // a folder with another /sys for the energy; "": the machine's
@@ -79,6 +80,7 @@ struct Row {
   double cpu_ns = 0, switches = 0;  // medians over the rounds, as in Reply
   // of the whole machine in an episode: all rounds' energy by their episodes; nothing if it was not read
   std::optional<double> joules;
+  Counts counts = kNotCounted;  // of an episode and member: medians over the rounds
   Summary summary;
   std::optional<double> bound;
   std::string bound_source;  // which floor, or the formula: "3 x one-way", "estimate: 1 x switch"
@@ -100,6 +102,7 @@ struct Outcome {
   std::map<std::string, std::string> plans;     // of `planned`, by "n=2 threads 8 bytes"
   std::string quota;                            // by what means it was set
   std::string energy;                           // what the joules are of, or why there are none
+  std::string counters;                         // what was counted, and why not the rest; "": not asked for
 };
 
 // Checks the names and numbers of `options`. Returns "" or what is wrong and what would be right.

@@ -60,12 +60,17 @@ double skewed_of(const Turn& turn) {
   return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
 }
 
-// Sets the use of the CPUs in the timed part.
+// Sets the use of the CPUs in the timed part, and the counts of events.
 void count_use(const Turn& turn, Reply& reply) {
   const auto episodes = static_cast<double>(std::max<std::uint64_t>(turn.lines[0].episodes, 1));
   for (int rank = 0; rank < turn.members; ++rank) {
     reply.cpu_ns += static_cast<double>(turn.lines[rank].cpu_ns) / episodes;
     reply.switches += static_cast<double>(turn.lines[rank].switches) / episodes / turn.members;
+  }
+  for (std::size_t i = 0; i < kCounterCount; ++i) {
+    reply.counts[i] = 0;
+    for (int rank = 0; rank < turn.members; ++rank)
+      reply.counts[i] += turn.lines[rank].counts[i] / episodes / turn.members;
   }
 }
 

@@ -20,11 +20,12 @@ struct Reply {
   std::uint32_t length = 0;
   // per episode: period, latency (the batch's median), or the time added to the reference
   double value_ns = 0;
-  double elapsed_ns = 0;       // of the whole batch with warm-up; calibration uses it
-  double reference_ns = 0;     // what was subtracted, per episode
-  std::uint64_t episodes = 0;  // that ran, with warm-up; fewer than ordered if they took too long
-  double cpu_ns = 0;           // CPU time of all members, per episode
-  double switches = 0;         // of the scheduler, per episode and member
+  double elapsed_ns = 0;        // of the whole batch with warm-up; calibration uses it
+  double reference_ns = 0;      // what was subtracted, per episode
+  std::uint64_t episodes = 0;   // that ran, with warm-up; fewer than ordered if they took too long
+  double cpu_ns = 0;            // CPU time of all members, per episode
+  double switches = 0;          // of the scheduler, per episode and member
+  Counts counts = kNotCounted;  // per episode and member
 };
 static_assert(std::is_trivially_copyable_v<Reply>);
 

@@ -1,6 +1,8 @@
 """Checks bench, predict, and which plans are kept."""
 
-from harness import cache, check, has, home, read, root, run, temporary, written
+import re
+
+from harness import cache, check, has, home, read, root, run, temporary, work, written
 
 
 def kept_plans():
@@ -25,8 +27,26 @@ def kept_plans():
         (cache / name).unlink()
 
 
+def counters():
+    r = run("bench", "barrier", "-n", 2, "--engine", "threads,processes", "--rivals", "none", "--algorithm",
+            "none", "--no-floors", "--seconds", "0.05", "--counters", "--json", "counters.json")
+    file = read("counters.json")
+    (work / "counters.json").unlink()
+    names = {"cycles", "instructions", "cache_misses", "page_faults", "migrations"}
+    check("each row has its events", all(names <= set(row) for row in file["results"]), file)
+    counted = {name for name in names if all(row[name] is not None for row in file["results"])}
+    said = file["machine"]["counters"]  # what was counted, then "; no events of ..." or "; not ..."
+    check("those that can be counted", counted == names & set(re.split("(?:^|; )no", said)[0].split(", ")),
+          (counted, said))
+    has("and their table", r.stdout, "^events of an episode and member, barrier, processes, n = 2, period",
+        "^subject .* switch$", "^counted: ")
+    has("not with other benchmarks", run("bench", "teams", "--counters", rc=1).stderr,
+        "--counters: with a collective")
+
+
 def runs():
     kept_plans()
+    counters()
     r = run("bench", "barrier", "-n", 2, "--rivals", "pthread", "--algorithm", "linear,dissemination",
             "--layout", "private", "--seconds", "0.3", "--json", "bench.json")
     file = read("bench.json")

@@ -32,7 +32,7 @@ struct BenchArguments {
   std::string collective, members = "2", engine = "threads", algorithm = "all", layout, rivals = "all", bytes;
   std::string quantity = "period", roots = "fixed", json, cpus, place, skew;
   ScheduleChoice schedule;  // its file and its fan-in alone
-  bool no_pin = false, no_floors = false, guidelines = false;
+  bool no_pin = false, no_floors = false, guidelines = false, counters = false;
   double seconds = 10, limit = 10, window = 0;
   bench::Load load;
   std::uint64_t seed = 1;
@@ -161,6 +161,7 @@ bench::Options options_from(const BenchArguments& a) {
   o.limit_s = a.limit;
   o.window_s = a.window;
   o.load = a.load;
+  o.counters = a.counters;
   o.seed = a.seed;
   return o;
 }
@@ -273,8 +274,9 @@ void bench_command(const BenchArguments& a) {
   };
   const bool plain =
       !a.guidelines && a.collective != kPlanning && a.collective != kTeams && a.collective != kOverlap;
-  if (!plain && (a.schedule.chosen() || !a.skew.empty()))
-    throw CommandError("--schedule, --fan-in and --skew: with a collective, without --guidelines");
+  if (!plain && (a.schedule.chosen() || !a.skew.empty() || a.counters))
+    throw CommandError(
+        "--schedule, --fan-in, --skew and --counters: with a collective, without --guidelines");
   if ((a.collective == kPlanning || a.collective == kTeams) && !options.cpus.empty())
     throw CommandError("--cpus and --place: not with " + a.collective);
   if (a.collective == kPlanning) return planning(options, a);
@@ -355,6 +357,9 @@ void add_bench(CLI::App& app) {
   command->add_flag(
       "--guidelines", a->guidelines,
       "Check that each collective is as fast as other calls that do the same; exit status 1 if not");
+  command->add_flag("--counters", a->counters,
+                    "Count events of an episode and member: cycles, instructions, misses of caches, "
+                    "prefetches, page faults; those that the machine has and the kernel allows");
   command->add_flag("--no-pin", a->no_pin, "Never pin members");
   command->add_flag("--no-floors", a->no_floors, "Skip floors and probes; the table then has no bounds");
   command->add_option("--json", a->json, "Write raw samples, statistics and the machine to this file");

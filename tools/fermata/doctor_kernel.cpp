@@ -204,8 +204,9 @@ Check counters() {
   const std::string paranoid = level.empty() ? "" : "; perf_event_paranoid " + level;
   if (fd >= 0)
     return {"perf counters", "yes", "cycles can be counted" + paranoid,
-            "benchmarks may report cycles beside ns"};
-  return {"perf counters", "no", "cycles: " + reason(code) + paranoid, "benchmarks report time only"};
+            "`fermata bench --counters` counts cycles and misses of caches"};
+  return {"perf counters", "no", "cycles: " + reason(code) + paranoid,
+          "`fermata bench --counters` counts neither cycles nor misses of caches"};
 }
 
 }  // namespace

@@ -29,9 +29,11 @@ Outcome outcome_with_wide_rows() {
           Ratio{1e-12 + std::fabs(scale), Interval{0.9 * std::fabs(scale), 1.1 * std::fabs(scale)}};
       row.ratio_to_threads = Ratio{1e9, std::nullopt};
       if (engine == Engine::kProcesses) row.joules = scale;
+      row.counts.fill(scale);
       outcome.rows.push_back(row);
     }
   }
+  outcome.counters = "cycles; not " + std::string(90, 'x') + ", page_faults: not allowed";
   Case what;
   outcome.left_out.push_back({"libomp_dist", "", std::string(500, 'x'), what, Quantity::kPeriod});
   return outcome;
@@ -44,6 +46,22 @@ TEST(Report, NoLineOfTheTableIsWiderThanAHundredColumns) {
     EXPECT_LE(line.size(), static_cast<std::size_t>(kTableWidth)) << line;
   }
   EXPECT_GT(count, 20);
+}
+
+TEST(Report, TheTableOfEventsShowsLayouts) {
+  Outcome outcome;
+  outcome.counters = "all";
+  Row row;
+  row.subject = "fermata:kary(16)/private+stride5";
+  row.counts.fill(12345);
+  row.counts[2] = std::numeric_limits<double>::quiet_NaN();
+  outcome.rows = {row, row};
+  outcome.rows[1].counts[2] = 0.25;
+  const std::string table = to_table(outcome);
+  EXPECT_NE(table.find("\nkary(16)/private+stride5        12.3k  12.3k         12.3k "), std::string::npos)
+      << table;
+  EXPECT_NE(table.find("\nkary(16)/private+stride5        12.3k  12.3k   0.25  12.3k "), std::string::npos)
+      << table;
 }
 
 TEST(Report, AFileHasALineForEachRowAndItsSamples) {
