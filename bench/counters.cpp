@@ -106,8 +106,7 @@ ThreadCounters::Readings ThreadCounters::read() const {
   return readings;
 }
 
-Counts ThreadCounters::since(const Readings& begin) const {
-  const Readings end = read();
+Counts ThreadCounters::between(const Readings& begin, const Readings& end) {
   Counts counts = kNotCounted;
   for (std::size_t i = 0; i < kCounterCount; ++i) {
     const std::uint64_t running_ns = end[i].running_ns - begin[i].running_ns;

@@ -52,7 +52,8 @@ class ThreadCounters {
   };
   using Readings = std::array<Reading, kCounterCount>;
   Readings read() const;
-  Counts since(const Readings& begin) const;
+  Counts since(const Readings& begin) const { return between(begin, read()); }
+  static Counts between(const Readings& begin, const Readings& end);
 
  private:
   std::array<int, kCounterCount> descriptors_;

@@ -51,6 +51,18 @@ TEST(Counters, PageFaults) {
   EXPECT_LE(faults, 80);
 }
 
+TEST(Counters, AnEventThatHadATurnNowAndThenIsScaledUp) {
+  ThreadCounters::Readings begin, end;
+  begin[0] = {.count = 10, .enabled_ns = 100, .running_ns = 40};
+  end[0] = {.count = 60, .enabled_ns = 300, .running_ns = 90};  // 50 in 50 of 200 ns
+  begin[1] = end[1] = begin[0];
+  end[1].enabled_ns = 300;  // it had none
+  const Counts counts = ThreadCounters::between(begin, end);
+  EXPECT_DOUBLE_EQ(counts[0], 200);
+  EXPECT_TRUE(std::isnan(counts[1]));
+  EXPECT_TRUE(std::isnan(counts[2]));
+}
+
 TEST(Counters, EachThreadHasItsOwn) {
   if (!counts("page_faults")) GTEST_SKIP() << counter_source();
   const ThreadCounters::Readings begin = ThreadCounters::mine().read();
