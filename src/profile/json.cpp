@@ -1,10 +1,12 @@
 // Reads and writes the profile file. The format has a version. A file with an error is refused whole, with
 // the line and the reason.
 
-#include "topo/json.hpp"
+#include <type_traits>
+
 #include "json/text.hpp"
 #include "profile/levels.hpp"
 #include "profile/profile.hpp"
+#include "topo/json.hpp"
 
 namespace fermata {
 
@@ -151,6 +153,30 @@ void read_job(Profile& p, std::int64_t version, ObjectReader& reader) {
       return reader.complain(*hosts, "the topology has more hosts than 'hosts' names");
 }
 
+// Exists since version 6. Each key may be missing.
+void read_memory(Profile& p, std::int64_t version, ObjectReader& reader) {
+  const JsonNode* node = reader.object("memory");
+  if (node == nullptr) return;
+  if (version < 6) reader.complain(*node, "'memory' belongs to version 6");
+  constexpr double kMostShare = 1000;
+  ObjectReader memory(*node, "memory");
+  memory.only({"miss_share", "line_share", "overlap", "work_ns", "sibling_share", "prefetch"});
+  const auto number = [&](const char* key, double most, std::optional<double>& into) {
+    if (node->get(key) != nullptr) into = memory.number(key, 0, most);
+  };
+  const auto whole = [&](const char* key, std::int64_t least, std::int64_t most,
+                         std::optional<std::int32_t>& into) {
+    if (node->get(key) != nullptr) into = static_cast<std::int32_t>(memory.integer(key, least, most));
+  };
+  number("miss_share", 1, p.memory.miss_share);
+  number("line_share", 1, p.memory.line_share);
+  whole("overlap", 1, 2, p.memory.overlap);
+  number("work_ns", kMaxNs, p.memory.work_ns);
+  number("sibling_share", kMostShare, p.memory.sibling_share);
+  whole("prefetch", 0, 16, p.memory.prefetch);
+  reader.take_over(memory);
+}
+
 void read_evidence(Profile& p, ObjectReader& reader) {
   constexpr std::int64_t kMaxReads = 1LL << 52;
   reader.each("tearing", {"bytes", "level", "reads", "torn"}, [&](ObjectReader& item, const JsonNode& node) {
@@ -192,6 +218,35 @@ void write_list(std::string& out, const char* name, const Items& items, bool las
   out += last ? "\n" : ",\n";
 }
 
+void write_memory(std::string& out, const MemoryParameters& memory) {
+  std::string keys;
+  const auto add = [&](const char* key, const auto& value) {
+    if (!value) return;
+    keys += std::string(keys.empty() ? "" : ", ") + "\"" + key + "\": ";
+    if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(*value)>>) keys += std::to_string(*value);
+    else keys += json_number(*value);
+  };
+  add("miss_share", memory.miss_share);
+  add("line_share", memory.line_share);
+  add("overlap", memory.overlap);
+  add("work_ns", memory.work_ns);
+  add("sibling_share", memory.sibling_share);
+  add("prefetch", memory.prefetch);
+  if (!keys.empty()) out += "  \"memory\": {" + keys + "},\n";
+}
+
+bool knows_bytes(const Profile& p) {  // beyond g
+  return p.g_direct.n > 0 || p.direct_ns > 0 || p.fold_byte_ns > 0 || !p.domains.empty();
+}
+
+int version_of(const Profile& p) {
+  if (p.memory != MemoryParameters{} || p.base_layout != "private") return 6;
+  if (!p.hosts.empty()) return 5;
+  if (!p.blocks.empty()) return 4;
+  if (knows_bytes(p)) return 3;
+  return p.g.n > 0 ? 2 : 1;
+}
+
 std::string indented(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -217,15 +272,9 @@ void write_evidence(std::string& out, const Profile& p) {
 }  // namespace
 
 std::string to_json(const Profile& p) {
-  const bool more = p.g_direct.n > 0 || p.direct_ns > 0 || p.fold_byte_ns > 0 || !p.domains.empty();
-  const bool based = p.base_layout != "private";
-  const char* version = based               ? "6"
-                        : !p.hosts.empty()  ? "5"
-                        : !p.blocks.empty() ? "4"
-                        : more              ? "3"
-                        : p.g.n > 0         ? "2"
-                                            : "1";
-  std::string out = "{\n  \"format\": \"fermata-profile\",\n  \"version\": " + std::string(version) + ",\n";
+  const bool more = knows_bytes(p);
+  std::string out =
+      "{\n  \"format\": \"fermata-profile\",\n  \"version\": " + std::to_string(version_of(p)) + ",\n";
   const auto text = [&](const char* key, const std::string& value) {
     out += std::string("  \"") + key + "\": " + json_string(value) + ",\n";
   };
@@ -270,7 +319,8 @@ std::string to_json(const Profile& p) {
   write_list(out, "layouts", p.layouts, false, [](const LayoutCost& c) {
     return "{\"layout\": " + json_string(c.layout) + ", \"period_ns\": " + json_number(c.period_ns) + "}";
   });
-  if (based) text("base_layout", p.base_layout);
+  if (p.base_layout != "private") text("base_layout", p.base_layout);
+  write_memory(out, p.memory);
   write_evidence(out, p);
   return out + "}\n";
 }
@@ -288,7 +338,7 @@ Result<Profile> profile_from_json(std::string_view text) {
                "word_read_ns", "layouts",    "tearing",    "yield_ns",    "futex_ns",
                "citations",    "remarks",    "g",          "g_direct",    "direct_ns",
                "fold_byte_ns", "domains",    "blocks",     "hosts",       "pinned",
-               "base_layout"});
+               "base_layout", "memory"});
   Profile p;
   p.machine = reader.text("machine");
   p.fingerprint = reader.text("fingerprint", "");
@@ -318,6 +368,7 @@ Result<Profile> profile_from_json(std::string_view text) {
   read_costs(p, *root, reader);
   read_bytes(p, version, reader);
   read_blocks(p, version, reader);
+  read_memory(p, version, reader);
   if (!reader.ok()) return reader.error();
   return p;
 }

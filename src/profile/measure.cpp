@@ -45,7 +45,9 @@ class Measurement {
       measure_nearest();
       measure_pair_bytes();
       measure_domains();
+      measure_memory();
     }
+    measure_work();
     measure_copies();
     measure_scheduler();
     return std::move(p_);
@@ -229,6 +231,45 @@ class Measurement {
       }
     }
     if (!any) p_.remarks.push_back("tearing of SIMD stores: not available on this architecture");
+  }
+
+  // Coherence belongs to cores, so siblings of one core tell nothing of it.
+  void measure_memory() {
+    const RowPair* nearest = nullptr;
+    const auto signal = [&](const RowPair& pair) {
+      return p_.o.at(pair.a, pair.b) + p_.l.at(pair.a, pair.b);
+    };
+    for (const RowPair& pair : plan_.pairs)
+      if (common_level(cpu(pair.a), cpu(pair.b)) > Level::kCore &&
+          (nearest == nullptr || signal(pair) < signal(*nearest)))
+        nearest = &pair;
+    if (nearest == nullptr) return;
+    const std::int32_t line_bytes = p_.topology.line_bytes;
+    const auto times =
+        measure_accesses(os(nearest->a), os(nearest->b), line_bytes, options_.processes, plan_.extra);
+    advance(plan_.extra, "reads of lines");
+    if (!times) return;
+    deduce_accesses(*times, p_.memory);
+    if (rows() < 3) return;
+    deduce_readers(measure_readers(team(9), line_bytes, options_.processes, plan_.extra),
+                   times->read - times->read_own, p_.memory);
+    advance(plan_.extra, "readers of a line");
+  }
+
+  // The core of the first CPU that has siblings, or the first CPU.
+  void measure_work() {
+    std::vector<std::int32_t> siblings;
+    std::int32_t row = 0;
+    for (std::int32_t i = 0; i < rows() && siblings.empty(); ++i)
+      for (std::int32_t j = 0; j < rows(); ++j)
+        if (common_level(cpu(i), cpu(j)) == Level::kCore) siblings.push_back(os(j)), row = i;
+    std::vector<double> own = {p_.l.at(row, row)};
+    for (std::size_t k = 1; k <= siblings.size(); ++k) {
+      const auto cost = measure_self(os(row), plan_.self, {siblings.begin(), siblings.begin() + k});
+      if (!cost) break;
+      own.push_back(cost->l);
+    }
+    deduce_work(own, p_.memory);
   }
 
   void measure_scheduler() {

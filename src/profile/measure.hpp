@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "profile/memory.hpp"
 #include "profile/probe.hpp"
 #include "profile/profile.hpp"
 
@@ -21,7 +22,9 @@ struct PairCost {
 std::optional<PairCost> measure_pair(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
 // o: a stage without a signal. l: each further slot, in a line that never leaves its CPU. one_way: 0.
-std::optional<PairCost> measure_self(std::int32_t cpu, double seconds);
+// siblings: CPUs on which a thread each spins meanwhile.
+std::optional<PairCost> measure_self(std::int32_t cpu, double seconds,
+                                     const std::vector<std::int32_t>& siblings = {});
 
 struct ByteCost {          // ns per byte
   double slot = 0;         // copied into a slot, then out of it
@@ -63,6 +66,14 @@ double measure_word_read(std::int32_t a, std::int32_t b, bool processes, double 
 // VI.D of power8-barriers (docs/papers.md).
 std::vector<LayoutCost> measure_layouts(std::int32_t a, std::int32_t b, std::int32_t line_bytes,
                                         bool processes, double seconds);
+
+// Times accesses between two CPUs, which must be on different cores.
+std::optional<AccessTimes> measure_accesses(std::int32_t a, std::int32_t b, std::int32_t line_bytes,
+                                            bool processes, double seconds);
+// With the first 9 of the CPUs, or fewer. [k - 1]: ns from a store by the first CPU until k others have read
+// the line and have all said so. Fewer than three CPUs: the result is empty.
+std::vector<double> measure_readers(const std::vector<std::int32_t>& cpus, std::int32_t line_bytes,
+                                    bool processes, double seconds);
 
 // How often a reader sees only a part of a writer's store. Also empty if the CPU has no store of that size
 // (16, 32 or 64 bytes) or is not an x86-64 CPU.

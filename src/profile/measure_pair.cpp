@@ -53,12 +53,14 @@ std::optional<PairCost> measure_pair(std::int32_t a, std::int32_t b, bool proces
   return PairCost{fit.intercept, fit.slope, std::min(y[0], round_trips.back() / 2)};
 }
 
-std::optional<PairCost> measure_self(std::int32_t cpu, double seconds) {
+std::optional<PairCost> measure_self(std::int32_t cpu, double seconds,
+                                     const std::vector<std::int32_t>& siblings) {
   constexpr std::int32_t kOwn[] = {0, 1, 4, 16, 32};
   probe::SharedMemory memory(sizeof(Lines));
   if (!memory) return std::nullopt;
   Lines& lines = *memory.at<Lines>(0);
-  const auto role = [&](int, const probe::Command& command, probe::Control& control) {
+  const auto role = [&](int member, const probe::Command& command, probe::Control& control) {
+    if (member > 0) return;  // spins until the next command
     const std::int32_t k = kOwn[command.point];
     for (std::uint64_t e = command.base + 1; e <= command.base + command.rounds; ++e) {
       for (std::int32_t i = 0; i < k; ++i) probe::signal(lines.there[i].value, e);
@@ -68,7 +70,9 @@ std::optional<PairCost> measure_self(std::int32_t cpu, double seconds) {
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
   };
-  const auto times = probe::sample({{cpu}, false, seconds}, static_cast<std::int32_t>(std::size(kOwn)), role);
+  std::vector<std::int32_t> cpus = {cpu};
+  cpus.insert(cpus.end(), siblings.begin(), siblings.end());
+  const auto times = probe::sample({cpus, false, seconds}, static_cast<std::int32_t>(std::size(kOwn)), role);
   if (times.empty()) return std::nullopt;
   std::vector<double> x(std::begin(kOwn) + 1, std::end(kOwn)), y(times.begin() + 1, times.end());
   return PairCost{times[0], fit_line(x, y).slope, 0};

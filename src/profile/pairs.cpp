@@ -61,6 +61,7 @@ LinkCost median_of(const Profile& p, const std::vector<RowPair>& pairs) {
 }
 
 double rounded(double ns) { return static_cast<double>(static_cast<std::int64_t>(ns * 100 + 0.5)) / 100; }
+double rounded_share(double share) { return rounded(10 * share) / 10; }
 double rounded_byte(double ns) { return rounded(100 * ns) / 100; }
 
 double share_of_pair(double seconds, std::size_t cpus) {
@@ -84,7 +85,8 @@ MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& opt
     for (std::size_t i = 0; i < pairs.size(); ++i)
       if (plan.pairs.size() <= kBytePairs || i < kPairsPerLevel) plan.byte_pairs.push_back(pairs[i]);
   const double count = std::max<double>(1, static_cast<double>(plan.pairs.size()));
-  const double extras = rows(topology) > 1 ? 12 + 4 * static_cast<double>(plan.representatives.size()) : 2;
+  const std::int32_t n = rows(topology);
+  const double extras = n > 1 ? (n > 2 ? 14 : 13) + 4 * static_cast<double>(plan.representatives.size()) : 2;
   const double each = std::min(options.seconds_per_pair, kPairsBudget / count);
   plan.rounds = std::clamp(static_cast<int>(each / kLeastEach), 1, kMostRounds);
   plan.each = each / plan.rounds;
@@ -93,7 +95,7 @@ MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& opt
   plan.self = std::min(0.02, plan.each);
   plan.total =
       plan.rounds * (plan.each * count + plan.byte_each * static_cast<double>(plan.byte_pairs.size()) +
-                     plan.extra * extras + plan.self * rows(topology));
+                     plan.extra * extras + plan.self * n);
   return plan;
 }
 

@@ -44,9 +44,10 @@ void replicate(Profile& profile);
 void replicate_bytes(Profile& profile);
 
 // rounded() rounds to hundredths of a ns, since more digits are noise. rounded_byte() rounds to ten
-// thousandths.
+// thousandths, rounded_share() to thousandths.
 double rounded(double ns);
 double rounded_byte(double ns);
+double rounded_share(double share);
 
 }  // namespace fermata
 #endif

@@ -45,7 +45,7 @@ bool is_aborted(Control& control) {
 
 class Leader {
  public:
-  Leader(Sampling& shared, std::int32_t others, const Role& role)
+  Leader(Sampling& shared, std::int32_t others, const TimedRole& role)
       : s_(shared), others_(others), role_(role) {}
 
   // Returns ns per round; negative: aborted.
@@ -58,15 +58,15 @@ class Leader {
     signal(c.number.value, ++number_);
     if (point == kStop) return 0;
     const std::int64_t start = os::now_ns();
-    role_(0, c, s_.control);
-    const std::int64_t end = os::now_ns();
+    const double ns = role_(0, c, s_.control);
+    whole_ = static_cast<double>(os::now_ns() - start) / rounds;
     base_ += rounds;
     point_base_[point] += rounds;
     // The next command overwrites this one's fields, so all members must have completed this one.
     if (!await(s_.done.value, number_ * static_cast<std::uint64_t>(others_), s_.control) ||
         is_aborted(s_.control))
       return -1;
-    return static_cast<double>(end - start) / rounds;
+    return ns / rounds;
   }
 
   void lead(std::int32_t points, double seconds) {
@@ -80,9 +80,9 @@ class Leader {
     for (std::int32_t p = 0; p < points; ++p) {
       const bool late = os::now_ns() >= last;
       if (!late) run(p, kFirst);  // warms up pages and caches
-      const double each = run(p, late ? kLate : kFirst);
+      run(p, late ? kLate : kFirst);
       rounds[p] = static_cast<std::uint32_t>(
-          std::clamp(share / std::max(each, 1.0), static_cast<double>(late ? kLate : kLeast), 50000.0));
+          std::clamp(share / std::max(whole_, 1.0), static_cast<double>(late ? kLate : kLeast), 50000.0));
     }
     for (std::int64_t now = begin; s_.repeats < kMaxRepeats; now = os::now_ns()) {
       if (s_.repeats > 0 && now >= (s_.repeats < kMinRepeats ? last : end)) break;
@@ -99,12 +99,13 @@ class Leader {
  private:
   Sampling& s_;
   std::int32_t others_;
-  const Role& role_;
+  const TimedRole& role_;
+  double whole_ = 0;  // ns per round of the last command, with what the role leaves out
   std::uint64_t number_ = 0, base_ = 0;
   std::uint64_t point_base_[kMaxPoints] = {};
 };
 
-void follow(Sampling& s, int member, const Role& role) {
+void follow(Sampling& s, int member, const TimedRole& role) {
   for (std::uint64_t number = 1;; ++number) {
     if (!await(s.command.number.value, number, s.control) || s.command.point == kStop) return;
     role(member, s.command, s.control);
@@ -194,6 +195,14 @@ bool run_members(const Setting& setting, Control& control, const std::function<v
 }
 
 std::vector<double> sample(const Setting& setting, std::int32_t points, const Role& role) {
+  return sample_timed(setting, points, [&](int member, const Command& command, Control& control) {
+    const std::int64_t start = os::now_ns();
+    role(member, command, control);
+    return static_cast<double>(os::now_ns() - start);
+  });
+}
+
+std::vector<double> sample_timed(const Setting& setting, std::int32_t points, const TimedRole& role) {
   SharedMemory memory(sizeof(Sampling));
   if (!memory || points > kMaxPoints) return {};
   Sampling& s = *memory.at<Sampling>(0);

@@ -107,5 +107,10 @@ using Role = std::function<void(int member, const Command& command, Control& con
 // points.
 std::vector<double> sample(const Setting& setting, std::int32_t points, const Role& role);
 
+// A role that takes the time itself, so that it can leave out a part of each round. Member 0's result counts:
+// ns of all rounds.
+using TimedRole = std::function<double(int member, const Command& command, Control& control)>;
+std::vector<double> sample_timed(const Setting& setting, std::int32_t points, const TimedRole& role);
+
 }  // namespace fermata::probe
 #endif

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,23 @@ struct BlockWay {
   bool operator==(const BlockWay&) const = default;
 };
 
+// How the cores' coherent memory behaves: what a simulated machine has to know beside O and L
+// (docs/simulation.md has the model, profile/memory.hpp how it follows from times). Empty: unknown.
+struct MemoryParameters {
+  // The reader's miss as a share of a signal without the work of its ends. The writer's invalidation of the
+  // reader's copy is the rest.
+  std::optional<double> miss_share = {};
+  // The part of a miss for which its line serves no other reader.
+  std::optional<double> line_share = {};
+  // When the processor issues a load of a stage: when the one before it has returned (1) or was issued (2).
+  std::optional<std::int32_t> overlap = {};
+  std::optional<double> work_ns = {};  // a member's own work for a store, and for a signal that it takes
+  // What each further member on the core adds to this work, as a share of it.
+  std::optional<double> sibling_share = {};
+  std::optional<std::int32_t> prefetch = {};  // further lines that a miss takes, too
+  bool operator==(const MemoryParameters&) const = default;
+};
+
 struct Citation {  // for published machines: where a value comes from
   std::string field;
   std::string source;      // paper, table or figure
@@ -99,6 +117,7 @@ struct Profile {
   std::vector<LayoutCost> layouts;
   std::string base_layout = "private";  // of the flags whose signals O and L describe
   std::vector<Tearing> tearing;
+  MemoryParameters memory;
   double yield_ns = 0;  // a switch by sched_yield between two members on one CPU; 0: unknown
   double futex_ns = 0;  // from a wake through a futex until the member runs, on another CPU if there is one
   std::vector<Citation> citations;

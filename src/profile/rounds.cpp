@@ -1,7 +1,9 @@
 #include "profile/rounds.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <type_traits>
 
 #include "base/text.hpp"
 #include "profile/pairs.hpp"
@@ -60,6 +62,17 @@ void merge(std::vector<T>& into, const std::vector<Profile>& rounds, std::vector
         return at != (q.*field).end() ? &((*at).*value) : nullptr;
       }));
     }
+}
+
+template <class T>
+void middle(MemoryParameters& into, const std::vector<Profile>& rounds,
+            std::optional<T> MemoryParameters::* field) {
+  std::vector<double> values;
+  for (const Profile& p : rounds)
+    if (const std::optional<T>& value = p.memory.*field) values.push_back(static_cast<double>(*value));
+  if (values.empty()) return;
+  if constexpr (std::is_integral_v<T>) into.*field = static_cast<T>(std::lround(median(std::move(values))));
+  else into.*field = rounded_share(median(std::move(values)));
 }
 
 void add_up(std::vector<Tearing>& into, const std::vector<Profile>& rounds) {
@@ -122,6 +135,11 @@ Profile combined(const std::vector<Profile>& rounds) {
         return a.way == b.way && a.both == b.both && a.bytes == b.bytes;
       },
       rounded);
+  for (const auto field : {&MemoryParameters::miss_share, &MemoryParameters::line_share,
+                           &MemoryParameters::work_ns, &MemoryParameters::sibling_share})
+    middle(out.memory, rounds, field);
+  for (const auto field : {&MemoryParameters::overlap, &MemoryParameters::prefetch})
+    middle(out.memory, rounds, field);
   add_up(out.tearing, rounds);
   collect_remarks(out, rounds);
   return out;

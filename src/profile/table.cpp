@@ -92,6 +92,21 @@ std::string levels_table(const Profile& p) {
 
 std::string byte_text(double ns) { return format("%.4f ns (%.1f GB/s)", ns, 1 / ns); }
 
+std::string share_text(double share) { return format("%.3g", share); }
+
+std::string memory_lines(const MemoryParameters& m) {
+  std::string out;
+  if (m.miss_share) out += line("a reader's miss, share of a signal", share_text(*m.miss_share));
+  if (m.line_share)
+    out += line("a line serves one reader for this share of its miss", share_text(*m.line_share));
+  if (m.overlap) out += line("a stage's loads", *m.overlap == 2 ? "overlap" : "follow each other");
+  if (m.work_ns) out += line("own work for a store, and for a signal taken", ns(*m.work_ns));
+  if (m.sibling_share)
+    out += line("each member more on the core adds to it, as a share", share_text(*m.sibling_share));
+  if (m.prefetch) out += line("further lines that a miss takes, too", std::to_string(*m.prefetch));
+  return out;
+}
+
 std::string tearing_text(const Tearing& t) {
   const double share = t.reads > 0 ? 100.0 * static_cast<double>(t.torn) / static_cast<double>(t.reads) : 0;
   return format("%lld of %lld reads torn (%.3g %%)", static_cast<long long>(t.torn),
@@ -193,6 +208,7 @@ std::string to_table(const Profile& p) {
   for (const Tearing& t : p.tearing)
     out += line("store of " + std::to_string(t.bytes) + " bytes read across level " + name_of(t.level),
                 tearing_text(t));
+  out += memory_lines(p.memory);
   out += line("switch by yield", ns(p.yield_ns)) + line("wake through a futex", ns(p.futex_ns));
   for (const std::string& remark : p.remarks) out += wrapped(remark);
   for (const Citation& c : p.citations)

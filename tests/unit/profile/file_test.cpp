@@ -121,6 +121,42 @@ TEST(ProfileFile, DirectReadingFoldsAndDomainsMakeItVersionThree) {
   EXPECT_EQ(byte_heat_map(small()), "");
 }
 
+TEST(ProfileFile, CoherentMemoryMakesItVersionSix) {
+  Profile p = small();
+  p.memory = {.miss_share = 0.45,
+              .line_share = 0.9,
+              .overlap = 2,
+              .work_ns = 1.25,
+              .sibling_share = 0.3,
+              .prefetch = 1};
+  const std::string text = to_json(p);
+  const auto back = profile_from_json(text);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(*back, p);
+  EXPECT_NE(text.find("\"version\": 6"), std::string::npos);
+  EXPECT_EQ(to_json(small()).find("\"memory\""), std::string::npos);
+  const auto expect = [&](const std::string& from, const std::string& to, const std::string& reason) {
+    const std::string message = complaint(replaced(text, from, to));
+    EXPECT_NE(message.find("line " + std::to_string(line_of(text, "\"memory\""))), std::string::npos)
+        << message;
+    EXPECT_NE(message.find(reason), std::string::npos) << message;
+  };
+  expect("\"version\": 6", "\"version\": 5", "'memory' belongs to version 6");
+  expect("\"miss_share\": 0.45", "\"miss_share\": 1.5", "'miss_share'");
+  expect("\"overlap\": 2", "\"overlap\": 3", "'overlap'");
+  expect("\"prefetch\": 1", "\"prefetch\": 1.5", "'prefetch'");
+  expect("\"work_ns\": 1.25", "\"work_us\": 1.25", "unknown key 'work_us'");
+  const auto begin = text.find("{\"miss_share\"");
+  expect(text.substr(begin, text.find('}', begin) + 1 - begin), "5", "'memory'");
+  const std::string table = to_table(p);
+  for (const char* shown : {"0.45", "0.9", "overlap", "1.2 ns", "0.3"})
+    EXPECT_NE(table.find(shown), std::string::npos) << shown << table;
+  p.memory = {.prefetch = 0};  // each key may be missing, and a value of 0 is known
+  const auto one = profile_from_json(to_json(p));
+  ASSERT_TRUE(one.ok()) << one.error().message;
+  EXPECT_EQ(*one, p);
+}
+
 TEST(ProfileBytes, MeasuredElseByLevel) {
   const Profile p = with_bytes();
   EXPECT_DOUBLE_EQ(byte_ns(p, p.g, 0, 1), 1.125);

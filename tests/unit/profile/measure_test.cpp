@@ -93,6 +93,12 @@ TEST_P(MeasureEngines, WholeProfileOfAFewCpus) {
   EXPECT_GT(p->yield_ns, 0);
   EXPECT_GT(p->futex_ns, 0);
   expect_tears_per_level(*p);
+  const bool two_cores = std::any_of(p->topology.cpus.begin(), p->topology.cpus.end(), [&](const Cpu& cpu) {
+    return cpu.core != p->topology.cpus.front().core;
+  });
+  EXPECT_EQ(p->memory.overlap.has_value(), two_cores);
+  EXPECT_EQ(p->memory.prefetch.has_value(), two_cores);
+  EXPECT_TRUE(p->memory.work_ns);
   const auto back = profile_from_json(to_json(*p));
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(*back, *p);
@@ -163,6 +169,22 @@ TEST_P(ProbeEngines, AddsOfSeveralMembersOnEachCpu) {
   const auto ns = measure_word_add({two[0], two[1], two[0], two[1], two[0]}, GetParam(), 0.02);
   ASSERT_EQ(ns.size(), 5u);
   for (const double each : ns) EXPECT_GT(each, 0);
+}
+
+TEST_P(ProbeEngines, AccessesAndReadersHaveTimes) {
+  const std::vector<std::int32_t> two = two_cpus();
+  const auto times = measure_accesses(two[0], two[1], 64, GetParam(), 0.02);
+  ASSERT_TRUE(times);
+  for (const double ns : {times->read, times->read_own, times->add, times->add_own, times->await,
+                          times->await_own, times->after_one.at(7), times->after_three.at(7)})
+    EXPECT_GT(ns, 0);
+  EXPECT_TRUE(measure_readers(two, 64, GetParam(), 0.02).empty());  // one reader tells nothing
+  const auto published = measure_readers({two[0], two[1], two[0], two[1]}, 64, GetParam(), 0.02);
+  ASSERT_EQ(published.size(), 3u);
+  for (const double ns : published) EXPECT_GT(ns, 0);
+  const auto beside = measure_self(two[0], 0.01, {two[1]});
+  ASSERT_TRUE(beside);
+  EXPECT_GE(beside->l, 0);
 }
 
 TEST_P(ProbeEngines, AStageAloneAndAReadingOfAWordCost) {

@@ -16,6 +16,7 @@ Profile round_of(double factor) {
       100 * factor;
   p.fold_byte_ns = 0.5 * factor;
   p.word_add_ns = {5 * factor, 8 * factor};
+  p.memory.work_ns = 2 * factor;
   p.layouts = {{"private", 60 * factor}, {"packed", 30 * factor}};
   p.domains = {{Level::kL3, 2, 0.2 * factor}};
   p.tearing = {{16, Level::kL3, 1000, 0}};
@@ -32,6 +33,7 @@ void expect_costs_of(const Profile& p, double factor) {
     EXPECT_DOUBLE_EQ(p.*field, 100 * factor);
   EXPECT_DOUBLE_EQ(p.fold_byte_ns, 0.5 * factor);
   EXPECT_EQ(p.word_add_ns, (std::vector<double>{5 * factor, 8 * factor}));
+  EXPECT_DOUBLE_EQ(p.memory.work_ns.value_or(0), 2 * factor);
   ASSERT_EQ(p.layouts.size(), 2u);
   EXPECT_DOUBLE_EQ(p.layouts[1].period_ns, 30 * factor);
   ASSERT_EQ(p.domains.size(), 1u);
@@ -73,6 +75,21 @@ TEST(Rounds, WhatARoundLacksTheOthersSay) {
   EXPECT_DOUBLE_EQ(p.fold_byte_ns, 1);
   EXPECT_DOUBLE_EQ(p.one_way_ns, 250);
   EXPECT_DOUBLE_EQ(p.futex_ns, 200);
+}
+
+TEST(Rounds, ParametersOfMemoryAreMediansOfTheRoundsThatKnowThem) {
+  std::vector<Profile> rounds(5, round_of(1));
+  rounds[0].memory = {.miss_share = 0.4, .overlap = 2, .work_ns = 1.0, .sibling_share = 0.1, .prefetch = 1};
+  rounds[1].memory = {.miss_share = 0.5, .line_share = 0.8, .overlap = 2, .work_ns = 9.0, .prefetch = 8};
+  rounds[3].memory = {.miss_share = 0.6, .overlap = 1, .work_ns = 1.5, .prefetch = 1};
+  rounds[2].memory = rounds[4].memory = {};
+  const MemoryParameters memory = combined(rounds).memory;
+  EXPECT_EQ(memory, (MemoryParameters{.miss_share = 0.5,
+                                      .line_share = 0.8,
+                                      .overlap = 2,
+                                      .work_ns = 1.5,
+                                      .sibling_share = 0.1,
+                                      .prefetch = 1}));
 }
 
 TEST(Rounds, OneIsItself) {
