@@ -28,6 +28,7 @@ Profile at_clock(Profile profile, double clock, double work_ns) {
         o = std::max(0.0, o - (o + l - without_work(o + l, work_ns)) * saved);
       }
     }
+  if (profile.memory.work_ns) *profile.memory.work_ns /= clock;
   if (!profile.word_add_ns.empty()) profile.word_add_ns[0] /= clock;  // one member alone
   if (!near) return profile;
   for (double* const ns :

@@ -35,6 +35,18 @@ void place_members(Machine& m, const Topology& topology, const PlanKey& key) {
 
 }  // namespace
 
+MemoryCosts memory_costs(const Profile& profile, const MemoryParameters& wanted) {
+  MemoryCosts costs;
+  for (const MemoryParameters* const known : {&profile.memory, &wanted}) {
+    costs.miss_share = known->miss_share.value_or(costs.miss_share);
+    costs.overlap = known->overlap.value_or(costs.overlap);
+    costs.work_ns = known->work_ns.value_or(costs.work_ns);
+    costs.sibling_share = known->sibling_share.value_or(costs.sibling_share);
+    costs.prefetch = known->prefetch.value_or(costs.prefetch);
+  }
+  return costs;
+}
+
 Machine machine_of(const Profile& profile, const Topology& topology, const PlanKey& key,
                    const MemoryCosts& costs) {
   const CostModel model = pairs_of(profile, topology, key);
@@ -51,7 +63,8 @@ Machine machine_of(const Profile& profile, const Topology& topology, const PlanK
     if (on_core[core]++ == 0) first[core] = static_cast<std::int32_t>(i);
   }
   for (std::size_t i = 0; i < n; ++i) {
-    m.work.push_back(from_ns(costs.work_ns * on_core[static_cast<std::size_t>(m.core[i])]));
+    const std::int32_t siblings = on_core[static_cast<std::size_t>(m.core[i])] - 1;
+    m.work.push_back(from_ns(costs.work_ns * (1 + costs.sibling_share * siblings)));
     const auto r = static_cast<std::int32_t>(i);
     m.send.push_back(from_ns(model.o_at(r, r)));
   }

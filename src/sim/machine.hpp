@@ -19,7 +19,8 @@ using Time = std::int64_t;  // virtual time in ps: whole numbers, so that a sum 
 constexpr Time from_ns(double ns) { return static_cast<Time>(ns * 1e3 + 0.5); }
 constexpr double to_ns(Time time) { return static_cast<double>(time) / 1e3; }
 
-// What a profile does not say of coherent memory. The defaults are assumptions; docs/simulation.md has more.
+// How coherent memory behaves (MemoryParameters in profile/profile.hpp). The defaults are assumptions;
+// docs/simulation.md has more.
 struct MemoryCosts {
   // The share of a signal that is the reader's miss; the rest is the writer's invalidation of the readers.
   double miss_share = 0.5;
@@ -27,8 +28,13 @@ struct MemoryCosts {
   // when that was issued (2).
   int overlap = 2;
   double work_ns = 5;  // a member's own work for each store and each signal that it takes
-  int prefetch = 0;    // further lines that a miss takes, too
+  // What each further member on the core adds to that work, as a share of it.
+  double sibling_share = 1;
+  int prefetch = 0;  // further lines that a miss takes, too
 };
+
+// Each value is the wanted one, else the profile's, else the default.
+MemoryCosts memory_costs(const Profile& profile, const MemoryParameters& wanted = {});
 
 // The part of a signal that is not the work of its two ends; the whole, O + L, takes `ns`.
 inline double without_work(double ns, double work_ns) { return std::max(ns - 2 * work_ns, 0.25 * ns); }

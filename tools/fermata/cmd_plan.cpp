@@ -24,7 +24,7 @@ struct PlanningArguments {
   PlanArguments which;
   ScheduleChoice schedule;
   std::string json, goal, emit, prefix;
-  sim::MemoryCosts memory;
+  MemoryParameters memory;
   bool estimate = false, simulate = false, no_save = false, declared = false;
   double sparseness = 0;
   int best = kTimedByDefault;

@@ -22,7 +22,7 @@ constexpr int kRepeats = 7;
 struct PredictArguments {
   PlanArguments which;
   ScheduleChoice schedule;
-  sim::MemoryCosts memory;
+  MemoryParameters memory;
   LawArguments law;
   std::string json;
 };
@@ -85,6 +85,8 @@ void print_table(const PredictArguments& a, const PlanRequest& request,
   const bool apart = seated(request.key, request.topology).ok();  // no two members on one CPU
   const Measure simulate = simulate_on(request, a.memory);
   std::vector<double> predicted, simulated, measured;
+  const sim::MemoryCosts memory = sim::memory_costs(request.profile, a.memory);
+  fmt::print("simulated memory: {}\n", text_of(memory));
   nlohmann::json rows = nlohmann::json::array();
   fmt::print("{:<24} {:<22} {:>10} {:>10} {:>10} {:>7} {:>7}\n", "period, ns", "", "predicted", "simulated",
              "measured", "error", "error");

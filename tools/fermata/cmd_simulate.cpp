@@ -22,7 +22,7 @@ constexpr int kTraced = 4;  // calls in a timeline
 struct SimulateArguments {
   PlanArguments which;
   ScheduleChoice schedule;
-  sim::MemoryCosts memory;
+  MemoryParameters memory;
   std::string trace, json;
   int episodes = 1000;
   double scale = 1;
@@ -179,7 +179,7 @@ nlohmann::ordered_json print_scaled(const Simulated& s, const Simulated& other, 
 
 void run_one(const SimulateArguments& a, const PlanRequest& request, const PlanOptions& options) {
   std::vector<sim::Deed> deeds;
-  sim::Options how{.episodes = a.episodes, .costs = a.memory};
+  sim::Options how{.episodes = a.episodes, .costs = sim::memory_costs(request.profile, a.memory)};
   if (!a.trace.empty()) how.deeds = &deeds;
   const auto start = std::chrono::steady_clock::now();
   const Simulated s = simulated(request, options, how);
@@ -189,6 +189,7 @@ void run_one(const SimulateArguments& a, const PlanRequest& request, const PlanO
   fmt::print("  {:<11}{:>12} {:>12}\n", "", "simulated", "predicted");
   print_times(s);
   print_accesses(s.period, s.plan.key.members);
+  fmt::print("  memory      {}\n", text_of(how.costs));
   fmt::print("  simulated   {} calls{}, {} events, {:.2f} s\n", s.period.episodes,
              s.period.steady ? ", then each takes the same time" : "", s.period.events + s.latency.events,
              seconds);
@@ -206,7 +207,7 @@ void run_one(const SimulateArguments& a, const PlanRequest& request, const PlanO
 void run_all(const SimulateArguments& a, const PlanRequest& request, PlanOptions options) {
   if (!a.trace.empty()) throw CommandError("--trace: with one plan, not with --all");
   if (a.scale != 1) throw CommandError("--scale: with one plan, not with --all");
-  const sim::Options how{.episodes = a.episodes, .costs = a.memory};
+  const sim::Options how{.episodes = a.episodes, .costs = sim::memory_costs(request.profile, a.memory)};
   std::vector<Simulated> rows;
   for (const Algorithm& algorithm : algorithms())
     for (const int degree : {2, 3, 4, 5, 8, 16}) {

@@ -273,7 +273,7 @@ void add_law(CLI::App& command, LawArguments& law) {
 }
 
 void predict_law(const LawArguments& a, const PlanArguments& machine, const ScheduleChoice& schedule,
-                 const sim::MemoryCosts& memory, const std::string& json) {
+                 const MemoryParameters& memory, const std::string& json) {
   check_output(a.points);
   sim::LatencyLaw law = sim::kPaperLaw;
   Json out;
@@ -285,7 +285,7 @@ void predict_law(const LawArguments& a, const PlanArguments& machine, const Sche
     fmt::print("{}\n  {}, for n hosts of c cores\n",
                a.fit.empty() ? "law: equation 2 of remote-store-barriers" : "law: the fit", text_of(law));
     fmt::print("machine: {}\n", request.profile.machine);
-    LawTable table(a, request, schedule, memory, law);
+    LawTable table(a, request, schedule, sim::memory_costs(request.profile, memory), law);
     table.print();
     out["machine"] = request.profile.machine;
     out["law"] = json_of(law);

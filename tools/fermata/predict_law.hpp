@@ -24,7 +24,7 @@ void add_law(CLI::App& command, LawArguments& law);
 
 // json: the file that also gets the table, or empty. Throws CommandError.
 void predict_law(const LawArguments& law, const PlanArguments& machine, const ScheduleChoice& schedule,
-                 const sim::MemoryCosts& memory, const std::string& json);
+                 const MemoryParameters& memory, const std::string& json);
 
 }  // namespace fermata::tool
 #endif

@@ -1,27 +1,42 @@
 #include "simulated_team.hpp"
 
+#include <fmt/core.h>
+
 #include <set>
 
 #include "sim/simulate.hpp"
 
 namespace fermata::tool {
 
-void add_memory_costs(CLI::App& command, sim::MemoryCosts& costs) {
-  command.add_option("--miss-share", costs.miss_share, "the share of a signal that is the reader's miss")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
+void add_memory_costs(CLI::App& command, MemoryParameters& wanted) {
   command
-      .add_option("--overlap", costs.overlap,
-                  "a load of a stage is issued when the one before it has returned (1) or was issued (2)")
-      ->check(CLI::Range(1, 2))
-      ->capture_default_str();
+      .add_option("--miss-share", wanted.miss_share,
+                  "the share of a signal that is the reader's miss (default: the profile's, else 0.5)")
+      ->check(CLI::Range(0.0, 1.0));
   command
-      .add_option("--work", costs.work_ns, "a member's own work for a store or a signal that it takes, ns")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command.add_option("--prefetch", costs.prefetch, "further lines that a miss takes, too")
-      ->check(CLI::Range(0, 16))
-      ->capture_default_str();
+      .add_option("--overlap", wanted.overlap,
+                  "a load of a stage is issued when the one before it has returned (1) or was issued (2) "
+                  "(default: the profile's, else 2)")
+      ->check(CLI::Range(1, 2));
+  command
+      .add_option("--work", wanted.work_ns,
+                  "a member's own work for a store or a signal that it takes, ns (default: the profile's, "
+                  "else 5)")
+      ->check(CLI::Range(0.0, 1e6));
+  command
+      .add_option("--sibling-share", wanted.sibling_share,
+                  "what each further member on the core adds to that work, as a share of it (default: the "
+                  "profile's, else 1)")
+      ->check(CLI::Range(0.0, 1000.0));
+  command
+      .add_option("--prefetch", wanted.prefetch,
+                  "further lines that a miss takes, too (default: the profile's, else 0)")
+      ->check(CLI::Range(0, 16));
+}
+
+std::string text_of(const sim::MemoryCosts& costs) {
+  return fmt::format("miss share {:g}, overlap {}, work {:g} ns, sibling share {:g}, prefetch {}",
+                     costs.miss_share, costs.overlap, costs.work_ns, costs.sibling_share, costs.prefetch);
 }
 
 CLI::Option* add_clock(CLI::App& command, double& clock) {
@@ -39,8 +54,9 @@ Result<PlanKey> seated(PlanKey key, const Topology& topology) {
   return Error{Status::kUnsupported, "members that share a CPU are not simulated"};
 }
 
-Measure simulate_on(const PlanRequest& request, const sim::MemoryCosts& costs) {
-  return [&request, costs](const std::vector<std::byte>& program, const PlanKey& key, int) -> Result<double> {
+Measure simulate_on(const PlanRequest& request, const MemoryParameters& wanted) {
+  return [&request, costs = sim::memory_costs(request.profile, wanted)](
+             const std::vector<std::byte>& program, const PlanKey& key, int) -> Result<double> {
     const auto placed = seated(key, request.topology);
     if (!placed) return placed.error();
     const auto quantity = key.hosts.empty() ? sim::Quantity::kPeriod : sim::Quantity::kLatency;

@@ -9,8 +9,9 @@
 
 namespace fermata::tool {
 
-void add_memory_costs(CLI::App& command, sim::MemoryCosts& costs);  // options of a simulated machine
-CLI::Option* add_clock(CLI::App& command, double& clock);           // --scale (sim/clock.hpp)
+void add_memory_costs(CLI::App& command, MemoryParameters& wanted);  // options of a simulated machine
+std::string text_of(const sim::MemoryCosts& costs);
+CLI::Option* add_clock(CLI::App& command, double& clock);  // --scale (sim/clock.hpp)
 
 // The key with a CPU for each member: without CPUs, each member gets a core. Error: kUnsupported if members
 // share CPUs.
@@ -18,7 +19,7 @@ Result<PlanKey> seated(PlanKey key, const Topology& topology);
 
 // Runs each program on the machine of the request, and returns the period, or over hosts the latency.
 // `request` must outlive the callback.
-Measure simulate_on(const PlanRequest& request, const sim::MemoryCosts& costs);
+Measure simulate_on(const PlanRequest& request, const MemoryParameters& wanted);
 
 }  // namespace fermata::tool
 #endif
