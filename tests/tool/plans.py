@@ -134,7 +134,17 @@ def simulated(of):
     has("every algorithm", text, "^linear ", "^counter ", "^rank correlation ")
     has("but no blocks", run("simulate", "-n", 4, "--collective", "scan", *of[:2], rc=1).stderr,
         "plans on lines only")
-    for name in ("trace", "simulated"):
+    run("profile", "--estimate", "--json", "simulated")
+    profile = read("simulated")
+    profile.update(version=6, memory={"miss_share": 0.25, "work_ns": 2.5})
+    (work / "profile.json").write_text(json.dumps(profile))
+    text = run("simulate", "-n", 2, "--algorithm", "linear", "--json", "simulated", *of[:2],
+               "--profile", "profile.json", "--work", 1).stdout
+    has("the profile's parameters of memory, else defaults; options win", text,
+        "^  memory +miss share 0.25, overlap 2, work 1 ns, sibling share 1, prefetch 0$")
+    check("and in the file", read("simulated")["memory"] ==
+          {"miss_share": 0.25, "overlap": 2, "work_ns": 1, "sibling_share": 1, "prefetch": 0})
+    for name in ("trace", "simulated", "profile.json"):
         (work / name).unlink()
     simulated_choice(of[:2])
 

@@ -113,6 +113,7 @@ void print_table(const PredictArguments& a, const PlanRequest& request,
     out["simulated"] = report_agreement(simulated, measured, "simulated: " + what);
   if (a.json.empty()) return;
   out["members"] = request.key.members;
+  out["memory"] = json_of(memory);
   out["collective"] = name_of(request.key.collective);
   out["subjects"] = rows;
   write_output(a.json, out.dump(1) + "\n");

@@ -194,6 +194,7 @@ void run_one(const SimulateArguments& a, const PlanRequest& request, const PlanO
              s.period.steady ? ", then each takes the same time" : "", s.period.events + s.latency.events,
              seconds);
   nlohmann::ordered_json out = row_of(s);
+  out["memory"] = json_of(how.costs);
   if (a.scale != 1) out["scaled"] = print_scaled(s, scaled(request, options, how, s.plan, a.scale), a.scale);
   if (!a.trace.empty()) {
     write_output(a.trace, timeline(deeds, s.plan.key.cpus));
@@ -222,6 +223,7 @@ void run_all(const SimulateArguments& a, const PlanRequest& request, PlanOptions
             [](const Simulated& x, const Simulated& y) { return x.period.ns < y.period.ns; });
   std::vector<double> predicted, found;
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  fmt::print("memory: {}\n", text_of(how.costs));
   fmt::print("{:<26} {:<22} {:>10} {:>10} {:>10} {:>10}\n", "ns", "", "period", "predicted", "latency",
              "predicted");
   for (const Simulated& s : rows) {
@@ -234,6 +236,7 @@ void run_all(const SimulateArguments& a, const PlanRequest& request, PlanOptions
   }
   nlohmann::json file;
   if (rows.size() > 1) file = report_agreement(predicted, found, fmt::format("{} plans", rows.size()));
+  file["memory"] = json_of(how.costs);
   file["rows"] = out;
   if (!a.json.empty()) write_output(a.json, file.dump(1) + "\n");
 }

@@ -285,11 +285,14 @@ void predict_law(const LawArguments& a, const PlanArguments& machine, const Sche
     fmt::print("{}\n  {}, for n hosts of c cores\n",
                a.fit.empty() ? "law: equation 2 of remote-store-barriers" : "law: the fit", text_of(law));
     fmt::print("machine: {}\n", request.profile.machine);
-    LawTable table(a, request, schedule, sim::memory_costs(request.profile, memory), law);
+    const sim::MemoryCosts costs = sim::memory_costs(request.profile, memory);
+    fmt::print("simulated memory: {}\n", text_of(costs));
+    LawTable table(a, request, schedule, costs, law);
     table.print();
     out["machine"] = request.profile.machine;
     out["law"] = json_of(law);
     out["quantity"] = a.quantity;
+    out["memory"] = json_of(costs);
     if (a.clock != 1) out["clock"] = a.clock;
     out["rows"] = table.rows();
     const auto model = table.points(&Times::model_us), simulated = table.points(&Times::simulated_us);

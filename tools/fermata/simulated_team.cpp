@@ -39,6 +39,14 @@ std::string text_of(const sim::MemoryCosts& costs) {
                      costs.miss_share, costs.overlap, costs.work_ns, costs.sibling_share, costs.prefetch);
 }
 
+nlohmann::ordered_json json_of(const sim::MemoryCosts& costs) {
+  return {{"miss_share", costs.miss_share},
+          {"overlap", costs.overlap},
+          {"work_ns", costs.work_ns},
+          {"sibling_share", costs.sibling_share},
+          {"prefetch", costs.prefetch}};
+}
+
 CLI::Option* add_clock(CLI::App& command, double& clock) {
   return command
       .add_option("--scale", clock,

@@ -3,6 +3,8 @@
 #define FERMATA_TOOLS_SIMULATED_TEAM_HPP
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "plan_request.hpp"
 #include "sim/machine.hpp"
@@ -11,6 +13,7 @@ namespace fermata::tool {
 
 void add_memory_costs(CLI::App& command, MemoryParameters& wanted);  // options of a simulated machine
 std::string text_of(const sim::MemoryCosts& costs);
+nlohmann::ordered_json json_of(const sim::MemoryCosts& costs);
 CLI::Option* add_clock(CLI::App& command, double& clock);  // --scale (sim/clock.hpp)
 
 // The key with a CPU for each member: without CPUs, each member gets a core. Error: kUnsupported if members
