@@ -70,8 +70,8 @@ std::vector<LayoutCost> measure_layouts(std::int32_t a, std::int32_t b, std::int
 // Times accesses between two CPUs, which must be on different cores.
 std::optional<AccessTimes> measure_accesses(std::int32_t a, std::int32_t b, std::int32_t line_bytes,
                                             bool processes, double seconds);
-// With the first 9 of the CPUs, or fewer. [k - 1]: ns from a store by the first CPU until k others have read
-// the line and have all said so. Fewer than three CPUs: the result is empty.
+// With the first 9 of the CPUs, or fewer. [k - 1]: ns from a store by the first CPU until one of k others has
+// read the line and has said so, in turn. Fewer than three CPUs: the result is empty.
 std::vector<double> measure_readers(const std::vector<std::int32_t>& cpus, std::int32_t line_bytes,
                                     bool processes, double seconds);
 

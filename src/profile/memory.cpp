@@ -58,8 +58,8 @@ void deduce_readers(const std::vector<double>& published, double miss, MemoryPar
   if (published.size() < 2 || miss <= 0) return;
   std::vector<double> readers;
   for (std::size_t k = 1; k <= published.size(); ++k) readers.push_back(static_cast<double>(k));
-  const double slope = fit_line(readers, published).slope;
-  if (slope > 0) memory.line_share = rounded_share(std::min(1.0, slope / miss));
+  const double service = 2 * fit_line(readers, published).slope;
+  if (service > 0) memory.line_share = rounded_share(std::min(1.0, service / miss));
 }
 
 }  // namespace fermata

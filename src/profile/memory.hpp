@@ -39,8 +39,9 @@ void deduce_accesses(const AccessTimes& times, MemoryParameters& memory);
 // core. work_ns is half of own[0]. sibling_share is the slope of own[k] / own[0] - 1 over k, through 0.
 void deduce_work(const std::vector<double>& own, MemoryParameters& memory);
 
-// published[k - 1]: ns from a store until k readers have all read it and have said so. Its slope is the time
-// for which the line serves one reader. line_share is its share of `miss` (R of deduce_accesses), at most 1.
+// published[k - 1]: ns from a store until one of k readers has read it and has said so, the mean over all of
+// them. So twice its slope is the time for which the line serves one reader. line_share is its share of
+// `miss` (R of deduce_accesses), at most 1.
 void deduce_readers(const std::vector<double>& published, double miss, MemoryParameters& memory);
 
 }  // namespace fermata

@@ -69,9 +69,9 @@ TEST(DeduceWork, HalfAStoreAndASignalAndWhatSiblingsAdd) {
   EXPECT_EQ(nothing, MemoryParameters{});
 }
 
-TEST(DeduceReaders, TheSlopeOverReadersAsAShareOfAMiss) {
+TEST(DeduceReaders, TwiceTheSlopeOverReadersAsAShareOfAMiss) {
   MemoryParameters m;
-  deduce_readers({200, 212, 224, 236}, 60, m);
+  deduce_readers({200, 206, 212, 218}, 60, m);
   EXPECT_DOUBLE_EQ(m.line_share.value_or(0), 0.2);
   deduce_readers({200, 290, 380}, 60, m);  // readers are farther than the pair that gave the miss
   EXPECT_EQ(m.line_share, 1);
