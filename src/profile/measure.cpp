@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "base/text.hpp"
 #include "os/os.hpp"
@@ -250,8 +251,12 @@ class Measurement {
     advance(plan_.extra, "reads of lines");
     if (!times) return;
     deduce_accesses(*times, p_.memory);
-    if (rows() < 3) return;
-    deduce_readers(measure_readers(team(9), line_bytes, options_.processes, plan_.extra),
+    std::vector<std::int32_t> one_of_each;
+    std::set<std::int32_t> cores;
+    for (const Cpu& c : p_.topology.cpus)
+      if (cores.insert(c.core).second) one_of_each.push_back(c.os_index);
+    if (cores.size() < 3) return;
+    deduce_readers(measure_readers(one_of_each, line_bytes, options_.processes, plan_.extra),
                    times->read - times->read_own, p_.memory);
     advance(plan_.extra, "readers of a line");
   }
