@@ -112,7 +112,7 @@ int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out) {
   if (request == nullptr || out == nullptr) return null_handle();
   if (request->size != sizeof *request)
     return fail(Status::kArgument, "request.size: use FERMATA_PLAN_REQUEST_INIT");
-  if (request->members < 1 || request->members > static_cast<int>(kMaxMembers))
+  if (request->members < 1 || request->members > static_cast<int>(kMaxTeamMembers))
     return fail(Status::kArgument, "members must be 1..4096, not %d", request->members);
   if (request->collective < 0 || request->collective >= kLineCollectiveCount)
     return fail(Status::kArgument, "collective %d is none of fermata_collective", request->collective);

@@ -26,7 +26,7 @@ static_assert(static_cast<int>(fermata::Type::kInt16Int) == FERMATA_INT16_INT);
 static_assert(static_cast<int>(fermata::Op::kMaxloc) == FERMATA_MAXLOC);
 static_assert(static_cast<int>(fermata::WaitKind::kPark) == FERMATA_WAIT_PARK);
 static_assert(fermata::kLinePayload == FERMATA_MAX_PAYLOAD);
-static_assert(fermata::kMaxMembers == 4096);
+static_assert(fermata::kMaxTeamMembers == 4096);
 
 }  // namespace
 

@@ -31,7 +31,7 @@ WaitKind wait_kind(int configured) { return wait_kind_or(static_cast<WaitKind>(c
 
 int check(const fermata_team_config& c) {
   if (c.size != sizeof c) return fail(Status::kArgument, "config.size: use FERMATA_TEAM_CONFIG_INIT");
-  if (c.members < 1 || c.members > static_cast<int>(kMaxMembers))
+  if (c.members < 1 || c.members > static_cast<int>(kMaxTeamMembers))
     return fail(Status::kArgument, "members must be 1..4096, not %d", c.members);
   if (c.engine != FERMATA_THREADS && c.engine != FERMATA_PROCESSES)
     return fail(Status::kArgument, "engine %d is none of fermata_engine", c.engine);

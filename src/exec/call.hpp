@@ -85,7 +85,7 @@ struct Call {
   }
 };
 static_assert(kCollectiveCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp &&
-              kMaxMembers <= 4096);
+              kMaxTeamMembers <= 4096);
 
 // Which part of a line call's payload a member takes as its result, and where it goes. The payload may carry
 // several blocks.

@@ -61,7 +61,7 @@ std::uint64_t most_ring_lines(double per_cpu) {
 }
 
 Status check_options(const TeamOptions& options, const char** detail) {
-  if (options.members < 1 || options.members > kMaxMembers)
+  if (options.members < 1 || options.members > kMaxTeamMembers)
     return refuse(Status::kArgument, "members must be 1..4096", detail);
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const void* const program = options.programs[i];

@@ -111,7 +111,8 @@ inline const ProgramHeader& program_header(const void* blob) {
 }
 
 inline constexpr std::uint32_t kMaxRegisters = 8;
-inline constexpr std::uint32_t kMaxMembers = 4096;
+inline constexpr std::uint32_t kMaxMembers = 16384;
+inline constexpr std::uint32_t kMaxTeamMembers = 4096;  // of teams, which run programs
 
 // FNV-1a over the bytes of a blob after its hash field, which holds it. The second function takes the length
 // as an argument: use it if other processes can write to the blob.

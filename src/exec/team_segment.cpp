@@ -14,7 +14,7 @@ Status TeamSegment::check() {
   keep_copies();
   const TeamLayout& h = layout_;
   if (h.magic != kTeamMagic || h.version != kTeamVersion) return Status::kMismatch;
-  if (h.bytes != bytes() || h.members < 1 || h.members > kMaxMembers) return Status::kMismatch;
+  if (h.bytes != bytes() || h.members < 1 || h.members > kMaxTeamMembers) return Status::kMismatch;
   if (plans_offset(h.members) > bytes()) return Status::kMismatch;
   if (!covers(h.model, h.model_bytes) || !covers(h.refresh, h.refresh_bytes)) return Status::kMismatch;
   if (!(h.usable_cpus > 0)) return Status::kMismatch;

@@ -31,18 +31,24 @@ std::int32_t streaming_slots(std::int32_t members, std::int32_t stride, std::int
   return slots;
 }
 
-// Calls visit(from, to) for each transfer between members in the run, if its sender has several receivers in
-// that stage.
-template <class Visit>
-void published_edges(const Schedule& s, StageRun run, Visit&& visit) {
+// Whether `holds` of a transfer between members in the run whose sender has several receivers in that stage.
+template <class Holds>
+bool any_published(const Schedule& s, StageRun run, Holds&& holds) {
+  std::vector<std::int32_t> told(static_cast<std::size_t>(s.members), 0);  // receivers of each member
+  const auto count = [&](const Transfer& x) -> std::int32_t& {
+    return told[static_cast<std::size_t>(x.from)];
+  };
+  const auto between_members = [&](const Transfer& x) { return !s.is_word(x.from) && !s.is_word(x.to); };
   for (std::size_t t = run.first; t <= run.last && t < s.stages.size(); ++t) {
-    std::map<std::int32_t, std::vector<std::int32_t>> told;
-    for (const Transfer& x : s.stages[t].transfers)
-      if (!s.is_word(x.from) && !s.is_word(x.to)) told[x.from].push_back(x.to);
-    for (const auto& [from, all] : told)
-      for (const std::int32_t to : all)
-        if (all.size() > 1) visit(from, to);
+    const std::vector<Transfer>& transfers = s.stages[t].transfers;
+    for (const Transfer& x : transfers)
+      if (between_members(x)) ++count(x);
+    for (const Transfer& x : transfers)
+      if (between_members(x) && count(x) > 1 && holds(x)) return true;
+    for (const Transfer& x : transfers)
+      if (between_members(x)) count(x) = 0;
   }
+  return false;
 }
 
 }  // namespace
@@ -98,17 +104,12 @@ std::vector<StageRun> runs_of_stages(const Schedule& schedule, std::size_t most)
 }
 
 bool publishes(const Schedule& schedule, StageRun run) {
-  bool any = false;
-  published_edges(schedule, run, [&](std::int32_t, std::int32_t) { any = true; });
-  return any;
+  return any_published(schedule, run, [](const Transfer&) { return true; });
 }
 
 bool publishes_across(const Schedule& schedule, StageRun run, const std::vector<std::int32_t>& hosts) {
   const auto host = [&](std::int32_t rank) { return hosts[static_cast<std::size_t>(rank)]; };
-  bool any = false;
-  published_edges(schedule, run,
-                  [&](std::int32_t from, std::int32_t to) { any = any || host(from) != host(to); });
-  return any;
+  return any_published(schedule, run, [&](const Transfer& x) { return host(x.from) != host(x.to); });
 }
 
 std::vector<std::int32_t> hosts_of(const Topology& topology, const PlanKey& key) {

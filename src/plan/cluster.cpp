@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 
 namespace fermata {
@@ -11,19 +12,21 @@ namespace {
 
 using Ranks = std::vector<std::int32_t>;
 
+// Each distance at least once: how often it occurs makes no difference to a gap.
 std::vector<double> distances_of(const CostModel& model, const Ranks& ranks) {
   std::vector<double> all;
-  all.reserve(ranks.size() * (ranks.size() - 1) / 2);
-  for (std::size_t a = 0; a < ranks.size(); ++a)
-    for (std::size_t b = a + 1; b < ranks.size(); ++b) all.push_back(distance(model, ranks[a], ranks[b]));
+  model.each_pair(ranks, [&](std::int32_t i, std::int32_t j, double) {
+    const double d = distance(model, i, j);
+    if (all.empty() || all.back() != d) all.push_back(d);
+  });
   return all;
 }
 
 double diameter_of(const CostModel& model, const Ranks& ranks) {
   double widest = 0;
-  for (std::size_t a = 0; a < ranks.size(); ++a)
-    for (std::size_t b = a + 1; b < ranks.size(); ++b)
-      widest = std::max(widest, distance(model, ranks[a], ranks[b]));
+  model.each_pair(ranks, [&](std::int32_t i, std::int32_t j, double) {
+    widest = std::max(widest, distance(model, i, j));
+  });
   return widest;
 }
 
@@ -32,12 +35,12 @@ double diameter_of(const CostModel& model, const Ranks& ranks) {
 std::vector<Ranks> split(const CostModel& model, const Ranks& ranks, double reach) {
   Ranks centres = {ranks.front()};
   for (const std::int32_t r : ranks) {
-    const bool far = std::all_of(centres.begin(), centres.end(),
+    // The last centre first: in the order of ranks it is often near.
+    const bool far = std::all_of(centres.rbegin(), centres.rend(),
                                  [&](std::int32_t c) { return distance(model, r, c) > reach; });
     if (far) centres.push_back(r);
   }
-  std::vector<Ranks> groups(centres.size());
-  for (const std::int32_t r : ranks) {
+  const auto nearest_of = [&](std::int32_t r) {
     std::size_t best = 0;
     double nearest = std::numeric_limits<double>::infinity();
     for (std::size_t c = 0; c < centres.size(); ++c) {
@@ -47,7 +50,21 @@ std::vector<Ranks> split(const CostModel& model, const Ranks& ranks, double reac
         best = c;
       }
     }
-    groups[best].push_back(r);
+    return best;
+  };
+  std::vector<Ranks> groups(centres.size());
+  std::map<GroupedCosts::Place, std::size_t> known;  // of members that are no centres
+  std::size_t centre = 0;                            // the next one, in the order of ranks
+  for (const std::int32_t r : ranks) {
+    if (centre < centres.size() && r == centres[centre]) {
+      groups[centre++].push_back(r);
+    } else if (model.grouped.empty()) {
+      groups[nearest_of(r)].push_back(r);
+    } else {
+      const auto [at, fresh] = known.try_emplace(model.grouped.place(r));
+      if (fresh) at->second = nearest_of(r);
+      groups[at->second].push_back(r);
+    }
   }
   return groups;
 }
@@ -57,9 +74,13 @@ Cluster grow(const CostModel& model, Ranks ranks, double sparseness) {
   node.ranks = std::move(ranks);
   if (node.ranks.size() < 2) return node;
   std::vector<double> distances = distances_of(model, node.ranks);
-  node.diameter_ns = *std::max_element(distances.begin(), distances.end());
+  const auto [least, most] = std::minmax_element(distances.begin(), distances.end());
+  const double nearest = *least;
+  node.diameter_ns = *most;
   const double s = sparseness > 0 ? sparseness : sparseness_from_gap(std::move(distances));
-  std::vector<Ranks> groups = split(model, node.ranks, std::max(0.0, s * node.diameter_ns));
+  const double reach = std::max(0.0, s * node.diameter_ns);
+  if (nearest > reach) return node;  // each rank would be a centre
+  std::vector<Ranks> groups = split(model, node.ranks, reach);
   if (groups.size() == 1 || groups.size() == node.ranks.size()) return node;
   for (Ranks& group : groups) node.children.push_back(grow(model, std::move(group), sparseness));
   return node;
@@ -140,12 +161,11 @@ double distance(const CostModel& model, std::int32_t i, std::int32_t j) {
 
 double mean_distance(const CostModel& model) {
   double sum = 0, pairs = 0, apart = 0, pairs_apart = 0;
-  for (std::int32_t i = 0; i < model.members; ++i)
-    for (std::int32_t j = i + 1; j < model.members; ++j) {
-      const bool message = model.is_message(i, j);
-      (message ? apart : sum) += distance(model, i, j);
-      (message ? pairs_apart : pairs) += 1;
-    }
+  model.each_pair(model.everyone(), [&](std::int32_t i, std::int32_t j, double count) {
+    const bool message = model.is_message(i, j);
+    (message ? apart : sum) += count * distance(model, i, j);
+    (message ? pairs_apart : pairs) += count;
+  });
   return pairs > 0 ? sum / pairs : pairs_apart > 0 ? apart / pairs_apart : 0;
 }
 

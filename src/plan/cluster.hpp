@@ -23,8 +23,8 @@ double distance(const CostModel& model, std::int32_t i, std::int32_t j);
 double mean_distance(const CostModel& model);
 
 // Finds the largest relative gap in the distances and returns its geometric middle, as a share of the largest
-// distance. Returns kDefaultSparseness if no gap reaches kSmallestGap. `distances` has those of all pairs, in
-// any order.
+// distance. Returns kDefaultSparseness if no gap reaches kSmallestGap. `distances` has each distance of a
+// pair at least once, in any order.
 double sparseness_from_gap(std::vector<double> distances);
 
 // Clusters by sparse spatial centres, recursively (heterogeneous-mpi-barriers VII.A). The first rank of a

@@ -90,7 +90,7 @@ std::vector<std::int32_t> places_for_root(const std::vector<std::int32_t>& hosts
 Result<Verified> check(const Plan& plan) {
   const Schedule& s = plan.schedule;
   if (s.members < 1 || s.members > static_cast<std::int32_t>(kMaxMembers))
-    return refused(plan, Status::kUnsupported, "members must be 1..4096");
+    return refused(plan, Status::kUnsupported, "members must be 1.." + std::to_string(kMaxMembers));
   if (s.registers > static_cast<std::int32_t>(kMaxRegisters))
     return refused(plan, Status::kUnsupported, "too many registers");
   if (!rides_on_a_line(s.collective))

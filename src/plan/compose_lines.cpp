@@ -76,7 +76,9 @@ class Composer {
 
  private:
   // Equal clusters have equal matrices and equal costs, so options are stored by the content of the matrices.
+  // Large clusters, of which there are few, are stored by their ranks.
   using Content = std::vector<double>;
+  static constexpr std::size_t kMostCompared = 64;  // ranks
 
   Request request(std::int32_t members, Half half, std::int32_t degree) const {
     return {.collective = key_.collective, .half = half, .members = members, .root = 0, .degree = degree};
@@ -125,12 +127,32 @@ class Composer {
 
   std::int32_t host(std::int32_t rank) const { return hosts_[static_cast<std::size_t>(rank)]; }
 
+  static Content content_of(const CostModel& part, const std::vector<std::int32_t>& ranks) {
+    Content content;
+    if (ranks.size() > kMostCompared) {
+      content.push_back(-1);  // no cost
+      content.insert(content.end(), ranks.begin(), ranks.end());
+      return content;
+    }
+    for (std::int32_t i = 0; i < part.members; ++i)
+      for (std::int32_t j = 0; j < part.members; ++j) {
+        content.push_back(part.o_at(i, j));
+        content.push_back(part.l_at(i, j));
+      }
+    return content;
+  }
+
   const Level& level_of(const std::vector<std::int32_t>& ranks, bool root) {
+    const auto [known, unknown] = by_ranks_.try_emplace({root, ranks});
+    if (unknown) known->second = &find_level(ranks, root);
+    return *known->second;
+  }
+
+  const Level& find_level(const std::vector<std::int32_t>& ranks, bool root) {
     CostModel part = part_of(model_, ranks, false);
     const bool one_memory =
         std::all_of(ranks.begin(), ranks.end(), [&](std::int32_t r) { return host(r) == host(ranks[0]); });
-    Content content = part.o;
-    content.insert(content.end(), part.l.begin(), part.l.end());
+    Content content = content_of(part, ranks);
     content.push_back((root ? 1 : 0) + (one_memory ? 2 : 0));
     std::vector<std::int32_t> hosts;
     for (const std::int32_t r : ranks) hosts.push_back(host(r));
@@ -217,16 +239,16 @@ class Composer {
   }
 
   Joined join_children(const Cluster& node, const Wish& wish, std::size_t depth) {
-    Joined all;
-    all.arrive = all.release = nothing();
+    std::vector<Schedule> arrivals = {nothing()}, releases = {nothing()};
     std::set<std::string> names;
     for (const Cluster& child : node.children) {
       if (child.ranks.size() < 2) continue;
       Joined one = join(child, wish, depth + 1);
-      all.arrive = beside(all.arrive, one.arrive, Align::kEarly);
-      all.release = beside(all.release, one.release, Align::kLate);
+      arrivals.push_back(std::move(one.arrive));
+      releases.push_back(std::move(one.release));
       names.insert(one.name);
     }
+    Joined all{beside(arrivals, Align::kEarly), beside(releases, Align::kLate), {}};
     for (const std::string& name : names) all.name += (all.name.empty() ? "" : "|") + name;
     return all;
   }
@@ -273,6 +295,7 @@ class Composer {
   std::int32_t most_fan_in_ = 0;
   std::string refusal_;
   std::map<Content, Level> levels_;
+  std::map<std::pair<bool, std::vector<std::int32_t>>, const Level*> by_ranks_;  // of a root or not
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Derives the costs of a placement from a profile: the row of each rank's CPU, or typical values for a rank
-// without a CPU.
+// Derives the costs of a placement from a profile: of signals (signal_costs.hpp), bytes, words and layouts.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,8 +8,7 @@
 
 #include "exec/block_program.hpp"
 #include "plan/cluster.hpp"
-#include "profile/pairs.hpp"
-#include "profile/statistics.hpp"
+#include "plan/signal_costs.hpp"
 
 namespace fermata {
 namespace {
@@ -27,87 +25,13 @@ constexpr double kUnknownFold = 0.1;
 // An estimate in ns: the time of the walk through a block program for each further chunk of a message.
 constexpr double kChunk = 30;
 
-// The rows whose CPUs the profile names.
-std::int32_t rows_of(const Profile& profile) {
-  return std::min(profile.o.n, static_cast<std::int32_t>(profile.topology.cpus.size()));
+// The mean over adjacent rows of the profile.
+double typical_byte(const Profile& profile, const Matrix& g) {
+  const std::int32_t n = rows_of(profile);
+  double sum = 0;
+  for (std::int32_t i = 0; i + 1 < n; ++i) sum += byte_ns(profile, g, i, i + 1);
+  return n > 1 ? sum / (n - 1) : default_byte_ns(Level::kL3);
 }
-
-double typical_idle_stage(const Profile& profile) {
-  std::vector<double> idle;
-  for (std::int32_t i = 0; i < profile.o.n; ++i) idle.push_back(profile.o.at(i, i));
-  return median(std::move(idle));
-}
-
-using ByLevel = std::array<LinkCost, kLevelCount>;
-
-// Returns medians per level, for CPUs that are in the topology but not in the profile.
-ByLevel by_level(const Profile& profile) {
-  std::array<std::vector<RowPair>, kLevelCount> pairs;
-  const auto cpu = [&](std::int32_t row) { return profile.topology.cpus[static_cast<std::size_t>(row)]; };
-  for (const RowPair& pair : all_pairs(rows_of(profile)))
-    pairs[static_cast<std::size_t>(common_level(cpu(pair.a), cpu(pair.b)))].push_back(pair);
-  ByLevel levels;
-  for (std::size_t k = 0; k < levels.size(); ++k) levels[k] = median_of(profile, pairs[k]);
-  return levels;
-}
-
-class Rows {
- public:
-  Rows(const Profile& profile, const Topology& topology) : profile_(profile), topology_(topology) {
-    for (std::int32_t i = 0; i < rows_of(profile); ++i)
-      row_[profile.topology.cpus[static_cast<std::size_t>(i)].os_index] = i;
-    typical_ = median_of(profile, all_pairs(profile.o.n));
-    idle_ = typical_idle_stage(profile);
-  }
-
-  std::int32_t row(std::int32_t cpu) const {
-    const auto at = row_.find(cpu);
-    return at == row_.end() ? -1 : at->second;
-  }
-  double idle(std::int32_t row) const { return row < 0 ? idle_ : profile_.o.at(row, row); }
-  double own(std::int32_t row) const { return row < 0 ? 0 : profile_.l.at(row, row); }
-  LinkCost between(std::int32_t row_a, std::int32_t row_b) const {
-    return {profile_.o.at(row_a, row_b), profile_.l.at(row_a, row_b)};
-  }
-
-  // For CPUs that the profile lacks: the median of their level, else of the next outer level, else of the
-  // next inner level.
-  LinkCost guess(std::int32_t a, std::int32_t b) const {
-    if (!levels_) levels_ = by_level(profile_);
-    const Cpu* x = topology_.find(a);
-    const Cpu* y = topology_.find(b);
-    if (x == nullptr || y == nullptr) return typical_;
-    const int level = static_cast<int>(common_level(*x, *y));
-    for (int k = level; k < kLevelCount; ++k)
-      if (const LinkCost& cost = (*levels_)[static_cast<std::size_t>(k)]; cost.known) return cost;
-    for (int k = level; k >= 0; --k)
-      if (const LinkCost& cost = (*levels_)[static_cast<std::size_t>(k)]; cost.known) return cost;
-    return typical_;
-  }
-
-  LinkCost typical() const { return typical_; }
-
-  double guess_byte(const Matrix& g, std::int32_t a, std::int32_t b) const {
-    const Cpu* x = topology_.find(a);
-    const Cpu* y = topology_.find(b);
-    return x == nullptr || y == nullptr ? typical_byte(g) : default_byte_ns(common_level(*x, *y));
-  }
-  // The mean over adjacent rows of the profile.
-  double typical_byte(const Matrix& g) const {
-    const std::int32_t n = rows_of(profile_);
-    double sum = 0;
-    for (std::int32_t i = 0; i + 1 < n; ++i) sum += byte_ns(profile_, g, i, i + 1);
-    return n > 1 ? sum / (n - 1) : default_byte_ns(Level::kL3);
-  }
-
- private:
-  const Profile& profile_;
-  const Topology& topology_;
-  std::map<std::int32_t, std::int32_t> row_;
-  LinkCost typical_;
-  double idle_ = 0;
-  mutable std::optional<ByLevel> levels_;
-};
 
 double period_of(const Profile& profile, const std::string& layout) {
   for (const LayoutCost& cost : profile.layouts)
@@ -142,39 +66,37 @@ Matrix copied_once(const Profile& profile) {
   return g;
 }
 
+double guess_byte(const Profile& profile, const Topology& topology, const Matrix& g, std::int32_t a,
+                  std::int32_t b) {
+  const Cpu* x = topology.find(a);
+  const Cpu* y = topology.find(b);
+  return x == nullptr || y == nullptr ? typical_byte(profile, g) : default_byte_ns(common_level(*x, *y));
+}
+
 void fill_matrices(CostModel& model, const Profile& profile, const Topology& topology, const PlanKey& key) {
   const auto n = static_cast<std::size_t>(key.members);
-  const Rows rows(profile, topology);
+  const SignalRows rows(profile, topology);
   const Matrix g = copied_once(profile);
   // Direct reads between threads are also an estimate for processes. Direct reads between processes are no
   // estimate for threads, since they include the system call.
   const bool same_engine = (profile.engine == "processes") == (key.engine == Engine::kProcesses);
   const Matrix& direct = same_engine || profile.engine == "threads" ? profile.g_direct : g;
-  model.o.assign(n * n, rows.typical().o);
-  model.l.assign(n * n, rows.typical().l);
-  model.g.assign(n * n, rows.typical_byte(g));
-  model.direct.assign(n * n, rows.typical_byte(direct));
-  std::vector<std::int32_t> row(n, -1);
+  model.g.assign(n * n, typical_byte(profile, g));
+  model.direct.assign(n * n, typical_byte(profile, direct));
   const bool placed = key.cpus.size() == n;
+  std::vector<std::int32_t> row(n, -1);
   for (std::size_t i = 0; placed && i < n; ++i) row[i] = rows.row(key.cpus[i]);
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; placed && j < n; ++j) {
       if (i == j) continue;
-      const bool known = row[i] >= 0 && row[j] >= 0;
-      // Members on one CPU exchange through its cache, so only the instructions and the switch take time.
-      const LinkCost p = key.cpus[i] == key.cpus[j] ? LinkCost{rows.idle(row[i]), rows.own(row[i])}
-                         : known                    ? rows.between(row[i], row[j])
-                                                    : rows.guess(key.cpus[i], key.cpus[j]);
-      model.o[i * n + j] = p.o;
-      model.l[i * n + j] = p.l;
-      model.g[i * n + j] =
-          known ? byte_ns(profile, g, row[i], row[j]) : rows.guess_byte(g, key.cpus[i], key.cpus[j]);
-      model.direct[i * n + j] = known ? byte_ns(profile, direct, row[i], row[j])
-                                      : rows.guess_byte(direct, key.cpus[i], key.cpus[j]);
+      const auto cost = [&](const Matrix& bytes) {
+        return row[i] >= 0 && row[j] >= 0 ? byte_ns(profile, bytes, row[i], row[j])
+                                          : guess_byte(profile, topology, bytes, key.cpus[i], key.cpus[j]);
+      };
+      model.g[i * n + j] = cost(g);
+      model.direct[i * n + j] = cost(direct);
     }
     model.g[i * n + i] = model.direct[i * n + i] = own_byte(profile);
-    model.o[i * n + i] = rows.idle(row[i]);
-    model.l[i * n + i] = 0;
   }
 }
 
@@ -260,11 +182,16 @@ double pair_cost(const Profile& p, std::int32_t i, std::int32_t j) {
   return 0.5 * (p.o.at(i, j) + p.l.at(i, j) + p.o.at(j, i) + p.l.at(j, i));
 }
 
+// Looks at both directions of a pair, so it takes the matrices in tiles that caches hold.
 double nearest(const Profile& profile) {
+  constexpr std::int32_t kTile = 32;
+  const std::int32_t n = profile.o.n;
   double least = 0;
-  for (std::int32_t i = 0; i < profile.o.n; ++i)
-    for (std::int32_t j = i + 1; j < profile.o.n; ++j)
-      if (const double d = pair_cost(profile, i, j); d > 0 && (least <= 0 || d < least)) least = d;
+  for (std::int32_t rows = 0; rows < n; rows += kTile)
+    for (std::int32_t columns = rows; columns < n; columns += kTile)
+      for (std::int32_t i = rows; i < std::min(n, rows + kTile); ++i)
+        for (std::int32_t j = std::max(i + 1, columns); j < std::min(n, columns + kTile); ++j)
+          if (const double d = pair_cost(profile, i, j); d > 0 && (least <= 0 || d < least)) least = d;
   return least;
 }
 
@@ -314,8 +241,7 @@ void fill_words(CostModel& model, const Profile& profile) {
 // members on the CPU. Adds on a word are always serial, so their cost does not change.
 void crowd(CostModel& model) {
   if (model.members_per_cpu <= 1) return;
-  for (double& o : model.o) o *= model.members_per_cpu;
-  for (double& l : model.l) l *= model.members_per_cpu;
+  model.scale_signals(model.members_per_cpu);
   for (double& g : model.g) g *= model.members_per_cpu;
   for (double& g : model.direct) g *= model.members_per_cpu;
   for (double* each :
@@ -330,11 +256,9 @@ double reader_share(const Profile& profile) {
   return profile.reader_ns > 0 && distance > 0 ? profile.reader_ns / distance : 1;
 }
 
-CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key) {
-  CostModel model;
-  model.members = key.members;
-  model.hosts = key.hosts;
-  fill_matrices(model, profile, topology, key);
+namespace {
+
+CostModel with_terms(CostModel model, const Profile& profile, const Topology& topology, const PlanKey& key) {
   fill_bytes(model, profile, key);
   model.awaited = profile.awaited_ns;
   fill_words(model, profile);
@@ -346,6 +270,26 @@ CostModel cost_model(const Profile& profile, const Topology& topology, const Pla
   model.members_per_cpu = crowding(topology, key);
   crowd(model);
   return model;
+}
+
+}  // namespace
+
+CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key) {
+  CostModel model;
+  model.members = key.members;
+  model.hosts = key.hosts;
+  fill_signals(model, profile, topology, key);
+  fill_matrices(model, profile, topology, key);
+  return with_terms(std::move(model), profile, topology, key);
+}
+
+CostModel signal_model(const Profile& profile, const Topology& topology, const PlanKey& key) {
+  CostModel model;
+  model.members = key.members;
+  model.hosts = key.hosts;
+  model.grouped = grouped_costs(profile, topology, key);
+  if (model.grouped.empty()) fill_signals(model, profile, topology, key);
+  return with_terms(std::move(model), profile, topology, key);
 }
 
 }  // namespace fermata

@@ -42,6 +42,8 @@ Profile profile_of_hosts(const Topology& topology) {
       profile.o.at(i, j) = kMessage;
       profile.l.at(i, j) = kFurtherMessage;
     }
+  if (profile.levels)
+    profile.levels->at[static_cast<std::size_t>(Level::kNetwork)] = {kMessage, kFurtherMessage, true};
   return profile;
 }
 

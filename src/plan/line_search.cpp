@@ -8,6 +8,7 @@
 #include <set>
 
 #include "plan/choices.hpp"
+#include "plan/signal_costs.hpp"
 #include "profile/utc.hpp"
 #include "schedule/verify.hpp"
 
@@ -31,7 +32,7 @@ class Search {
       : topology_(topology),
         profile_(profile),
         options_(std::move(options)),
-        model_(cost_model(profile, topology, options_.key)),
+        model_(signal_model(profile, topology, options_.key)),
         choices_(layouts_to_try(model_, topology, options_.key)),
         hosts_(hosts_of(topology, options_.key)) {
     model_.further = further_share(model_);
@@ -140,7 +141,10 @@ class Search {
     std::vector<std::int32_t> slots;
     for (const LayoutChoice& choice : e.layout.listed()) slots.push_back(choice.slots);
     auto [hazards, unchecked] = hazards_.try_emplace({e.draft, slots});
-    if (unchecked) hazards->second = reuse_hazards(s, e.layout, options_.key.payload > 0);
+    // What one slot allows, more slots allow, too.
+    const auto one = hazards_.find({e.draft, {1}});
+    const bool proved = one != hazards_.end() && one != hazards && one->second.empty();
+    if (unchecked && !proved) hazards->second = reuse_hazards(s, e.layout, options_.key.payload > 0);
     if (hazards->second.empty()) return;
     // A collective that does not synchronize needs credits from the receivers. A collective that synchronizes
     // needs one more slot.
@@ -359,6 +363,12 @@ Result<Plan> make_plan(const Topology& topology, const Profile& profile, const P
   if (!key) return key.error();
   PlanOptions checked = options;
   checked.key = std::move(key.value());
+  // Matrices would take gigabytes.
+  if (checked.key.members > static_cast<std::int32_t>(kMaxTeamMembers) &&
+      grouped_costs(profile, topology, checked.key).empty())
+    return Error{Status::kUnsupported, "more than " + std::to_string(kMaxTeamMembers) +
+                                           " members need costs by level: a machine file with 'levels', or "
+                                           "a topology alone"};
   return Search(topology, profile, std::move(checked)).run(measure);
 }
 

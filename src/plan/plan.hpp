@@ -127,6 +127,8 @@ std::int32_t payload_class(Collective collective, std::int32_t bytes);
 // Makes the cost model of a placement from a profile. It finds rows by OS index. Members on one CPU share its
 // row. The costs are crowded already.
 CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key);
+// The same without g and direct, for plans on lines. Where it can, it groups O and L (CostModel::grouped).
+CostModel signal_model(const Profile& profile, const Topology& topology, const PlanKey& key);
 // Returns the time from one reader of a line to the next, as a share of a signal between them; 1: unknown.
 double reader_share(const Profile& profile);
 // Scales costs for one member per CPU to model.members_per_cpu members per CPU. Call it once per model.

@@ -68,7 +68,7 @@ std::vector<LinkChange> Refresh::observe(const Matrix& one_way) {
 }
 
 double Refresh::predicted_ns(const Plan& plan) const {
-  return latency_cost(plan.schedule, cost_model(profile_, profile_.topology, plan.key), plan.layout);
+  return latency_cost(plan.schedule, signal_model(profile_, profile_.topology, plan.key), plan.layout);
 }
 
 // Answers these questions in order: Is there a reason to plan, and the time? What would other plans save?

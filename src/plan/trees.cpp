@@ -13,17 +13,17 @@ namespace {
 Cluster led_by_the_nearest(const Cluster& tree, const CostModel& model) {
   Cluster led = tree;
   const std::vector<std::int32_t> all = participants(tree);
-  const auto reach = [&](std::int32_t leader) {
-    double sum = 0;
-    for (const std::int32_t other : all) sum += distance(model, leader, other);
-    return sum;
+  std::vector<double> reach(static_cast<std::size_t>(model.members), 0);  // of each participant
+  for (const std::int32_t leader : all)
+    for (const std::int32_t other : all)
+      reach[static_cast<std::size_t>(leader)] += distance(model, leader, other);
+  const auto nearer = [&](std::int32_t a, std::int32_t b) {
+    return reach[static_cast<std::size_t>(a)] < reach[static_cast<std::size_t>(b)];
   };
   std::stable_sort(led.children.begin(), led.children.end(), [&](const Cluster& a, const Cluster& b) {
-    return reach(a.ranks.front()) < reach(b.ranks.front());
+    return nearer(a.ranks.front(), b.ranks.front());
   });
-  if (led.children.empty())
-    std::stable_sort(led.ranks.begin(), led.ranks.end(),
-                     [&](std::int32_t a, std::int32_t b) { return reach(a) < reach(b); });
+  if (led.children.empty()) std::stable_sort(led.ranks.begin(), led.ranks.end(), nearer);
   return led;
 }
 

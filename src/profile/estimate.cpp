@@ -52,11 +52,8 @@ Profile estimate_profile(const Topology& topology) {
   p.engine = "threads";
   p.topology = topology;
   p.remarks.push_back("nothing was measured: default costs per level of the declared topology");
-  if (const std::string flaw = expand_levels(costs, p); !flaw.empty()) {
-    p.remarks.push_back(flaw);
-    p.topology.cpus.resize(kMaxExpanded);
-    (void)expand_levels(costs, p);
-  }
+  (void)expand_levels(costs, p);  // each level has a cost
+  p.topology.cpus.resize(std::min(p.topology.cpus.size(), kMaxExpanded));
   int nearest = kLevelCount - 1;
   for (std::size_t i = 0; i + 1 < p.topology.cpus.size(); ++i) {
     const int level = static_cast<int>(common_level(p.topology.cpus[i], p.topology.cpus[i + 1]));

@@ -257,6 +257,15 @@ std::string indented(const std::string& text) {
   return out;
 }
 
+void write_signals(std::string& out, const Profile& p) {
+  if (p.levels && p.topology.cpus.size() > static_cast<std::size_t>(p.o.n)) {
+    out += "  \"levels\": " + levels_text(*p.levels, "  ") + ",\n";
+    return;
+  }
+  write_matrix(out, "o", p.o);
+  write_matrix(out, "l", p.l);
+}
+
 void write_evidence(std::string& out, const Profile& p) {
   write_list(out, "tearing", p.tearing, false, [](const Tearing& t) {
     return "{\"bytes\": " + std::to_string(t.bytes) + ", \"level\": \"" + name_of(t.level) +
@@ -291,8 +300,7 @@ std::string to_json(const Profile& p) {
     write_list(out, "hosts", p.hosts, false, json_string);
     write_list(out, "pinned", p.pinned, false, [](std::int32_t cpu) { return std::to_string(cpu); });
   }
-  write_matrix(out, "o", p.o);
-  write_matrix(out, "l", p.l);
+  write_signals(out, p);
   if (p.g.n > 0) write_matrix(out, "g", p.g);
   if (p.g_direct.n > 0) write_matrix(out, "g_direct", p.g_direct);
   if (more) {

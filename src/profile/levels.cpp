@@ -1,5 +1,10 @@
 #include "profile/levels.hpp"
 
+#include <algorithm>
+#include <tuple>
+
+#include "json/text.hpp"
+
 namespace fermata {
 
 namespace {
@@ -43,29 +48,47 @@ void read_numa_pairs(const JsonNode& node, LevelCosts& costs, ObjectReader& oute
       costs.numa_pairs.push_back({a.number, b.number, true});
     }
   }
+  costs.numa_nodes = n;
   outer.take_over(reader);
 }
 
-// further: from a's host to each other one, in ns; empty: there is no network
-LinkCost network_cost(const LevelCosts& costs, const Cpu& a, const Cpu& b,
-                      const std::vector<double>& further) {
-  for (const auto& group : costs.groups)
-    if (a.host / group.hosts == b.host / group.hosts) return group.cost;
-  LinkCost cost = costs.at[static_cast<std::size_t>(Level::kNetwork)];
-  if (!further.empty()) cost.o += further[static_cast<std::size_t>(b.host)];
-  return cost;
-}
-
-LinkCost cost_between(const LevelCosts& costs, const Cpu& a, const Cpu& b, std::size_t numa_nodes,
-                      const std::vector<double>& further) {
-  const Level level = common_level(a, b);
-  if (level == Level::kNetwork) return network_cost(costs, a, b, further);
-  if (a.numa != b.numa && numa_nodes > 0)
-    return costs.numa_pairs[static_cast<std::size_t>(a.numa) * numa_nodes + static_cast<std::size_t>(b.numa)];
-  return costs.at[static_cast<std::size_t>(level)];
+// Returns the level without a cost, or null. In this order, neighbours show every level that occurs.
+const char* missing_level(const LevelCosts& costs, std::vector<Cpu> cpus) {
+  std::sort(cpus.begin(), cpus.end(), [](const Cpu& a, const Cpu& b) {
+    const auto path = [](const Cpu& c) {
+      return std::tuple(c.host, c.package, c.numa, c.l3, c.l2, c.core, c.os_index);
+    };
+    return path(a) < path(b);
+  });
+  LevelLinks links(costs, {});  // a network adds to costs, but lacks none
+  for (std::size_t i = 0; i < cpus.size(); ++i)
+    for (const std::size_t j : {i, std::min(i + 1, cpus.size() - 1)})
+      if (!links.between(cpus[i], cpus[j]).known) return name_of(common_level(cpus[i], cpus[j]));
+  return nullptr;
 }
 
 }  // namespace
+
+LinkCost LevelLinks::between(const Cpu& a, const Cpu& b) {
+  const Level level = common_level(a, b);
+  if (level == Level::kNetwork) return between_hosts(a.host, b.host);
+  if (a.numa == b.numa || costs_.numa_nodes == 0) return costs_.at[static_cast<std::size_t>(level)];
+  const auto from = static_cast<std::size_t>(a.numa), to = static_cast<std::size_t>(b.numa);
+  if (std::max(from, to) >= costs_.numa_nodes) return {};
+  return costs_.numa_pairs[from * costs_.numa_nodes + to];
+}
+
+LinkCost LevelLinks::between_hosts(std::int32_t from, std::int32_t to) {
+  for (const auto& group : costs_.groups)
+    if (from / group.hosts == to / group.hosts) return group.cost;
+  LinkCost cost = costs_.at[static_cast<std::size_t>(Level::kNetwork)];
+  if (!network_) return cost;
+  if (std::max(from, to) >= hosts_of(network_)) return {};
+  if (from_ != from) further_ = further_ns(network_, from);
+  from_ = from;
+  cost.o += further_[static_cast<std::size_t>(to)];
+  return cost;
+}
 
 LevelCosts level_costs_from_node(const JsonNode& node, ObjectReader& outer) {
   LevelCosts costs;
@@ -88,27 +111,61 @@ LevelCosts level_costs_from_node(const JsonNode& node, ObjectReader& outer) {
   return costs;
 }
 
+std::string levels_text(const LevelCosts& costs, const std::string& indent) {
+  const auto pair = [](const LinkCost& cost) {
+    return "\"o\": " + json_number(cost.o) + ", \"l\": " + json_number(cost.l);
+  };
+  std::string out;
+  for (int level = 0; level < kLevelCount; ++level) {
+    const LinkCost& cost = costs.at[static_cast<std::size_t>(level)];
+    if (!cost.known) continue;
+    out += (out.empty() ? "\n" : ",\n") + indent + "  \"" + name_of(static_cast<Level>(level)) + "\": {" +
+           pair(cost);
+    if (static_cast<Level>(level) == Level::kNetwork) {
+      for (std::size_t g = 0; g < costs.groups.size(); ++g)
+        out += std::string(g == 0 ? ", \"groups\": [" : ", ") +
+               "{\"hosts\": " + std::to_string(costs.groups[g].hosts) + ", " + pair(costs.groups[g].cost) +
+               "}";
+      if (!costs.groups.empty()) out += "]";
+    }
+    out += "}";
+  }
+  const auto rows = [&](double LinkCost::* part) {
+    std::string text;
+    for (std::size_t k = 0; k < costs.numa_pairs.size(); ++k)
+      text += (k % costs.numa_nodes > 0 ? ", "
+               : k > 0                  ? "], ["
+                                        : "[[") +
+              json_number(costs.numa_pairs[k].*part);
+    return text + "]]";
+  };
+  if (!costs.numa_pairs.empty())
+    out += ",\n" + indent + "  \"numa_pairs\": {\"o\": " + rows(&LinkCost::o) +
+           ", \"l\": " + rows(&LinkCost::l) + "}";
+  return "{" + out + "\n" + indent + "}";
+}
+
 std::string expand_levels(const LevelCosts& costs, Profile& p) {
   const auto& cpus = p.topology.cpus;
-  if (cpus.size() > kMaxExpanded) return "levels can be expanded for 2048 CPUs at most";
-  std::size_t nodes = 0;
-  while (nodes * nodes < costs.numa_pairs.size()) ++nodes;
-  const auto n = static_cast<std::int32_t>(cpus.size());
   for (const Cpu& c : cpus)
-    if (nodes > 0 && static_cast<std::size_t>(c.numa) >= nodes)
+    if (costs.numa_nodes > 0 && static_cast<std::size_t>(c.numa) >= costs.numa_nodes)
       return "numa_pairs has fewer nodes than the topology";
+  const auto missing = [](const char* level) {
+    return std::string("level '") + level + "' occurs and has no cost";
+  };
+  const auto n = static_cast<std::int32_t>(std::min(cpus.size(), kMaxExpanded));
+  if (cpus.size() > kMaxExpanded) {
+    if (const char* level = missing_level(costs, cpus)) return missing(level);
+    p.levels = costs;
+  }
   p.o = Matrix(n);
   p.l = Matrix(n);
-  std::vector<double> further;  // from the host of row i
+  LevelLinks links(costs, p.topology.network);
   for (std::int32_t i = 0; i < n; ++i) {
-    const std::int32_t host = cpus[static_cast<std::size_t>(i)].host;
-    if (p.topology.network && (i == 0 || host != cpus[static_cast<std::size_t>(i) - 1].host))
-      further = further_ns(p.topology.network, host);
     for (std::int32_t j = 0; j < n; ++j) {
       const Cpu &a = cpus[static_cast<std::size_t>(i)], &b = cpus[static_cast<std::size_t>(j)];
-      const LinkCost cost = cost_between(costs, a, b, nodes, further);
-      if (!cost.known)
-        return std::string("level '") + name_of(common_level(a, b)) + "' occurs and has no cost";
+      const LinkCost cost = links.between(a, b);
+      if (!cost.known) return missing(name_of(common_level(a, b)));
       p.o.at(i, j) = cost.o;
       p.l.at(i, j) = cost.l;
     }

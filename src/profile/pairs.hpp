@@ -14,10 +14,6 @@ struct RowPair {
 };
 std::vector<RowPair> all_pairs(std::int32_t rows);  // in both directions
 
-struct LinkCost {
-  double o = 0, l = 0;  // ns
-  bool known = false;
-};
 double median_of(const Matrix& matrix, const std::vector<RowPair>& pairs);
 LinkCost median_of(const Profile& profile, const std::vector<RowPair>& pairs);  // known: there are pairs
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "profile/level_costs.hpp"
 #include "topo/topology.hpp"
 
 namespace fermata {
@@ -99,6 +100,9 @@ struct Profile {
   // O and L of heterogeneous-mpi-barriers, ns: a stage costs its largest O plus the sum of its L. So one
   // signal costs O + L. o(i,i): a stage without a signal.
   Matrix o, l;
+  // Of a machine with costs by level and more than kMaxExpanded CPUs (profile/levels.hpp): O and L of all
+  // CPUs. The matrices have the first ones alone.
+  std::optional<LevelCosts> levels;
   // G, in ns per byte that goes from one CPU to another; 0: unknown; an empty matrix: all are unknown.
   // - g: copied into a slot, then out of it, one copy after the other. Between hosts: by messages. g(i,i): a
   //   copy within the CPU's own cache.
@@ -142,7 +146,7 @@ struct ProfileOptions {
 
 Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& options);
 // Makes a profile from default costs per level of the topology, without a measurement. Its origin is
-// "estimated". It covers at most the first kMaxExpanded CPUs (profile/levels.hpp).
+// "estimated". Its topology has at most the first kMaxExpanded CPUs (profile/levels.hpp).
 Profile estimate_profile(const Topology& topology);
 
 // Returns ns per byte between the CPUs of two rows. `g` is the profile's g or g_direct. If `g` has no value

@@ -39,20 +39,29 @@ Collective turned(Collective arrival) {
   }
 }
 
-// Returns the joined schedule, without its stages. b's words follow a's.
-Schedule frame(const Schedule& a, const Schedule& b) {
-  Schedule out;
-  out.algorithm = joined(a.algorithm, b.algorithm);
-  out.collective = joined(a.collective, b.collective);
-  out.members = std::max(a.members, b.members);
-  out.root = a.root;
-  out.chunks = std::max(a.chunks, b.chunks);
-  out.registers = std::max(a.registers, b.registers);
-  out.words = a.words;
+// Joins all of b but its stages to a. b's words follow a's.
+void join_frame(Schedule& a, const Schedule& b) {
+  a.algorithm = joined(a.algorithm, b.algorithm);
+  a.collective = joined(a.collective, b.collective);
+  a.members = std::max(a.members, b.members);
+  a.chunks = std::max(a.chunks, b.chunks);
+  a.registers = std::max(a.registers, b.registers);
+  const auto first = static_cast<std::int32_t>(a.words.size());
   for (Word w : b.words) {
-    if (w.agent >= 0) w.agent += static_cast<std::int32_t>(a.words.size());
-    out.words.push_back(w);
+    if (w.agent >= 0) w.agent += first;
+    a.words.push_back(w);
   }
+}
+
+Schedule without_stages(const Schedule& s) {
+  Schedule out;
+  out.algorithm = s.algorithm;
+  out.collective = s.collective;
+  out.members = s.members;
+  out.root = s.root;
+  out.chunks = s.chunks;
+  out.registers = s.registers;
+  out.words = s.words;
   return out;
 }
 
@@ -64,7 +73,6 @@ void place(Schedule& out, const Schedule& from, std::size_t first_stage, std::in
   };
   for (std::size_t a = 0; a < from.stages.size(); ++a) {
     std::vector<Transfer>& into = out.stages[first_stage + a].transfers;
-    into.reserve(into.size() + from.stages[a].transfers.size());
     for (Transfer t : from.stages[a].transfers) {
       t.from = vertex(t.from);
       t.to = vertex(t.to);
@@ -89,18 +97,23 @@ Schedule lift(const Schedule& s, const std::vector<std::int32_t>& ranks, std::in
   return out;
 }
 
-Schedule beside(const Schedule& a, const Schedule& b, Align align) {
-  Schedule out = frame(a, b);
-  const std::size_t stages = std::max(a.stages.size(), b.stages.size());
+Schedule beside(const std::vector<Schedule>& all, Align align) {
+  Schedule out = without_stages(all.front());
+  for (std::size_t k = 1; k < all.size(); ++k) join_frame(out, all[k]);
+  std::size_t stages = 0;
+  for (const Schedule& s : all) stages = std::max(stages, s.stages.size());
   out.stages.resize(stages);
-  const auto first = [&](const Schedule& s) { return align == Align::kEarly ? 0 : stages - s.stages.size(); };
-  place(out, a, first(a), 0);
-  place(out, b, first(b), static_cast<std::int32_t>(a.words.size()));
+  std::int32_t words = 0;
+  for (const Schedule& s : all) {
+    place(out, s, align == Align::kEarly ? 0 : stages - s.stages.size(), words);
+    words += static_cast<std::int32_t>(s.words.size());
+  }
   return out;
 }
 
 Schedule then(const Schedule& a, const Schedule& b) {
-  Schedule out = frame(a, b);
+  Schedule out = without_stages(a);
+  join_frame(out, b);
   out.stages.resize(a.stages.size() + b.stages.size());
   place(out, a, 0, 0);
   place(out, b, a.stages.size(), static_cast<std::int32_t>(a.words.size()));

@@ -13,12 +13,13 @@ namespace fermata {
 // schedule has members.
 Schedule lift(const Schedule& schedule, const std::vector<std::int32_t>& ranks, std::int32_t members);
 
-// Runs two schedules of the same team in the same stages. No member has transfers in both. kEarly aligns
-// their first stages (for arrivals), kLate their last stages (for departures). b's words follow a's. The
-// numbers of chunks and of registers are the larger ones. The root is a's, the collective is as in `then`.
-// The name is "a/b"; "a" if both have that name; the other's if one has none.
+// Runs schedules of the same team in the same stages. No member has transfers in two of them. kEarly aligns
+// their first stages (for arrivals), kLate their last stages (for departures). The words follow each other.
+// The numbers of chunks and of registers are the largest ones. The root is the first one's, the collective is
+// as in `then`, one after the other. The name of a and b is "a/b"; "a" if both have that name; the other's if
+// one has none. Precondition: there is a schedule.
 enum class Align { kEarly, kLate };
-Schedule beside(const Schedule& a, const Schedule& b, Align align);
+Schedule beside(const std::vector<Schedule>& all, Align align);
 
 // Runs a, then b, of the same team. Words, root and name are as in `beside`. For the pairs below, which must
 // have equal numbers of chunks, the collective is the one on the right. For other pairs, it is the one with

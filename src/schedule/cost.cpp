@@ -51,6 +51,7 @@ CostModel part_of(const CostModel& model, const std::vector<std::int32_t>& ranks
       for (const std::int32_t j : ranks) to.push_back(row[j]);
     }
   };
+  if (!model.grouped.empty()) part.grouped = model.grouped.part(ranks);
   select(model.o, part.o);
   select(model.l, part.l);
   if (!has_bytes) return part;
@@ -62,11 +63,10 @@ CostModel part_of(const CostModel& model, const std::vector<std::int32_t>& ranks
 double further_share(const CostModel& model) {
   if (model.awaited <= 0) return 1;
   double least = std::numeric_limits<double>::infinity();
-  for (std::int32_t i = 0; i < model.members; ++i) {
-    for (std::int32_t j = 0; j < model.members; ++j) {
-      if (i != j && model.l_at(i, j) > 0) least = std::min(least, model.l_at(i, j));
-    }
-  }
+  model.each_pair(model.everyone(), [&](std::int32_t i, std::int32_t j, double) {
+    for (const double l : {model.l_at(i, j), model.l_at(j, i)})
+      if (l > 0) least = std::min(least, l);
+  });
   return std::isfinite(least) ? model.awaited / least : 1;
 }
 

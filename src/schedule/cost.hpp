@@ -4,9 +4,11 @@
 #define FERMATA_SCHEDULE_COST_HPP
 
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "base/sizes.hpp"
+#include "schedule/grouped_costs.hpp"
 #include "schedule/layout.hpp"
 #include "schedule/schedule.hpp"
 
@@ -59,6 +61,7 @@ struct CostModel : CostTerms {
   std::int32_t members = 0;
   std::vector<double> o;  // o(i,j): fixed cost of sending from i to j; o(i,i): a stage without a signal
   std::vector<double> l;  // l(i,j): cost of each signal from i to j
+  GroupedCosts grouped;   // of a large team, where costs fall into groups: instead of o and l; else empty
   // g(i,j): ns per byte, in addition to the signal. Copying in takes this time, and copying out takes it
   // again. g(i,i): ns per byte of a copy within i. Empty: 0.
   std::vector<double> g;
@@ -71,13 +74,35 @@ struct CostModel : CostTerms {
   bool is_message(std::int32_t i, std::int32_t j) const {
     return !hosts.empty() && hosts[static_cast<std::size_t>(i)] != hosts[static_cast<std::size_t>(j)];
   }
-  double o_at(std::int32_t i, std::int32_t j) const { return o[static_cast<std::size_t>(i) * members + j]; }
-  double l_at(std::int32_t i, std::int32_t j) const { return l[static_cast<std::size_t>(i) * members + j]; }
+  double o_at(std::int32_t i, std::int32_t j) const {
+    return grouped.empty() ? o[static_cast<std::size_t>(i) * members + j] : grouped.o(i, j);
+  }
+  double l_at(std::int32_t i, std::int32_t j) const {
+    return grouped.empty() ? l[static_cast<std::size_t>(i) * members + j] : grouped.l(i, j);
+  }
   double g_at(std::int32_t i, std::int32_t j) const {
     return g.empty() ? 0 : g[static_cast<std::size_t>(i) * members + j];
   }
   double direct_at(std::int32_t i, std::int32_t j) const {
     return direct.empty() ? g_at(i, j) : direct[static_cast<std::size_t>(i) * members + j];
+  }
+  void scale_signals(double factor) {
+    for (double& each : o) each *= factor;
+    for (double& each : l) each *= factor;
+    if (!grouped.empty()) grouped.scale(factor);
+  }
+  // Calls visit(i, j, count) for unordered pairs of different members of `ranks`. `count` pairs cost the same
+  // as i and j, and are visited once.
+  template <class Visit>
+  void each_pair(const std::vector<std::int32_t>& ranks, Visit&& visit) const {
+    if (!grouped.empty()) return grouped.each_kind(ranks, visit);
+    for (std::size_t a = 0; a < ranks.size(); ++a)
+      for (std::size_t b = a + 1; b < ranks.size(); ++b) visit(ranks[a], ranks[b], 1.0);
+  }
+  std::vector<std::int32_t> everyone() const {
+    std::vector<std::int32_t> ranks(static_cast<std::size_t>(members));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
   }
 };
 

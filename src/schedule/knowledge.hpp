@@ -47,21 +47,40 @@ class Rows {
     }
   }
 
-  // An edge between words also carries what its actor knew.
-  void pass(const Stage& stage) {
+  // An edge between words also carries what its actor knew. Returns whether a row changed.
+  bool pass(const Stage& stage) {
+    T changes{};
     for (std::size_t i = 0; i < stage.transfers.size(); ++i) {
       if (same_message(stage, i)) continue;
       const Transfer& t = stage.transfers[i];
-      merge(t.to, t.from);
-      if (s_.is_word(t.from) && s_.is_word(t.to)) merge(t.to, s_.word_vertex(actor_of(s_, t)));
+      changes |= merge(t.to, t.from);
+      if (s_.is_word(t.from) && s_.is_word(t.to)) changes |= merge(t.to, s_.word_vertex(actor_of(s_, t)));
     }
+    return changes != T{};
   }
 
  private:
-  void merge(std::int32_t to, std::int32_t from) {
-    T* const into = row(to);
+  // Returns bits that changed.
+  T merge(std::int32_t to, std::int32_t from) {
     const T* const what = before(from);
-    for (std::size_t i = 0; i < width_; ++i) into[i] = kMerge(into[i], what[i]);
+    T* const into = row(to);
+    T changes{};
+    std::size_t i = 0;
+    for (; i + kBlock <= width_; i += kBlock) changes |= merge<kBlock>(into + i, what + i);
+    for (; i < width_; ++i) changes |= merge<1>(into + i, what + i);
+    return changes;
+  }
+  // Compilers use vectors for a constant length without aliases.
+  static constexpr std::size_t kBlock = 128 / sizeof(T);
+  template <std::size_t kLength>
+  static T merge(T* __restrict into, const T* __restrict what) {
+    T changes{};
+    for (std::size_t i = 0; i < kLength; ++i) {
+      const T merged = kMerge(into[i], what[i]);
+      changes |= merged ^ into[i];
+      into[i] = merged;
+    }
+    return changes;
   }
 
   const Schedule& s_;

@@ -4,10 +4,12 @@
 // An event is a (vertex, stage) pair in an episode. Each vertex has a row that records the events before its
 // next event. Program order and signals carry rows forward. So one sweep over the episodes answers for all
 // slots, without a graph search per slot. The rows are:
-//  slots: a vector clock, which counts the stages that each member has finished (int32 per vertex and member)
+//  slots: a vector clock, which counts the stages of episode 0 that each member has finished (a byte or an
+//         int32 per vertex and member)
 //  words: the words whose first episode is over (one bit per vertex and word)
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <set>
 
 #include "schedule/knowledge.hpp"
@@ -17,13 +19,19 @@
 namespace fermata {
 namespace {
 
-std::int32_t later(std::int32_t a, std::int32_t b) { return a > b ? a : b; }
+template <class Count>
+Count later(Count a, Count b) {
+  return a > b ? a : b;
+}
 
 // Slots: the write of episode `slots` must come after the receiver has finished the stage in episode 0.
+// Episodes in between are left out once they change no row. Precondition: Count holds the number of stages.
+template <class Count>
 void slot_hazards(const Schedule& s, int slots, std::vector<Hazard>& out) {
-  Rows<std::int32_t, later> clocks(s, s.members);
+  Rows<Count, later<Count>> clocks(s, s.members);
   const auto stages = static_cast<std::int32_t>(s.stages.size());
   for (int episode = 0; episode <= slots; ++episode) {
+    bool changed = episode == 0;
     for (std::int32_t a = 0; a < stages; ++a) {
       const Stage& stage = s.stages[a];
       clocks.begin(stage);
@@ -33,9 +41,11 @@ void slot_hazards(const Schedule& s, int slots, std::vector<Hazard>& out) {
         const bool slot = !s.is_word(t.from) && !s.is_word(t.to) && t.from != t.to;
         if (slot && clocks.before(t.from)[t.to] < a + 1) out.push_back({a, static_cast<std::int32_t>(i)});
       }
-      clocks.pass(stage);
-      for (std::int32_t m = 0; m < s.members; ++m) clocks.row(m)[m] = episode * stages + a + 1;
+      changed = clocks.pass(stage) || changed;
+      if (episode > 0) continue;
+      for (std::int32_t m = 0; m < s.members; ++m) clocks.row(m)[m] = static_cast<Count>(a + 1);
     }
+    if (!changed && episode < slots) episode = slots - 1;
   }
 }
 
@@ -87,7 +97,9 @@ std::vector<Hazard> reuse_hazards(const Schedule& s, int slots, bool carries_dat
   std::vector<Hazard> out;
   if (slots < 1 || !check_structure(s)) return out;
   if (!s.words.empty()) word_hazards(s, out);
-  if (carries_data) slot_hazards(s, slots, out);
+  if (carries_data && s.stages.size() <= std::numeric_limits<std::uint8_t>::max())
+    slot_hazards<std::uint8_t>(s, slots, out);
+  else if (carries_data) slot_hazards<std::int32_t>(s, slots, out);
   std::sort(out.begin(), out.end(), by_place);
   return out;
 }

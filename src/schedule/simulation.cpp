@@ -1,6 +1,7 @@
 #include "schedule/simulation.hpp"
 
 #include <limits>
+#include <span>
 
 #include "schedule/structure.hpp"
 
@@ -27,7 +28,9 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts&
       held_until_(s.vertices(), 0),
       sent_count_(s.vertices(), 0),
       link_(model.hosts.empty() ? 0 : 1 + *std::max_element(model.hosts.begin(), model.hosts.end()), 0),
-      incoming_(s.members) {
+      first_in_(s.members, 0),
+      count_in_(s.members, 0),
+      expected_(s.members, 0) {
   const auto& direct = model.bytes.direct.of(folds(s.collective));
   for (int alone = 0; alone < 2; ++alone)
     direct_[alone] = direct[alone].has(static_cast<std::size_t>(chunk_bytes));
@@ -60,8 +63,8 @@ Bulk Simulation::bulk_of(const Transfer& t, std::int64_t chunks) const {
 void Simulation::send(const Transfer& t, std::int64_t chunks) {
   const Bulk bulk = bulk_of(t, chunks);
   if (t.from == t.to) {  // the member's own line, in its own cache
-    if (incoming_[t.to].empty()) receivers_.push_back(t.to);
-    incoming_[t.to].push_back({.at = time_[t.from], .step = step_[t.from], .bulk = bulk.out});
+    incoming_[first_in_[t.to] + count_in_[t.to]++] = {
+        .at = time_[t.from], .step = step_[t.from], .bulk = bulk.out};
     return;
   }
   const bool alone = packed_ && !std::binary_search(pairs_.begin(), pairs_.end(), std::pair(t.to, t.from));
@@ -78,22 +81,21 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
     sent_bulk_[t.from] = shared ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
   // A message travels while its sender continues. The sender pays only for starting it (equation 2).
   sent_o_[t.from] = std::max(sent_o_[t.from], message ? model_.o_at(t.from, t.from) : o);
-  if (incoming_[t.to].empty()) receivers_.push_back(t.to);
   double at = time_[t.from] + queue;
   if (message) {
     double& link = link_[model_.hosts[static_cast<std::size_t>(t.from)]];
     at = std::max(at, link);
     link = at + l + bulk.in;
   }
-  incoming_[t.to].push_back({.at = at,
-                             .o = o,
-                             .l = l,
-                             .step = step_[t.from],
-                             .bulk = bulk.out,
-                             .first = bulk.first,
-                             .held = bulk.held ? t.from : -1,
-                             .further = message ? 1 : further_,
-                             .message = message});
+  incoming_[first_in_[t.to] + count_in_[t.to]++] = {.at = at,
+                                                    .o = o,
+                                                    .l = l,
+                                                    .step = step_[t.from],
+                                                    .bulk = bulk.out,
+                                                    .first = bulk.first,
+                                                    .held = bulk.held ? t.from : -1,
+                                                    .further = message ? 1 : further_,
+                                                    .message = message};
 }
 
 void Simulation::find_exchanges(const Stage& stage) {
@@ -123,7 +125,20 @@ void Simulation::count_moves(const Stage& stage) {
   }
 }
 
+void Simulation::make_room(const Stage& stage) {
+  for (const Transfer& t : stage.transfers)
+    if (!s_.is_word(t.from) && !s_.is_word(t.to) && expected_[t.to]++ == 0) receivers_.push_back(t.to);
+  std::int32_t first = 0;
+  for (const std::int32_t m : receivers_) {
+    first_in_[m] = first;
+    count_in_[m] = 0;
+    first += std::exchange(expected_[m], 0);
+  }
+  if (incoming_.size() < static_cast<std::size_t>(first)) incoming_.resize(first);
+}
+
 void Simulation::collect(const Stage& stage) {
+  make_room(stage);
   if (packed_) find_exchanges(stage);
   if (direct_[0] != direct_[1]) count_moves(stage);
   const std::vector<Transfer>& list = stage.transfers;
@@ -187,7 +202,7 @@ void Simulation::poll(const Transfer& t, std::int32_t stage) {
 // Applies equation 1 to the awaited slots, for every suffix of arrivals. Slots that come at once cost
 // max(O) + sum(L); a late one costs only its own O + L. A slot is read after it was sent.
 void Simulation::await(std::int32_t member, std::int32_t stage) {
-  std::vector<Incoming>& in = incoming_[member];
+  const std::span in(incoming_.data() + first_in_[member], count_in_[member]);
   const auto earlier = [](const Incoming& a, const Incoming& b) { return a.at < b.at; };
   if (!std::is_sorted(in.begin(), in.end(), earlier)) std::sort(in.begin(), in.end(), earlier);
   double seen = 0, most_o = 0, sum_more = 0, bulk = 0, first = 0;
@@ -212,7 +227,6 @@ void Simulation::await(std::int32_t member, std::int32_t stage) {
   }
   for (const Incoming& i : in)
     if (i.held >= 0) held_until_[i.held] = std::max(held_until_[i.held], seen + i.l);
-  in.clear();
 }
 
 void Simulation::run_stage(const Stage& stage, std::int32_t index) {

@@ -61,6 +61,7 @@ class Simulation {
   void find_exchanges(const Stage& stage);
   void count_moves(const Stage& stage);
   void lay_out(std::size_t stage);
+  void make_room(const Stage& stage);
   void collect(const Stage& stage);
   void add_all(std::int32_t stage);
   void poll(const Transfer& t, std::int32_t stage);
@@ -105,8 +106,10 @@ class Simulation {
   // For the current stage, per vertex: the cost of what it has sent so far, and until when its data is read.
   std::vector<double> sent_l_, sent_o_, sent_bulk_, held_until_;
   std::vector<std::int32_t> sent_count_;
-  std::vector<double> link_;  // per host: when the last message so far has left it
-  std::vector<std::vector<Incoming>> incoming_;
+  std::vector<double> link_;        // per host: when the last message so far has left it
+  std::vector<Incoming> incoming_;  // of the current stage, each receiver's together
+  // Per member: its first one in incoming_, and how many there are so far. expected_: how many there can be.
+  std::vector<std::int32_t> first_in_, count_in_, expected_;
   std::vector<std::int32_t> senders_, receivers_;
   std::vector<Adding> adds_;
   std::vector<PathStep> path_;

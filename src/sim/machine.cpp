@@ -9,10 +9,8 @@ namespace {
 
 // The model's costs per pair, without the factors for members that share a CPU: the simulation has its own.
 CostModel pairs_of(const Profile& profile, const Topology& topology, const PlanKey& key) {
-  CostModel model = cost_model(profile, topology, key);
-  if (model.members_per_cpu <= 1) return model;
-  for (double& o : model.o) o /= model.members_per_cpu;
-  for (double& l : model.l) l /= model.members_per_cpu;
+  CostModel model = signal_model(profile, topology, key);
+  if (model.members_per_cpu > 1) model.scale_signals(1 / model.members_per_cpu);
   return model;
 }
 

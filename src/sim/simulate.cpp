@@ -257,6 +257,9 @@ Result<Outcome> simulate(const std::vector<std::byte>& program, const PlanKey& k
   if (!program_is_sound(program.data(), program.size(), &header) ||
       header.members != static_cast<std::uint32_t>(key.members))
     return Error{Status::kArgument, "the program is not one of this team"};
+  if (header.members > kMaxTeamMembers)
+    return Error{Status::kUnsupported, "a simulated team has at most " + std::to_string(kMaxTeamMembers) +
+                                           " members, not " + std::to_string(key.members)};
   if (key.cpus.size() != static_cast<std::size_t>(key.members))
     return Error{Status::kArgument, "a simulated team needs a CPU for each member"};
   for (const std::int32_t cpu : key.cpus)

@@ -38,8 +38,8 @@ struct Outcome {
 };
 
 // `program` is a compiled plan of this key (compile_lines). Errors: kArgument (the key has no CPU for each
-// member, or a CPU that the topology lacks; fewer than 7 calls), kUnsupported (members share a CPU), kBroken
-// (members would wait for ever, or got a wrong result).
+// member, or a CPU that the topology lacks; fewer than 7 calls), kUnsupported (members share a CPU, or are
+// more than kMaxTeamMembers), kBroken (members would wait for ever, or got a wrong result).
 Result<Outcome> simulate(const std::vector<std::byte>& program, const PlanKey& key, const Topology& topology,
                          const Profile& profile, const Options& options);
 

@@ -28,7 +28,7 @@ std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
   return static_cast<std::uint32_t>(at - parts.begin());
 }
 
-constexpr std::uint32_t kSubteamRankBits = 12;  // bits of the leader's rank in the port's team (kMaxMembers)
+constexpr std::uint32_t kSubteamRankBits = 12;  // of the leader's rank in the port's team: kMaxTeamMembers
 
 bool is_subteam_number(std::uint32_t number) { return number >> (32 - kSubteamRankBits) == 0; }
 

@@ -22,6 +22,9 @@ std::int32_t Topology::usable_cpus() const {
 }
 
 const Cpu* Topology::find(std::int32_t os_index) const {
+  // In most topologies the CPUs are in the order of their numbers.
+  const auto at = static_cast<std::size_t>(os_index);
+  if (os_index >= 0 && at < cpus.size() && cpus[at].os_index == os_index) return &cpus[at];
   const auto it =
       std::find_if(cpus.begin(), cpus.end(), [&](const Cpu& c) { return c.os_index == os_index; });
   return it == cpus.end() ? nullptr : &*it;

@@ -92,6 +92,8 @@ def named(of):
     for place in ("numa", "random"):
         run("plan", "-n", 8, "--place", place, "--json", "named", "--no-save", *of)
         check(f"--place {place} uses all CPUs", sorted(read("named")["key"]["cpus"]) == list(range(8)))
+    has("more members than a plan can have",
+        run("plan", "-n", 16385, "--no-save", *of, rc=105).stderr, "16385 not in range")
     hosts = ("--topology", "hosts", "--estimate", "--no-save")
     shape = {"hosts": 2, "packages": 1, "numa": 1, "l3": 1, "l2": 0, "cores": 4, "smt": 1}
     (work / "hosts").write_text(json.dumps({"source": "made up", "model": "two hosts", "line_bytes": 64,
@@ -102,6 +104,20 @@ def named(of):
           key)
     has("which no header can serve", run("plan", "-n", 8, "--emit", "none.h", *hosts, rc=1).stderr,
         "--emit: for the members of one host")
+    (work / "hosts").write_text(json.dumps({"source": "made up", "model": "many hosts", "line_bytes": 64,
+                                            "regular": shape | {"hosts": 1024, "packages": 4}}))
+    text = run("plan", "-n", 16384, "--json", "named", *hosts).stdout
+    has("16,384 members on 1,024 hosts", text, "^barrier of 16384 processes: ",
+        r"^  levels +1024 x \(4 x 4\)$")
+    has("which explain shows", run("explain", "--plan", "named").stdout, "^barrier of 16384 processes")
+    for command in (("simulate",), ("plan", "--simulate")):
+        has("but nobody simulates",
+            run(*command, "-n", 4097, "--algorithm", "kary(8)", *hosts[:2], rc=1).stderr,
+            "a simulated team has at most 4096 members, not 4097")
+    has("nor runs", run("predict", "-n", 4097, rc=1).stderr, "this team can't run on this machine")
+    has("here, either: predictions only",
+        run("plan", "-n", 4097, "--algorithm", "kary(8)", "--no-save").stdout,
+        "^note: this team can't run here")
     for name in ("hosts", "named"):
         (work / name).unlink()
 

@@ -71,7 +71,7 @@ Measure measure_for(const PlanningArguments& a, const PlanRequest& request) {
                request.profile.machine.empty() ? "this one" : request.profile.machine);
     return simulate_on(request, a.memory);
   }
-  if (request.here && !a.estimate) return measure_on_this_machine();
+  if (request.runs() && !a.estimate) return measure_on_this_machine();
   if (!a.estimate) fmt::print("note: this team can't run here: predictions only\n");
   return nullptr;
 }

@@ -123,7 +123,7 @@ void run(const PredictArguments& a) {
   check_output(a.json);
   if (a.law.wanted()) return predict_law(a.law, a.which, a.schedule, a.memory, a.json);
   const PlanRequest request = resolve(a.which);
-  if (!request.here)
+  if (!request.runs())
     throw CommandError("this team can't run on this machine: nothing to measure predictions against");
   print_notices(request, stdout);
   if (request.blocks && a.schedule.chosen())

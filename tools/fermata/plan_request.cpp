@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "exec/program.hpp"
 #include "plan/hosts.hpp"
 #include "profile/measure.hpp"
 #include "profile/store.hpp"
@@ -99,6 +100,8 @@ void find_machine(const PlanArguments& a, PlanRequest& r) {
 
 }  // namespace
 
+bool PlanRequest::runs() const { return here && key.members <= static_cast<std::int32_t>(kMaxTeamMembers); }
+
 void show_progress(double done, const std::string& what) {
   constexpr int kWidth = 30;
   std::string bar(static_cast<std::size_t>(done * kWidth), '#');
@@ -134,7 +137,7 @@ void add_places(CLI::App& command, std::string& cpus, std::string& place) {
 
 void add_plan_selectors(CLI::App& command, PlanArguments& a) {
   command.add_option("-n,--members", a.members, "members of the team (default: one for each usable CPU)")
-      ->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(1, 16384));
   add_places(command, a.cpus, a.place);
   command.add_option("--place-seed", a.place_seed, "the seed of --place random")->capture_default_str();
   command.add_option("--collective", a.collective, "what the members do together")

@@ -50,7 +50,8 @@ struct PlanRequest {
   bool blocks = false;                      // an operation on blocks, not on lines
   std::size_t bytes = 0;                    // the size of a block, as the user gave it, or 8
   std::vector<std::string> hosts;           // their names, if the profile is from an MPI job
-  bool here = false;                        // the topology is this machine's, so the team can run
+  bool here = false;                        // the topology is this machine's
+  bool runs() const;                        // the team can run here: no more than kMaxTeamMembers members
   bool chosen_profile = false;              // the user named the profile: no plan of the cache is shown
   std::string notice;                       // what had to be assumed; empty: nothing
   std::vector<std::string> contradictions;  // where the profile's costs contradict its own topology

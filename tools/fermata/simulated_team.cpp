@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "exec/program.hpp"
 #include "sim/simulate.hpp"
 
 namespace fermata::tool {
@@ -57,6 +58,9 @@ CLI::Option* add_clock(CLI::App& command, double& clock) {
 }
 
 Result<PlanKey> seated(PlanKey key, const Topology& topology) {
+  if (const auto most = static_cast<std::int32_t>(kMaxTeamMembers); key.members > most)
+    return Error{Status::kUnsupported, "a simulated team has at most " + std::to_string(most) +
+                                           " members, not " + std::to_string(key.members)};
   if (key.cpus.empty()) key.cpus = place(topology, key.members, Placement::kCore);
   if (std::set<std::int32_t>(key.cpus.begin(), key.cpus.end()).size() == key.cpus.size()) return key;
   return Error{Status::kUnsupported, "members that share a CPU are not simulated"};

@@ -17,7 +17,7 @@ nlohmann::ordered_json json_of(const sim::MemoryCosts& costs);
 CLI::Option* add_clock(CLI::App& command, double& clock);  // --scale (sim/clock.hpp)
 
 // The key with a CPU for each member: without CPUs, each member gets a core. Error: kUnsupported if members
-// share CPUs.
+// share CPUs, or there are more than kMaxTeamMembers.
 Result<PlanKey> seated(PlanKey key, const Topology& topology);
 
 // Runs each program on the machine of the request, and returns the period, or over hosts the latency.

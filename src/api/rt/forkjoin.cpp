@@ -57,8 +57,8 @@ class Neighbours {
   }
 
  private:
-  static constexpr std::uint32_t kBits = 13;  // as many as kMaxMembers has
-  static_assert(kMaxMembers >> kBits == 0);
+  static constexpr std::uint32_t kBits = 13;  // as many as kMaxTeamMembers has
+  static_assert(kMaxTeamMembers >> kBits == 0);
 
   void* join(void* left, void* right) const {
     fold_(left, right, context_);

@@ -64,14 +64,14 @@ inline void destroy(RankedTeam* ranked) {
 
 // More make no difference.
 constexpr std::uint32_t within_members(std::uint32_t threads) {
-  return threads < kMaxMembers ? threads : kMaxMembers;
+  return threads < kMaxTeamMembers ? threads : kMaxTeamMembers;
 }
 
 // make_team(handle) sets its team, and `saved` and `straight` if they mean anything.
 template <class Handle, class MakeTeam>
 Status create(std::uint32_t members, Handle** out, MakeTeam&& make_team) {
   static_assert(sizeof(Handle) == sizeof(RankedTeam));
-  if (out == nullptr || members < 1 || members > kMaxMembers) return Status::kArgument;
+  if (out == nullptr || members < 1 || members > kMaxTeamMembers) return Status::kArgument;
   void* memory = aligned_alloc(kMaxLine, sizeof(Handle) + members * sizeof(Entry));
   if (memory == nullptr) return Status::kMemory;
   auto* handle = new (memory) Handle{{nullptr, members, false, false}};

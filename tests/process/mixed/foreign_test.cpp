@@ -183,7 +183,7 @@ std::vector<Change> changes_of_plans(const Measures& of) {
       {"its magic number", [](auto& l) { ++l.magic; }},
       {"its version", [](auto& l) { ++l.version; }},
       {"no members", [](auto& l) { l.members = 0; }},
-      {"too many members", [](auto& l) { l.members = kMaxMembers + 1; }},
+      {"too many members", [](auto& l) { l.members = kMaxTeamMembers + 1; }},
       {"other bytes", [](auto& l) { l.bytes += 4096; }},
       {"the program lies elsewhere", [=](auto& l) { l.plans[0].program = of.copy; }, Status::kOk},
       {"and not at a line", [=](auto& l) { l.plans[0].program = of.askew; }},
@@ -260,11 +260,11 @@ TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
 // least.
 TEST_F(Foreign, MoreMembersThanThereIsRoomForAreRefused) {
   exec::TeamLayout layout = header().layout;
-  layout.members = kMaxMembers;
+  layout.members = kMaxTeamMembers;
   layout.hash = layout.members;
   layout.rings = layout.model = layout.model_bytes = layout.refresh = layout.refresh_bytes = 0;
   for (exec::PlanEntry& entry : layout.plans) entry.program = 0;
-  const std::size_t enough = round_up(exec::plans_offset(kMaxMembers), std::size_t{4096});
+  const std::size_t enough = round_up(exec::plans_offset(kMaxTeamMembers), std::size_t{4096});
   for (const std::size_t bytes : {enough, enough - 4096}) {
     layout.bytes = bytes;
     layout.places = bytes - round_up(sizeof(exec::PlaceTable), std::size_t{4096});

@@ -36,7 +36,7 @@ TEST(Call, IsPackedWhole) {
   Call call = reduce();
   call.type = Call::kOwnType;
   call.op = Call::kOwnOp;
-  call.root = kMaxMembers - 1;
+  call.root = kMaxTeamMembers - 1;
   call.bytes = Call::kMostBytes;
   call.irregular = call.prepares = true;
   call.order = Call::kLineOrder;

@@ -167,8 +167,8 @@ TEST(Compile, SaysWhatItRefuses) {
   is(refusal([](Plan& p) { p.key.hosts = {0, 1, 0}; }), "a word cannot span hosts");
   is(refusal([](Plan& p) { p.key.hosts = {0, 1}; }), "hosts needs an entry for each rank");
   is(refusal([](Plan& p) { p.key.payload = 8; }), "words carry no data");
-  is(refusal([](Plan& p) { p.schedule.members = 0; }), "members must be 1..4096");
-  is(refusal([](Plan& p) { p.schedule.members = 4097; }), "members must be 1..4096");
+  is(refusal([](Plan& p) { p.schedule.members = 0; }), "members must be 1..16384");
+  is(refusal([](Plan& p) { p.schedule.members = 16385; }), "members must be 1..16384");
   is(refusal([](Plan& p) { p.schedule.collective = Collective::kAllgather; }), "does not fit on a line");
   is(refusal([](Plan& p) { p.schedule.chunks = 2; }), "more than one chunk");
   is(refusal([](Plan& p) { p.schedule.collective = Collective::kAllreduce; }), "no payload given");

@@ -168,7 +168,7 @@ TEST(Search, BadKeysAreArguments) {
   };
   EXPECT_EQ(status([](PlanKey& k) { k.members = 0; }), Status::kArgument);
   EXPECT_EQ(status([](PlanKey& k) {
-              k.members = 5000;
+              k.members = 16385;
               k.cpus.clear();
             }),
             Status::kArgument);

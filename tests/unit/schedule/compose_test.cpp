@@ -30,7 +30,7 @@ TEST(Compose, LiftMapsMembersAndWords) {
 TEST(Compose, BesideAlignsEarlyOrLate) {
   const Schedule tree = lift(built("binomial", Collective::kBarrier, 4, Half::kArrive), {0, 1, 2, 3}, 6);
   const Schedule pair = lift(built("linear", Collective::kBarrier, 2, Half::kArrive), {4, 5}, 6);
-  const Schedule early = beside(tree, pair, Align::kEarly), late = beside(tree, pair, Align::kLate);
+  const Schedule early = beside({tree, pair}, Align::kEarly), late = beside({tree, pair}, Align::kLate);
   ASSERT_EQ(early.stages.size(), 2u);
   EXPECT_EQ(early.stages[0].transfers.size(), 3u);
   EXPECT_EQ(early.stages[1].transfers.size(), 1u);
@@ -42,7 +42,7 @@ TEST(Compose, BesideAlignsEarlyOrLate) {
 TEST(Compose, BesideKeepsWordsApart) {
   const Schedule a = lift(built("sense_reversing", Collective::kBarrier, 2), {0, 1}, 5);
   const Schedule b = lift(built("sense_reversing", Collective::kBarrier, 3), {2, 3, 4}, 5);
-  const Schedule both = beside(a, b, Align::kEarly);
+  const Schedule both = beside({a, b}, Align::kEarly);
   ASSERT_EQ(both.words.size(), 4u);
   EXPECT_EQ(both.words[2].threshold, 3);
   EXPECT_EQ(both.words[3].agent, 2);
@@ -94,8 +94,9 @@ TEST(Compose, HalvesMakeWholes) {
 TEST(Compose, HybridsAreComposition) {
   for (const Collective collective : {Collective::kBarrier, Collective::kAllreduce}) {
     const auto local = [&](Half half, Align align) {
-      return beside(lift(built("linear", collective, 3, half), {0, 1, 2}, 6),
-                    lift(built("binomial", collective, 3, half), {3, 4, 5}, 6), align);
+      return beside({lift(built("linear", collective, 3, half), {0, 1, 2}, 6),
+                     lift(built("binomial", collective, 3, half), {3, 4, 5}, 6)},
+                    align);
     };
     const Schedule top = lift(built("butterfly", collective, 2), {0, 3}, 6);
     const Schedule s =
@@ -108,7 +109,7 @@ TEST(Compose, HybridsAreComposition) {
     const auto one = [half](std::vector<std::int32_t> ranks) {
       return lift(built("counter", Collective::kBarrier, 3, half), ranks, 6);
     };
-    return beside(one({0, 1, 2}), one({3, 4, 5}), align);
+    return beside({one({0, 1, 2}), one({3, 4, 5})}, align);
   };
   const Schedule top = lift(built("dissemination", Collective::kBarrier, 2), {0, 3}, 6);
   const Schedule s = then(then(word(Half::kArrive, Align::kEarly), top), word(Half::kRelease, Align::kLate));
