@@ -52,7 +52,8 @@ Machine machine_of(const Profile& profile, const Topology& topology, const PlanK
   m.members = key.members;
   m.line_bytes = topology.line_bytes > 64 ? 128 : 64;
   m.costs = costs;
-  m.served_share = reader_share(profile);
+  m.served_share =
+      profile.memory.line_share ? *profile.memory.line_share * costs.miss_share : reader_share(profile);
   place_members(m, topology, key);
   const auto n = static_cast<std::size_t>(m.members), cores = static_cast<std::size_t>(m.cores);
   std::vector<std::int32_t> on_core(cores, 0), first(cores, -1);
