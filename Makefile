@@ -22,7 +22,7 @@ compile = cmake --build --preset $(1) --parallel $(JOBS)
 test = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
 
 .PHONY: help bootstrap bootstrap-ci build check demo bench-loaded core sanitize asan-ubsan tsan cross includes \
-	format-check fuzz fuzz-mpi large-mpi random-plans simulate soak install clean
+	format-check fuzz fuzz-mpi large-mpi random-plans simulate simulate-smpi soak install clean
 
 help:
 	@echo "make demo          build what it runs, then compare programs with and without Fermata"
@@ -44,6 +44,7 @@ help:
 	@echo "                   and preloaded; goes on where it stopped"
 	@echo "make large-mpi     elements and blocks beyond 2 GiB with MPI=$(MPI): a minute or two, 9 GiB of memory"
 	@echo "make bench-loaded  barriers of 2 to 64 threads beside 13 loads, in under 30 minutes"
+	@echo "make simulate-smpi plans beside MPI's collectives, 64 to 4,096 ranks in simulated time (SimGrid)"
 	@echo "make install       install build/release into PREFIX=$(PREFIX) (DESTDIR is honoured)"
 	@echo "make clean         remove build/"
 
@@ -72,6 +73,13 @@ bench-loaded: bootstrap
 	  fermata_bench_worker_pthread
 	@mkdir -p out
 	@scripts/bench-loaded build/release --json out/loaded.json
+
+simulate-smpi: bootstrap
+	@scripts/bootstrap --simgrid
+	@$(call configure,release)
+	@$(call compile,release) --target fermata_tool fermata_bench_smpi
+	@mkdir -p out
+	@scripts/bench-smpi build/release --json out/smpi.json
 
 # As a project that takes all of Fermata in.
 core: bootstrap
