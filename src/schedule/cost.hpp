@@ -154,6 +154,8 @@ struct Cost {
 // - The messages of all members of a host leave it one after another.
 // - A sender i waits neither until its messages have left the host nor until they arrive. Sending costs it
 //   O(i,i) + sum(L).
+// - A member takes messages after it has sent its own of the stage, and each takes it L. So a member that
+//   sends to k others and awaits k is busy for both (o of LogGP at both ends).
 //
 // Words:
 // - Adds to a word come one after another and take word_add each. The last adder is the completer; it need

@@ -205,7 +205,7 @@ void Simulation::await(std::int32_t member, std::int32_t stage) {
   const std::span in(incoming_.data() + first_in_[member], count_in_[member]);
   const auto earlier = [](const Incoming& a, const Incoming& b) { return a.at < b.at; };
   if (!std::is_sorted(in.begin(), in.end(), earlier)) std::sort(in.begin(), in.end(), earlier);
-  double seen = 0, most_o = 0, sum_more = 0, bulk = 0, first = 0;
+  double seen = 0, most_o = 0, sum_more = 0, bulk = 0, first = 0, messages = 0;
   // What the first slot costs more than a further one; below 0 if it costs less.
   double first_l = -std::numeric_limits<double>::infinity();
   std::int32_t cause = -1;
@@ -213,13 +213,18 @@ void Simulation::await(std::int32_t member, std::int32_t stage) {
     most_o = std::max(most_o, i->o);
     first_l = std::max(first_l, i->l * (1 - i->further));
     sum_more += i->l * i->further + i->bulk;
-    if (!i->message) bulk += i->bulk;
+    if (i->message) messages += i->l;
+    else bulk += i->bulk;
     first = std::max(first, i->first);
     const double done = i->at + most_o + sum_more + first_l + first;
     if (cause < 0 || done > seen) cause = i->step;
     seen = std::max(seen, done);
   }
   seen = std::max(seen, time_[member] + sent_bulk_[member] + bulk);
+  if (messages > 0 && next_[member] + messages > seen) {
+    seen = next_[member] + messages;
+    cause = next_step_[member];
+  }
   seen += turn(time_[member], seen);
   if (seen > next_[member]) {
     next_[member] = seen;

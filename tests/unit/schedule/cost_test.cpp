@@ -54,6 +54,19 @@ TEST(Cost, MessagesOfAHostLeaveOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(cost(barrier("butterfly", 4), m, {}).critical_path_ns, 2 * 25 + 5);
 }
 
+// Four hosts that all tell each other: each sends three messages until 12 / 4 + 3 x 5, and takes three in 5
+// each. On one host, the signals come meanwhile.
+TEST(Cost, MessagesAreTakenAfterOwnOnesHaveBeenSent) {
+  CostModel m = uniform(4, 12, 5);
+  EXPECT_DOUBLE_EQ(cost(barrier("complete", 4), m, {}).critical_path_ns, 12 + 3 * 5);
+  m.hosts = {0, 1, 2, 3};
+  const Cost over_hosts = cost(barrier("complete", 4), m, {});
+  EXPECT_DOUBLE_EQ(over_hosts.critical_path_ns, 3 + 3 * 5 + 3 * 5);
+  ASSERT_EQ(over_hosts.critical_path.size(), 2u);  // its own sends, then what it takes
+  EXPECT_EQ(over_hosts.critical_path[0].vertex, over_hosts.critical_path[1].vertex);
+  EXPECT_DOUBLE_EQ(over_hosts.critical_path[0].at_ns, 3 + 3 * 5);
+}
+
 // The root continues when it has begun a message, after O(i,i) + L. So its messages of a binomial tree's two
 // stages are under way together. The message that another member passes on in the second stage takes the full
 // time again.
