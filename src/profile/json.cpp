@@ -346,7 +346,7 @@ Result<Profile> profile_from_json(std::string_view text) {
                "word_read_ns", "layouts",    "tearing",    "yield_ns",    "futex_ns",
                "citations",    "remarks",    "g",          "g_direct",    "direct_ns",
                "fold_byte_ns", "domains",    "blocks",     "hosts",       "pinned",
-               "base_layout", "memory"});
+               "base_layout",  "memory"});
   Profile p;
   p.machine = reader.text("machine");
   p.fingerprint = reader.text("fingerprint", "");
