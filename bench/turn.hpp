@@ -247,15 +247,15 @@ void Turn::timed(int rank, Probe& probe, Check& check, Episode& episode) {
   ThreadCounters* const counters = order.counters ? &ThreadCounters::mine() : nullptr;
   lines[rank].warm = loop(rank, order.warm, probe, check, episode);
   probe.timed_part();
-  const ThreadUse before = thread_use();
   const ThreadCounters::Readings counted = counters ? counters->read() : ThreadCounters::Readings{};
+  const ThreadUse before = thread_use();
   lines[rank].begin_ns = now_ns();
   lines[rank].episodes = loop(rank, order.episodes, probe, check, episode);
   lines[rank].end_ns = now_ns();
-  if (counters) lines[rank].counts = counters->since(counted);
   const ThreadUse after = thread_use();
   lines[rank].cpu_ns = after.cpu_ns - before.cpu_ns;
   lines[rank].switches = after.switches - before.switches;
+  if (counters) lines[rank].counts = counters->since(counted);
 }
 
 template <class Check, class Episode>

@@ -39,7 +39,10 @@ def text_of(value, depth=0, in_array=False):
 
 
 def write(path, value):
-    pathlib.Path(path).write_text(text_of(value) + "\n", encoding="utf-8")
+    """All of it or nothing: a script that is killed leaves the file as it was."""
+    whole = pathlib.Path(f"{path}.new")
+    whole.write_text(text_of(value) + "\n", encoding="utf-8")
+    whole.replace(path)
 
 
 def check(folder):

@@ -54,12 +54,24 @@ def with_parts(path):
     return text[:begin] + sections_of(BEFORE) + text[begin:end] + sections_of(AFTER) + text[end:]
 
 
+VERBATIM = "verbatim"
+
+
 def blocks(comment):
-    """The paragraphs and list items of a comment: [(is an item, text on one line)]."""
+    """The paragraphs and list items of a comment: [(is an item, text on one line)]. A paragraph whose lines
+    are indented stands as it is, with its line ends: (VERBATIM, text)."""
     text = re.sub(r"^/\*|\*/$", "", comment.strip())
     out, fresh = [], True
     for line in text.splitlines():
-        line = re.sub(r"^\s*\*(?: |$)", "", line).strip()
+        line = re.sub(r"^\s*\*(?: |$)", "", line).rstrip()
+        if line.startswith("  ") and fresh:
+            out.append((VERBATIM, line[2:]))
+            fresh = False
+            continue
+        if line.startswith("  ") and out[-1][0] == VERBATIM:
+            out[-1] = (VERBATIM, out[-1][1] + "\n" + line[2:])
+            continue
+        line = line.strip()
         if not line:
             fresh = True
         elif line.startswith("- "):
@@ -94,6 +106,9 @@ class Said:
     def __init__(self, paragraphs, errors):
         self.text, self.returns, self.errors, self.errors_of, self.never = [], [], [], [], []
         for item, text in paragraphs:
+            if item == VERBATIM:
+                self.text.append((item, text))
+                continue
             rest = [one for one in sentences(text) if not self.take(one, errors)]
             if rest:
                 self.text.append((item, " ".join(rest)))

@@ -239,8 +239,9 @@ class Maker {
 
   void name(ProgramHeader& header) const {
     // by name: this library has no table; tests/unit/ranked/builtin_test.cpp compares names and programs.
-    static constexpr const char* kNames[] = {"dissemination", "counter",  "complete",
-                                             "linear",        "binomial", "butterfly"};
+    static constexpr const char* kNames[] = {"dissemination", "counter", "complete",
+                                             // by name: see above
+                                             "linear", "binomial", "butterfly"};
     snprintf(header.algorithm, sizeof header.algorithm, "%s", kNames[static_cast<int>(plan_.algorithm)]);
     char* at = header.layout;
     const char* const end = at + sizeof header.layout;

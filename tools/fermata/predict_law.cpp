@@ -63,7 +63,7 @@ Json print_fit(const std::vector<sim::LawPoint>& points, const std::string& what
   Json out = json_of(fit.law);
   out["points"] = points.size();
   add_determination(out, "log", fit);
-  add_determination(out, "linear", linear);
+  add_determination(out, "linear", linear);  // by name: no algorithm, a growth
   out["worst"] = {{"hosts", worst.hosts},
                   {"cores", worst.cores},
                   {"latency_us", worst.us},
