@@ -260,7 +260,7 @@ struct Reduction {
   std::int32_t thread;
   void* data;
   Fold* fold;
-  const void* lock;
+  void* lock;
   const void* site;
 };
 
@@ -304,7 +304,7 @@ Region* let_go(const void* object, const void* lock) {
 }
 
 std::int32_t leave(kmp::Reduce* real, const Reduction& r, std::int32_t count, std::size_t bytes) {
-  return real(r.location, r.thread, count, bytes, r.data, r.fold, const_cast<void*>(r.lock));
+  return real(r.location, r.thread, count, bytes, r.data, r.fold, r.lock);
 }
 
 // The thread's place, if the reduction is one of the region's threads. A league within a region has the same

@@ -12,8 +12,6 @@
 namespace fermata {
 namespace {
 
-constexpr std::size_t kWriterAndReaders = 9;
-
 class NumberedLines {
  public:
   NumberedLines(const probe::SharedMemory& memory, std::int32_t line_bytes, probe::Control& control)
@@ -77,7 +75,7 @@ std::optional<AccessTimes> measure_accesses(std::int32_t a, std::int32_t b, std:
 
 std::vector<double> measure_readers(const std::vector<std::int32_t>& cpus, std::int32_t line_bytes,
                                     bool processes, double seconds) {
-  const std::size_t members = std::min(cpus.size(), kWriterAndReaders);
+  const std::size_t members = std::min(cpus.size(), kMostTogether);
   probe::SharedMemory memory(bytes_of(members, line_bytes));
   if (!memory || members < 3) return {};
   const auto role = [&](int member, const probe::Command& command, probe::Control& control) {

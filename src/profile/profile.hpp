@@ -129,7 +129,8 @@ struct Profile {
   bool operator==(const Profile&) const = default;
 };
 
-// awaited_ns and reader_ns are measured with at most so many members, one per core: one and eight others.
+// awaited_ns, reader_ns and MemoryParameters::line_share are measured with at most so many members, one per
+// core: one and eight others.
 constexpr std::size_t kMostTogether = 9;
 
 struct ProfileOptions {

@@ -127,10 +127,7 @@ Simulated scaled(const PlanRequest& request, PlanOptions options, sim::Options h
   other.profile = sim::at_clock(std::move(other.profile), clock, how.costs.work_ns);
   how.costs.work_ns /= clock;
   how.deeds = nullptr;
-  options.schedule = plan.schedule;
-  options.layout = to_string(plan.layout);
-  options.algorithm.clear();
-  options.fan_in = 0;
+  repeat_choice(plan, options);
   return simulated(other, options, how);
 }
 

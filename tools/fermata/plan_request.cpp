@@ -183,6 +183,13 @@ void take_choice(const ScheduleChoice& choice, PlanOptions& options) {
   if (!choice.file.empty()) options.schedule = schedule_from_file(choice.file);
 }
 
+void repeat_choice(const Plan& plan, PlanOptions& options) {
+  options.schedule = plan.schedule;
+  options.layout = to_string(plan.layout);
+  options.algorithm.clear();
+  options.fan_in = 0;
+}
+
 Schedule schedule_from_file(const std::string& path) {
   return take(load_file<Schedule>(path, [](std::string_view text) {
     // `fermata verify` prints more after the schedule.

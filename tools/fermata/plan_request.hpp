@@ -35,6 +35,8 @@ void add_schedule_choice(CLI::App& command, ScheduleChoice& choice);
 Schedule schedule_from_file(const std::string& path);  // as `fermata verify` prints it; throws CommandError
 // Puts the choice into the options. Reads the file. Throws CommandError.
 void take_choice(const ScheduleChoice& choice, PlanOptions& options);
+// From now on the options ask for this plan's schedule and layout.
+void repeat_choice(const Plan& plan, PlanOptions& options);
 
 void add_plan_selectors(CLI::App& command, PlanArguments& arguments);
 void add_places(CLI::App& command, std::string& cpus, std::string& place);  // --cpus and --place

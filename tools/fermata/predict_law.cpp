@@ -49,8 +49,7 @@ void add_determination(Json& out, const char* growth, const sim::LawFit& fit) {
 }
 
 // Prints the law that fits these points, beside a linear one.
-Json print_fit(const std::vector<sim::LawPoint>& points, const std::string& what, sim::LatencyLaw* found) {
-  const sim::LawFit fit = take(sim::fit_law(points, sim::Growth::kLog));
+Json print_fit(const sim::LawFit& fit, const std::vector<sim::LawPoint>& points, const std::string& what) {
   const sim::LawFit linear = take(sim::fit_law(points, sim::Growth::kLinear));
   const sim::LawPoint& worst = points[fit.worst];
   fmt::print("fit of {} {}\n", points.size(), what);
@@ -59,7 +58,6 @@ Json print_fit(const std::vector<sim::LawPoint>& points, const std::string& what
   fmt::print("  with n    {}\n", determination(linear));
   fmt::print("  worst     {:+.3f} us: n = {:g}, c = {:g} takes {:.3f} us\n", fit.worst_residual, worst.hosts,
              worst.cores, worst.us);
-  if (found != nullptr) *found = fit.law;
   Json out = json_of(fit.law);
   out["points"] = points.size();
   add_determination(out, "log", fit);
@@ -205,11 +203,7 @@ class LawTable {
     row.plan = plan->schedule.algorithm;
     row.times = times_of(*plan, request_.profile, memory_, row.why);
     if (a_.clock == 1) return row;
-    // The same schedule and layout.
-    options.schedule = plan->schedule;
-    options.layout = to_string(plan->layout);
-    options.algorithm.clear();
-    options.fan_in = 0;
+    repeat_choice(*plan, options);
     const Plan other = take(make_plan(request_.topology, at_clock_, options, nullptr));
     row.scaled = times_of(other, at_clock_, at_clock_costs_, row.why);
     return row;
@@ -277,8 +271,12 @@ void predict_law(const LawArguments& a, const PlanArguments& machine, const Sche
   check_output(a.points);
   sim::LatencyLaw law = sim::kPaperLaw;
   Json out;
-  if (!a.fit.empty())
-    out["fit"] = print_fit(take(load_file(a.fit, sim::points_from_csv)), "points in " + a.fit, &law);
+  if (!a.fit.empty()) {
+    const auto points = take(load_file(a.fit, sim::points_from_csv));
+    const sim::LawFit fit = take(sim::fit_law(points, sim::Growth::kLog));
+    out["fit"] = print_fit(fit, points, "points in " + a.fit);
+    law = fit.law;
+  }
   if (!a.hosts.empty()) {
     const PlanRequest request = machine_of(machine);
     print_notices(request, stdout);
@@ -296,10 +294,10 @@ void predict_law(const LawArguments& a, const PlanArguments& machine, const Sche
     if (a.clock != 1) out["clock"] = a.clock;
     out["rows"] = table.rows();
     const auto model = table.points(&Times::model_us), simulated = table.points(&Times::simulated_us);
-    if (sim::fit_law(model, sim::Growth::kLog))
-      out["fits"]["model"] = print_fit(model, "times of the model", nullptr);
-    if (sim::fit_law(simulated, sim::Growth::kLog))
-      out["fits"]["simulated"] = print_fit(simulated, "simulated times", nullptr);
+    if (const auto fit = sim::fit_law(model, sim::Growth::kLog))
+      out["fits"]["model"] = print_fit(*fit, model, "times of the model");
+    if (const auto fit = sim::fit_law(simulated, sim::Growth::kLog))
+      out["fits"]["simulated"] = print_fit(*fit, simulated, "simulated times");
     if (!a.points.empty() && simulated.empty()) throw CommandError("--points: nothing could be simulated");
     write_output(a.points, simulated.empty() ? "" : sim::to_csv(simulated));
   }

@@ -94,12 +94,12 @@ Status make_forkjoin(fermata_forkjoin& team, std::uint32_t beside, std::uint32_t
 // Along a tree the folds of different ranks overlap. Members that share CPUs fold one after the other anyway,
 // and straight signals then need fewer switches between threads.
 Status make_folding(fermata_forkjoin& team, std::uint32_t beside) {
-  const auto all = static_cast<std::int32_t>(team.members + rt::within_members(beside));
-  team.straight = team.members + rt::within_members(beside) >
-                  os::within_quota(static_cast<std::uint32_t>(os::process_cpus(all)));
   exec::TeamOptions options;
   options.members = team.members;
   options.beside = rt::within_members(beside);
+  const std::uint32_t all = options.members + options.beside;
+  const std::int32_t cpus = os::process_cpus(static_cast<std::int32_t>(all));
+  team.straight = all > os::within_quota(static_cast<std::uint32_t>(cpus));
   options.wait = wait_kind_or(WaitKind::kAuto);
   options.stall_ns = os::stall_ns();
   options.programs[static_cast<int>(exec::PlanSlot::kAllreduce56)] =
